@@ -1,0 +1,82 @@
+"""Use an installed wheel as a newcomer would: load everything it ships, and carry out the main commands.
+
+To be run by the interpreter of an environment that holds nothing but the wheel and its dependencies: ``python -I smoke.py CHECKOUT``.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+from rdflib import Graph
+
+import idstore
+from idstore.schemes import installed
+
+SCHEMES = {"handle", "pilin", "puid", "rdswip", "scholars-portal"}
+COMMAND = Path(sys.executable).parent / "idstore"
+
+
+def check_files(checkout: Path) -> None:
+    """Everything is in the wheel, and every Turtle file is Turtle."""
+    package = Path(idstore.__file__).parent
+    assert package.is_relative_to(sys.prefix), f"{package} is not the wheel"
+    assert (package / "py.typed").is_file()
+    for folder in ("shapes", "ontology"):
+        packed = files("idstore") / "_data" / folder
+        names = {path.name for path in (checkout / folder).glob("*.ttl")}
+        assert names, f"{folder} is empty"
+        assert {path.name for path in packed.iterdir()} >= names, f"{folder} is not all there"
+        for name in sorted(names):
+            print(f"{folder}/{name}: {len(Graph().parse(data=(packed / name).read_text(encoding='utf-8'), format='turtle'))} triples")
+
+
+def check_schemes() -> None:
+    """The five schemes announce themselves."""
+    assert set(installed()) >= SCHEMES, sorted(installed())
+
+
+def command(folder: Path) -> Callable[..., str]:
+    """A function that runs ``idstore`` on a store in the folder, and gives what it prints."""
+
+    def run(*words: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [COMMAND, *words, "--store", folder / "store", "--user", "alice"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, f"idstore {' '.join(words)}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.stdout.strip()
+
+    return run
+
+
+def check_commands(folder: Path) -> None:
+    """The story of one identifier."""
+    run = command(folder)
+    assert "mint" in run("--help")
+    assert run("check", "info:pronom/fmt/18", "--scheme", "puid") == "fmt/18"
+    run("check", "R37322", "--scheme", "rdswip", code=3)
+    run("nonesuch", code=2)
+    run("init", "--administrator", "alice")
+    run("namespace", "add", "rdl", "http://rdl.example.org/data#", "--scheme", "rdswip")
+    minted = run("mint", "rdl", "--name", "valve")
+    assert minted.startswith("http://rdl.example.org/data#R")
+    run("bind", minted, "http://www.wikidata.org/entity/Q178803")
+    run("fixate", minted)
+    assert run("resolve", minted) == "http://www.wikidata.org/entity/Q178803"
+    assert minted in run("list")
+    run("show", "http://rdl.example.org/data#R1029384756", code=4)
+    assert minted in run("query", "SELECT ?s WHERE { ?s <http://www.w3.org/2004/02/skos/core#exactMatch> ?o }")
+    assert "valve" in run("export", "--format", "turtle")
+    run("validate")
+    run("verify")
+
+
+if __name__ == "__main__":
+    check_files(Path(sys.argv[1]).resolve())
+    check_schemes()
+    with tempfile.TemporaryDirectory() as temporary:
+        check_commands(Path(temporary))
+    print("The wheel works.")
