@@ -1,0 +1,84 @@
+"""The error family: drawn, told apart by slugs, and each with its exit code."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from idstore import errors
+from idstore.cli.exits import EXIT_CODES, exit_code
+from idstore.errors import IdstoreError
+
+DRAWN = re.compile(r"^(?P<branch>[│├└─ ]*)(?P<name>[A-Z]\w+)(?:\s{2,}\S.*)?$")
+
+
+def family(kind: type[IdstoreError] = IdstoreError) -> Iterator[type[IdstoreError]]:
+    """The errors that idstore defines: a test's or a plug-in's are their own affair."""
+    if kind.__module__.partition(".")[0] == "idstore":
+        yield kind
+    for child in kind.__subclasses__():
+        yield from family(child)
+
+
+def drawn() -> dict[str, str | None]:
+    """The tree in the module's docstring: each name and its parent's."""
+    parents: dict[str, str | None] = {}
+    above: dict[int, str] = {}
+    for found in filter(None, map(DRAWN.match, (errors.__doc__ or "").splitlines())):
+        depth = len(found["branch"]) // 4
+        above[depth] = found["name"]
+        parents[found["name"]] = above[depth - 1] if depth else None
+    return parents
+
+
+def test_the_tree_is_drawn_as_it_is() -> None:
+    real = {kind.__name__: next((b.__name__ for b in kind.__bases__ if issubclass(b, IdstoreError)), None) for kind in family()}
+    assert drawn() == real
+
+
+def test_slugs_are_unique_and_stable_looking() -> None:
+    slugs = [kind.code for kind in family()]
+    assert len(slugs) == len(set(slugs))
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", slug) for slug in slugs)
+    assert "usage" not in slugs, "the command line's own"
+
+
+def test_all_errors_stand_in_one_file() -> None:
+    assert {kind.__module__ for kind in family()} == {"idstore.errors"}
+
+
+@pytest.mark.parametrize("kind", [*family()], ids=lambda kind: kind.__name__)
+def test_no_error_is_without_an_exit_code(kind: type[IdstoreError]) -> None:
+    assert kind in EXIT_CODES
+    assert EXIT_CODES[kind] in range(1, 10)
+
+
+def test_no_exit_code_is_left_over() -> None:
+    assert set(EXIT_CODES) == set(family())
+
+
+def test_an_error_of_a_plug_in_has_its_parents_code() -> None:
+    child = type("OfAPlugIn", (errors.StoreBusy,), {})
+    assert exit_code(child("busy")) == EXIT_CODES[errors.StoreBusy]
+
+
+@pytest.mark.parametrize(
+    ("kind", "foreign"),
+    [
+        (errors.InvalidIdentifier, ValueError),
+        (errors.InvalidData, ValueError),
+        (errors.NotRegistered, LookupError),
+        (errors.UnknownScheme, LookupError),
+        (errors.NotPermitted, PermissionError),
+        (errors.LimitReached, TimeoutError),
+        (errors.StoreUnavailable, OSError),
+    ],
+)
+def test_pythons_own_families_are_kept(kind: type[IdstoreError], foreign: type[Exception]) -> None:
+    assert issubclass(kind, foreign)
+
+
+def test_messages_and_fields_are_kept() -> None:
+    error = errors.InvalidIdentifier("fmt/?", "no such character", 4, "puid")
+    assert str(error) == error.message
+    assert error.fields == {"text": "fmt/?", "reason": "no such character", "position": 4, "scheme": "puid"}
