@@ -1,0 +1,147 @@
+"""From an article's metadata to its Scholars Portal label: the policy, and what real labels add to it.
+
+What is marked as an extension was read off real URIs, or had to be decided where neither policy nor practice says anything.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Final
+
+from idstore.errors import InvalidData
+from idstore.schemes import Derived
+
+FIELD: Final = "-a-z0-9.,:()"
+"""Characters of volume, issue and page, as the inside of a character class; volume and issue may have ``_`` as well."""
+
+LETTER: Final = (
+    "a-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u167f\u1681-\u180d\u180f-\u1fff\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\uffdc\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd"
+)
+"""Characters of an article hash: a to z, digits, and beyond ASCII what XML 1.0 lets a name begin with, without spaces."""
+
+HASHED_WORDS: Final = 12
+
+_ISSN: Final = re.compile(r"([0-9]{4})[-\u2010-\u2013 ]?([0-9]{3}[0-9Xx])")
+_TAG: Final = re.compile(r"</?([A-Za-z][\w:.-]*)[^<>]*>")
+_DIVIDING: Final = frozenset({"br", "p", "subtitle", "title"})
+_ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
+_BETWEEN_WORDS: Final = re.compile("[\\s\u2014]+")
+_BETWEEN_PAGES: Final = re.compile("[-\u2010-\u2015\u2212,;?]")
+_HASHED: Final = re.compile(f"[{LETTER}]")
+
+
+def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
+    """The label of an article, without looking at collisions.
+
+    metadata   ``issn``, ``volume``, ``issue``, ``page`` (as printed, ranges too) and ``title``; absent or empty where the source has none.
+    no_issue   what stands for a missing issue: ``complete`` or ``none``.
+
+    Raises InvalidData, naming the field.
+
+    >>> burns = {"issn": "0305-4179", "volume": "31", "issue": "4", "page": "530-531"}
+    >>> derive({**burns, "title": "A possible chemical burn to the scalp following hair highlights"}, "complete")
+    Derived(label='03054179/v31i0004/530_apcbttsfhh', extensions=())
+    """
+    notes: list[str] = []
+    fields = {name: _text(metadata, name) for name in ("issn", "volume", "issue", "page", "title")}
+    issn = _issn(fields["issn"], notes)
+    volume = _numbered(fields["volume"], "volume", 2, "none", notes)
+    issue = _numbered(fields["issue"], "issue", 4, no_issue, notes)
+    return Derived(f"{issn}/v{volume}i{issue}/{_page(fields['page'], notes)}_{_hash(fields['title'], notes)}", tuple(notes))
+
+
+def _text(metadata: Mapping[str, str], name: str) -> str:
+    value: object = metadata.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidData(f"the field {name} is {value!r}; write it as text, in quotes", field=name, value=value)
+    return value.strip()
+
+
+def _issn(text: str, notes: list[str]) -> str:
+    if not text:
+        raise InvalidData("the metadata have no issn, and the label begins with it; add the field issn", field="issn")
+    form = _ISSN.fullmatch(text)
+    if form is None:
+        raise InvalidData(f"the field issn is {text!r}; write an ISSN as 1936-0851 or 0033-295X", field="issn", value=text)
+    issn = (form[1] + form[2]).lower()
+    if issn.endswith("x"):
+        notes.append("the ISSN's X is written in lower case")
+    if sum(weight * (10 if digit == "x" else int(digit)) for weight, digit in zip(range(8, 0, -1), issn, strict=True)) % 11:
+        notes.append(f"the ISSN {text} is used although its check digit is wrong")
+    return issn
+
+
+def _numbered(text: str, name: str, width: int, missing: str, notes: list[str]) -> str:
+    """Volume or issue: numbers padded with zeros, anything else as printed."""
+    if text.isascii() and text.isdigit():
+        return text.zfill(width)
+    written = _field(text, name, FIELD + "_", notes)
+    if not written:
+        notes.append(f"no {name}: {missing}")
+        return missing
+    notes.append(f"the {name} {text!r} is no number and not padded")
+    return written
+
+
+def _page(text: str, notes: list[str]) -> str:
+    written = _field(_BETWEEN_PAGES.split(text, maxsplit=1)[0].strip(), "page", FIELD, notes)
+    if not written:
+        notes.append("no first page: nfp")
+    return written or "nfp"
+
+
+def _field(text: str, name: str, allowed: str, notes: list[str]) -> str:
+    """A field in lower case, accents folded, spaces and slashes as ``-``, without what cannot stand in a label."""
+    written = re.sub(r"[\s/]+", "-", "".join(_plain(letter) for letter in text))
+    written = re.sub(f"[^{allowed}]", "", written)
+    if written != text:
+        notes.append(f"the {name} {text!r} is written {written!r}")
+    return written
+
+
+def _hash(title: str, notes: list[str]) -> str:
+    """First letters of a title's words; of twelve words or more, those of the first six and the last six."""
+    words = [word for word in _BETWEEN_WORDS.split(_unmarked(title, notes)) if word]
+    initials = [letter for word in words if word[0].isalnum() and _HASHED.match(letter := _plain(word[0]))]
+    if len(initials) < len(words):
+        notes.append("words that begin with neither letter nor digit do not count")
+    if any(word[0].isalnum() and not word[0].isascii() for word in words):
+        notes.append("letters beyond ASCII stand without their accents")
+    if "\u2014" in title:
+        notes.append("a long dash divides words")
+    if len(initials) >= HASHED_WORDS:
+        initials = initials[: HASHED_WORDS // 2] + initials[-HASHED_WORDS // 2 :]
+    if not initials:
+        notes.append("no title with a word that counts: nt")
+    return "".join(initials) or "nt"
+
+
+def _unmarked(title: str, notes: list[str]) -> str:
+    """A title without markup. Marks inside words (italics, subscripts) leave no space behind, those between parts of a title one space.
+
+    >>> _unmarked("Cu<sub>2</sub>O &amp; <i>E. coli</i>&lt;subtitle&gt;R(s)<1/2", [])
+    'Cu2O & E. coli R(s)<1/2'
+    """
+    bare = _TAG.sub(_gap, _ENTITY.sub(lambda entity: html.unescape(entity.group()), _TAG.sub(_gap, title)))
+    if bare != title:
+        notes.append("markup in the title does not count")
+    return bare
+
+
+def _gap(tag: re.Match[str]) -> str:
+    return " " if tag[1].lower() in _DIVIDING else ""
+
+
+def _plain(letter: str) -> str:
+    """A character in lower case and without accents, one character still.
+
+    >>> "".join(map(_plain, "ÉŞḤй한中ßİ"))
+    'eshи한中ßi'
+    """
+    parts = unicodedata.normalize("NFKD", letter)
+    kept = "".join(part for part in parts if not unicodedata.combining(part)) or letter
+    return unicodedata.normalize("NFC", kept)[0].lower()[0]

@@ -1,0 +1,193 @@
+"""Scholars Portal URIs: names of journal articles, derived from where and under which title they were printed.
+
+``ISSN/vVOLUMEiISSUE/PAGE_HASH``, where the hash holds the first letters of the title's words; ``_1``, ``_2``, ... tell apart what would
+collide, ``_old1``, ... marks replaced copies. Files and events are named below their article, by the milliseconds since 1970.
+Source: Scholars Portal URI and File Naming Policy, version 0.3, 2011-09-20.
+
+>>> str(parse("/00160032/v238i0003/224_br_1"))
+'00160032/v238i0003/224_br_1'
+>>> parse("http://journals2.scholarsportal.info/details.xqy?uri=/03054179/v31i0004/530_apcbttsfhh.xml").article
+'530_apcbttsfhh'
+>>> parse("/00928674/v137i0002/308_aceldcgibrem/pdf_fulltext/1303399300907").below
+'pdf_fulltext/1303399300907'
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from types import MappingProxyType
+from typing import Final
+
+from idstore.errors import InvalidData, InvalidIdentifier
+from idstore.schemes import Allocation, Context, Derived, Rule, Scheme, WrittenForm
+from idstore.schemes import _articles as articles
+from idstore.schemes._articles import FIELD, HASHED_WORDS, LETTER
+from idstore.schemes._base import SchemeBase, moments
+from idstore.schemes._settings import choice, filled
+from idstore.schemes._text import Excerpt, absolute
+from idstore.vocabulary import IDS
+
+NAME: Final = "scholars-portal"
+KINDS: Final[Mapping[str, str]] = {"pdf": "pdf_fulltext/", "xml": "xml_fulltext/", "file": "", "event": ""}
+"""What can be minted below an article, and what stands before its time."""
+
+_ADDRESS: Final = re.compile(r"https?://[^/?#]*scholarsportal[.-]info[^/?#]*/", re.IGNORECASE | re.ASCII)
+_ISSN_STEP: Final = re.compile("(?<=[/=])[0-9]{7}[0-9x](?=/|%2F)|(?<=%2F)[0-9]{7}[0-9x](?=/|%2F)", re.IGNORECASE | re.ASCII)
+_WEB: Final = "https://journals.scholarsportal.info/details/"
+
+_ISSN: Final = "[0-9]{7}[0-9x]"
+_ISSUE: Final = f"v[{FIELD}_][-a-hj-z0-9.,:()_]*i[{FIELD}_]+"
+"""The issue begins at the first i after the volume's first character, so that no engine has to try every i."""
+
+_ARTICLE: Final = f"[{FIELD}]+_[{LETTER}]{{1,{HASHED_WORDS}}}(_[1-9][0-9]*)?(_old[1-9][0-9]*)?"
+_BELOW: Final = "((pdf|xml)_fulltext/)?[0-9]{12,13}"
+
+_STEPS: Final = tuple(
+    (re.compile(whole), re.compile(beginning), what)
+    for whole, beginning, what in (
+        (_ISSN, "[0-9]{7}[0-9x]|[0-9]*", "an ISSN: eight digits, of which the last may be x"),
+        (_ISSUE, f"(v[{FIELD}_]*)?", "the volume after a v and the issue after an i, in lower case"),
+        (
+            _ARTICLE,
+            f"([{FIELD}]+(_([{LETTER}]{{1,{HASHED_WORDS}}}(_[1-9][0-9]*)?(_(o(l(d([1-9][0-9]*)?)?)?)?)?)?)?)?",
+            f"first page, '_', up to {HASHED_WORDS} first letters in lower case, then _1 for a collision and _old1 for a replaced copy",
+        ),
+        (_BELOW, "((pdf|xml)_fulltext/)?[0-9]{0,13}", "a time of 12 or 13 digits, for full texts after pdf_fulltext/ or xml_fulltext/"),
+    )
+)
+"""Of each step of a label its pattern, what can begin a text that fits the pattern, and what it says."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ArticleIdentifier:
+    """The steps of a label.
+
+    issn     eight characters, without a hyphen.
+    issue    volume and issue.
+    article  page, hash and what follows them.
+    below    what names a file or event of the article; empty for the article itself.
+    """
+
+    issn: str
+    issue: str
+    article: str
+    below: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, (self.issn, self.issue, self.article, self.below)))
+
+
+def parse(text: str) -> ArticleIdentifier:
+    """Read a label, with or without ``/`` before and ``.xml`` after it, or a public address. Raises InvalidIdentifier."""
+    return _identifier(_excerpt(text, ""))
+
+
+class ScholarsPortal(SchemeBase):
+    """See `Scheme`, `Deriving`. Setting: ``no_issue``, what stands for a missing issue (``complete`` or ``none``)."""
+
+    name = NAME
+    title = "Scholars Portal URIs of journal articles"
+    identifier_class = IDS.ArticleIdentifier.value
+    defaults: Mapping[str, str] = MappingProxyType({"no_issue": "complete"})
+    chosen = False
+    example = "/19360851/v04i0010/6153_dsognooinira"
+
+    def context(self, base: str, settings: Mapping[str, str]) -> Context:
+        """See `Scheme`."""
+        absolute(base, "/", "http://journals.example.org/")
+        full = filled(self.defaults, settings)
+        full["no_issue"] = choice(full, "no_issue", "complete", "none")
+        return Context(base, full)
+
+    def parse(self, text: str) -> ArticleIdentifier:
+        """See `Scheme`."""
+        return parse(text)
+
+    def label(self, text: str, context: Context) -> str:
+        """See `Scheme`."""
+        return str(_identifier(_excerpt(text, context.base)))
+
+    def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
+        """See `Scheme`."""
+        forms = (WrittenForm("uri", self.iri(label, context)), WrittenForm("policy", f"/{label}"), WrittenForm("bare", label))
+        return forms if parse(label).below else (*forms, WrittenForm("web", f"{_WEB}{label}.xml"))
+
+    def rules(self, settings: Mapping[str, str]) -> tuple[Rule, ...]:  # noqa: ARG002 - settings change nothing here
+        """See `Scheme`."""
+        form = f"^{_ISSN}/{_ISSUE}/{_ARTICLE}(/{_BELOW})?$"
+        message = "A label is ISSN/vVOLUMEiISSUE/PAGE_HASH, in lower case, and what follows an article's label is a file or an event of it."
+        characters = "A label has only lower-case letters, digits and - . , : ( ) _ /."
+        return (
+            Rule("characters", "Characters", characters, (f"[^{FIELD}_/{LETTER}]",), forbidden=True),
+            Rule("form", "Form", message, (form,)),
+        )
+
+    def derive(self, metadata: Mapping[str, str], context: Context) -> Derived:
+        """See `Deriving`."""
+        return articles.derive(metadata, context.settings["no_issue"])
+
+    def old_copies(self, label: str, context: Context) -> Iterator[str]:  # noqa: ARG002 - other schemes may need the context
+        """See `Deriving`: ``_old1``, ``_old2``, ... after an article's label. Raises InvalidData for a file or an event."""
+        if parse(label).below:
+            raise InvalidData(f"{label} is not an article; only articles are replaced", label=label)
+        return (f"{label}_old{number}" for number in count(1))
+
+    def candidates(self, allocation: Allocation) -> Iterator[str]:
+        """See `Scheme`: the derived label, then ``_1``, ``_2``, ... after it.
+
+        With ``parent`` (an article) and ``kind`` (one of KINDS) in the metadata, a label below that article.
+        """
+        if "parent" in allocation.metadata:
+            yield from self._below(allocation)
+        label = self.derive(allocation.metadata, allocation.context).label
+        yield label
+        for number in count(1):
+            yield f"{label}_{number}"
+
+    def _below(self, allocation: Allocation) -> Iterator[str]:
+        kind = allocation.metadata.get("kind", "")
+        if kind not in KINDS:
+            reason = f"there is no kind {kind!r} of thing below an article; write one of {', '.join(KINDS)}"
+            raise InvalidData(reason, field="kind", value=kind)
+        parent = self.label(allocation.metadata["parent"], allocation.context)
+        if parse(parent).below:
+            raise InvalidData(f"{parent} is not an article; name the article that it belongs to", field="parent", value=parent)
+        for moment in moments(allocation):
+            yield f"{parent}/{KINDS[kind]}{moment:012}"
+
+
+def _excerpt(text: str, base: str) -> Excerpt:
+    """The label in a written form. Raises InvalidIdentifier for an address that is neither the base's nor Scholars Portal's."""
+    address = _ADDRESS.match(text)
+    step = _ISSN_STEP.search(text, address.end() - 1) if address else None
+    if step is not None:
+        tail = re.search("[?&#]", text[step.start() :])
+        excerpt = Excerpt.decoded(text, step.start(), NAME, step.start() + tail.start() if tail else None)
+    elif base and text.startswith(base):
+        excerpt = Excerpt.decoded(text, len(base), NAME)
+    elif "://" in text:
+        raise InvalidIdentifier(text, f"it is not an article's address at Scholars Portal{f', nor under {base}' if base else ''}", 0, NAME)
+    else:
+        start = 1 if text.startswith("/") else 0
+        excerpt = Excerpt(text, text[start:], start, NAME)
+    return excerpt.before(len(excerpt.text) - len(".xml")) if excerpt.text.endswith(".xml") else excerpt
+
+
+def _identifier(excerpt: Excerpt) -> ArticleIdentifier:
+    """The steps of a label. Raises InvalidIdentifier."""
+    steps = excerpt.text.split("/", 3)
+    place = 0
+    for step, (whole, beginning, what) in zip(steps, _STEPS, strict=False):
+        if not whole.fullmatch(step):
+            begun = beginning.match(step)
+            fits = begun.end() if begun else 0
+            trouble = f"{step[fits]!r} cannot stand here" if fits < len(step) else "the step ends too soon"
+            raise excerpt.error(f"{trouble}; it is {what}", place + fits)
+        place += len(step) + 1
+    if len(steps) < len(_STEPS) - 1:
+        raise excerpt.error(f"it ends too soon; '/' must follow and {_STEPS[len(steps)][2]}", len(excerpt.text))
+    return ArticleIdentifier(*steps)
+
+
+SCHEME: Final[Scheme] = ScholarsPortal()

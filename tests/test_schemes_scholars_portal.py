@@ -1,0 +1,271 @@
+"""Scholars Portal: deriving labels, what goes beyond the policy, addresses, what is below an article."""
+
+import gzip
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from tables import VECTORS, rows
+
+from idstore.errors import InvalidData, InvalidIdentifier
+from idstore.schemes import Deriving, scholars_portal
+from idstore.schemes.scholars_portal import SCHEME, ScholarsPortal
+from idstore.testing import SimulatedAllocation
+
+CONTEXT = SCHEME.context("http://journals.example.org/", {})
+BURNS = {"issn": "0305-4179", "volume": "31", "issue": "4", "page": "530-531", "title": "A possible chemical burn to the scalp"}
+FIELDS = ("issn", "volume", "issue", "page", "title")
+
+
+def derived(**metadata: str) -> str:
+    return ScholarsPortal().derive({**BURNS, **metadata}, CONTEXT).label
+
+
+def beyond(**metadata: str) -> str:
+    return "; ".join(ScholarsPortal().derive({**BURNS, **metadata}, CONTEXT).extensions)
+
+
+@pytest.mark.parametrize("row", rows(VECTORS / "scholars-portal.derived.tsv"), ids=lambda row: row["label"])
+def test_published_labels_are_derived(row: dict[str, str]) -> None:
+    context = SCHEME.context("http://journals.example.org/", {"no_issue": row["no_issue"]})
+    answer = ScholarsPortal().derive({name: row[name] for name in FIELDS}, context)
+    assert answer.label == row["label"]
+    if row["source"].startswith("URI and File Naming Policy"):
+        assert answer.extensions == ()
+
+
+def test_the_scheme_derives() -> None:
+    assert isinstance(SCHEME, Deriving)
+
+
+@pytest.mark.parametrize(
+    ("title", "letters"),
+    [
+        ("One two three four five six seven eight nine ten eleven", "ottffssente"),
+        ("One two three four five six seven eight nine ten eleven twelve", "ottffssentet"),
+        ("One two three four five six seven eight nine ten eleven twelve Xiii", "ottffsentetx"),
+        ("Honeybees (Apis mellifera) at 44K", "hma4"),
+        ("Section 28a\u2014The long dash", "s2tld"),
+        ("The years 1966\u20132007 well-known", "ty1w"),
+        ("Élan Ångström Über İstanbul βeta Δelta Жук 中文", "eauiβδж中"),
+        ("\u2460 \u00bd \u2776 a", "11a"),
+        ("Growth of<i> E. coli</i> on Cu<sub>2</sub>O", "goecoc"),
+        ("Tom &amp; Jerry &lt;i&gt;again&lt;/i&gt;", "tja"),
+        ("An infant&lt;subtitle&gt;Treatment&lt;/subtitle&gt;", "ait"),
+        ("R(s)<1/2 and z < 4", "raz4"),
+        ("\u201cQuoted\u201d [words] only", "o"),
+        ("??? ...", "nt"),
+        ("", "nt"),
+    ],
+)
+def test_hashes(title: str, letters: str) -> None:
+    assert derived(title=title) == f"03054179/v31i0004/530_{letters}"
+
+
+@pytest.mark.parametrize(
+    ("field", "printed", "written"),
+    [
+        ("volume", "4", "v04i"),
+        ("volume", "2019", "v2019i"),
+        ("volume", "XV", "vxvi"),
+        ("volume", "267-268", "v267-268i"),
+        ("volume", "", "vnonei"),
+        ("issue", "119", "i0119/"),
+        ("issue", "10228", "i10228/"),
+        ("issue", "3-4", "i3-4/"),
+        ("issue", "5/6", "i5-6/"),
+        ("issue", "S 01", "is-01/"),
+        ("issue", "Part 2, No. 4A", "ipart-2,-no.-4a/"),
+        ("issue", "Supplement_1", "isupplement_1/"),
+        ("issue", "", "icomplete/"),
+        ("page", "E943-952", "/e943_"),
+        ("page", "57\u201388", "/57_"),
+        ("page", "1-3, 10-12", "/1_"),
+        ("page", "i-20", "/i_"),
+        ("page", "Back Page", "/back-page_"),
+        ("page", "10:1", "/10:1_"),
+        ("page", "503???510", "/503_"),
+        ("page", "a_b", "/ab_"),
+        ("page", "-", "/nfp_"),
+        ("page", "", "/nfp_"),
+        ("issn", "0033-295X", "0033295x/"),
+        ("issn", "0033295x", "0033295x/"),
+    ],
+)
+def test_fields(field: str, printed: str, written: str) -> None:
+    assert written in derived(**{field: printed})
+
+
+def test_absent_fields_are_as_empty_ones() -> None:
+    answer = ScholarsPortal().derive({"issn": "0305-4179"}, CONTEXT)
+    assert answer.label == "03054179/vnoneicomplete/nfp_nt"
+    assert answer.extensions == ("no volume: none", "no issue: complete", "no first page: nfp", "no title with a word that counts: nt")
+
+
+def test_what_stands_for_a_missing_issue_is_a_setting() -> None:
+    other = SCHEME.context("http://journals.example.org/", {"no_issue": "none"})
+    assert ScholarsPortal().derive({**BURNS, "issue": ""}, other).label.startswith("03054179/v31inone/")
+    with pytest.raises(InvalidData, match="complete, none"):
+        SCHEME.context("http://journals.example.org/", {"no_issue": "zero"})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "told"),
+    [
+        ({}, ""),
+        ({"issn": "0033-295X"}, "the ISSN's X is written in lower case"),
+        ({"issn": "0305-4178"}, "the ISSN 0305-4178 is used although its check digit is wrong"),
+        ({"issue": "3-4"}, "the issue '3-4' is no number and not padded"),
+        ({"issue": "S1"}, "the issue 'S1' is written 's1'; the issue 'S1' is no number and not padded"),
+        ({"page": "E1"}, "the page 'E1' is written 'e1'"),
+        ({"title": "<b>A</b>"}, "markup in the title does not count"),
+        ({"title": "A \u2014 (x)"}, "words that begin with neither letter nor digit do not count; a long dash divides words"),
+        ({"title": "Été"}, "letters beyond ASCII stand without their accents"),
+    ],
+)
+def test_what_goes_beyond_the_policy_is_told(metadata: dict[str, str], told: str) -> None:
+    assert beyond(**metadata) == told
+
+
+@pytest.mark.parametrize("issn", ["", " ", "0305", "0305-417", "0305-41799", "O305-4179", "03X5-4179", "\u0660305-4179"])
+def test_malformed_issns_are_refused(issn: str) -> None:
+    with pytest.raises(InvalidData, match="issn") as caught:
+        derived(issn=issn)
+    assert caught.value.fields["field"] == "issn"
+
+
+def test_fields_are_text() -> None:
+    with pytest.raises(InvalidData, match="in quotes") as caught:
+        derived(volume=31)  # type: ignore[arg-type]
+    assert caught.value.fields["field"] == "volume"
+
+
+def test_collisions_are_numbered_from_one() -> None:
+    review = {"issn": "0016-0032", "volume": "238", "issue": "3", "page": "224-224", "title": "Book Review"}
+    tried = islice(SCHEME.candidates(SimulatedAllocation(CONTEXT, review)), 3)
+    assert list(tried) == [f"00160032/v238i0003/224_br{tail}" for tail in ("", "_1", "_2")]
+
+
+def test_replaced_copies_are_old() -> None:
+    old = ScholarsPortal().old_copies("03921921/v30i0119/1_tmotu", CONTEXT)
+    assert list(islice(old, 2)) == ["03921921/v30i0119/1_tmotu_old1", "03921921/v30i0119/1_tmotu_old2"]
+    with pytest.raises(InvalidData, match="not an article"):
+        ScholarsPortal().old_copies("03921921/v30i0119/1_tmotu/1303399302709", CONTEXT)
+
+
+@pytest.mark.parametrize(("kind", "below"), [("pdf", "pdf_fulltext/"), ("xml", "xml_fulltext/"), ("file", ""), ("event", "")])
+def test_files_and_events_are_below_their_article(kind: str, below: str) -> None:
+    article = "00928674/v137i0002/308_aceldcgibrem"
+    allocation = SimulatedAllocation(CONTEXT, {"parent": f"/{article}", "kind": kind}, clock=1_303_399_300_907)
+    first, second = islice(SCHEME.candidates(allocation), 2)
+    assert (first, second) == (f"{article}/{below}1303399300907", f"{article}/{below}1303399300908")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [({"kind": "jpg"}, "kind"), ({}, "kind"), ({"kind": "pdf", "parent": "/00928674/v137i0002/308_aceldcgibrem/1303399302709"}, "parent")],
+)
+def test_other_things_are_not_below_an_article(metadata: dict[str, str], field: str) -> None:
+    with pytest.raises(InvalidData) as caught:
+        next(SCHEME.candidates(SimulatedAllocation(CONTEXT, {"parent": "/00928674/v137i0002/308_aceldcgibrem", **metadata})))
+    assert caught.value.fields["field"] == field
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "/{}",
+        "/{}.xml",
+        "http://journals.example.org/{}",
+        "http://journals.example.org/{}.xml",
+        "http://journals.scholarsportal.info/details/{}.xml",
+        "https://journals.scholarsportal.info/pdf/{}.xml",
+        "http://journals2.scholarsportal.info/details.xqy?uri=/{}.xml",
+        "http://journals1.scholarsportal.info/details.xqy?uri=/{}.xml&school=toronto",
+        "http://journals.scholarsportal.info/ris?uri=/{}.xml",
+        "http://resolver.scholarsportal.info/resolve/{}",
+        "http://resolver.scholarsportal.info/resolve/{}.xml#abstract",
+        "http://journals1.scholarsportal.info.proxy.example.edu/details/{}.xml",
+        "https://journals-scholarsportal-info.proxy.example.edu/details/{}.xml",
+        "HTTP://Journals.ScholarsPortal.info/details/{}.xml",
+    ],
+)
+def test_written_forms(text: str) -> None:
+    label = "03054179/v31i0004/530_apcbttsfhh"
+    assert SCHEME.label(text.format(label), CONTEXT) == label
+    if "example.org" not in text:
+        assert str(scholars_portal.parse(text.format(label))) == label
+
+
+def test_addresses_may_be_encoded() -> None:
+    text = "http://journals2.scholarsportal.info/details.xqy?uri=%2F0006808x%2Fv22i0259%2F307_%E9%9B%9C.xml&x=1"
+    assert SCHEME.label(text, CONTEXT) == "0006808x/v22i0259/307_\u96dc"
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("", 0),
+        ("1936085x/04i0010/6153_d", 9),
+        ("193608x1/v04i0010/6153_d", 6),
+        ("1936-0851/v04i0010/6153_d", 4),
+        ("19360851", 8),
+        ("/19360851/v04i0010", 18),
+        ("19360851/v04/6153_d", 12),
+        ("19360851/V04i0010/6153_d", 9),
+        ("19360851/v04i0010/_d", 18),
+        ("19360851/v04i0010/6153", 22),
+        ("19360851/v04i0010/6153_D", 23),
+        ("19360851/v04i0010/6153_d_x", 25),
+        ("19360851/v04i0010/6153_d_old0", 28),
+        ("19360851/v04i0010/6153_dsognooiniraa", 35),
+        ("19360851/v04i0010/6153_d\n", 24),
+        ("19360851/v04i0010/6153_d/jpg_fulltext/1303399300907", 25),
+        ("19360851/v04i0010/6153_d/13033993009", 36),
+        ("19360851/v04i0010/6153_d/13033993009071", 38),
+        ("http://journals.example.org/19360851/v04i0010/6153_D", 51),
+        ("http://journals.scholarsportal.info/details/19360851/v04i0010/6153_D.xml", 67),
+        ("http://journals.scholarsportal.info/browse/toc", 0),
+        ("http://example.org/19360851/v04i0010/6153_d", 0),
+    ],
+)
+def test_errors_tell_the_position(text: str, position: int) -> None:
+    with pytest.raises(InvalidIdentifier) as caught:
+        SCHEME.label(text, CONTEXT)
+    assert caught.value.position == position
+
+
+@pytest.mark.parametrize("base", ["http://journals.example.org", "http://journals.example.org/#", "/", "journals/"])
+def test_bases_that_are_refused(base: str) -> None:
+    with pytest.raises(InvalidData, match=r"http://journals\.example\.org/"):
+        SCHEME.context(base, {})
+
+
+@pytest.mark.realdata
+def test_real_uris_are_derived_from_their_metadata(real_data: Path) -> None:
+    differing = {}
+    for row in rows(real_data / "sp_real_uris.tsv"):
+        context = SCHEME.context("http://journals.example.org/", {"no_issue": "none" if "inone/" in row["uri"] else "complete"})
+        metadata = {**{name: row[name] for name in FIELDS if name in row}, "page": row["first_page"]}
+        tried = islice(SCHEME.candidates(SimulatedAllocation(context, metadata)), 2)
+        label = SCHEME.label(row["uri"], context)
+        if label.removesuffix("_old1") not in tried:
+            differing[row["uri"]] = ScholarsPortal().derive(metadata, context).label
+    assert differing == {"/09267220/v26i3-4/205_guoam": "09267220/v26i3-4/205_guoamead"}  # the source left the subtitle out
+
+
+@pytest.mark.realdata
+def test_real_metadata_give_labels(real_data: Path) -> None:
+    refused = []
+    with gzip.open(real_data / "articles.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            article = json.loads(line)
+            try:
+                label = ScholarsPortal().derive({name: article[name] for name in FIELDS if name in article}, CONTEXT).label
+            except InvalidData as error:
+                refused.append(error.fields["field"])
+            else:
+                assert SCHEME.label(SCHEME.iri(label, CONTEXT), CONTEXT) == label
+    assert refused == ["issn"] * 102
