@@ -1,0 +1,197 @@
+"""Events: what was done, by whom, when, with which arguments. They are never changed or removed."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat
+from pyoxigraph import parse as parse_rdf
+
+from idstore.model import times
+from idstore.model.party import node
+from idstore.model.terms import Term, hashed
+from idstore.vocabulary import DCTERMS, IDS, ONTOLOGY, PROV, RDF, XSD, party_name
+
+_HEAD = {RDF.type, IDS.about, PROV.wasAssociatedWith, PROV.endedAtTime}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One act.
+
+    origin, token   the store where it happened (a UUID) and the event's own number there: among events of one millisecond it rises,
+                    otherwise it is random, so that nobody reads off it how much happened that he may not see.
+    kind            the class of the act.
+    about           identifier, namespace, party or registry.
+    by              the name of the party that acted.
+    at              milliseconds since 1970.
+    arguments       the rest of what determines the outcome, as predicate and value.
+    """
+
+    origin: str
+    token: int
+    kind: NamedNode
+    about: NamedNode
+    by: str
+    at: int
+    arguments: tuple[tuple[NamedNode, Term], ...] = ()
+
+    @property
+    def iri(self) -> NamedNode:
+        """Name of the event."""
+        return NamedNode(f"urn:uuid:{self.origin}#{self.token:016x}")
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """Sorts the events about one thing: by time, then origin and token."""
+        return (self.at, self.origin, self.token)
+
+    @property
+    def act(self) -> str:
+        """The kind's local name, ``Mint``."""
+        return self.kind.value.removeprefix(ONTOLOGY)
+
+    def one(self, predicate: NamedNode) -> Term | None:
+        """The argument, None if it was not given."""
+        return next((value for name, value in self.arguments if name == predicate), None)
+
+    def text(self, predicate: NamedNode) -> str | None:
+        """The argument's text, None if it was not given."""
+        value = self.one(predicate)
+        return None if value is None else value.value
+
+    def all(self, predicate: NamedNode) -> list[Term]:
+        """Every argument of that name."""
+        return [value for name, value in self.arguments if name == predicate]
+
+    @property
+    def parent(self) -> str | None:
+        """The event of the batch that this one is part of."""
+        return self.text(DCTERMS.isPartOf)
+
+    @property
+    def internal(self) -> bool:
+        """Whether it stays with the grant list also after fixation."""
+        return self.text(IDS.internal) == "true"
+
+    def quads(self, graph: NamedNode) -> list[Quad]:
+        """Its triples, in ``graph``."""
+        iri = self.iri
+        made = [
+            Quad(iri, RDF.type, self.kind, graph),
+            Quad(iri, IDS.about, self.about, graph),
+            Quad(iri, PROV.wasAssociatedWith, node(self.by), graph),
+            Quad(iri, PROV.endedAtTime, times.literal(self.at), graph),
+        ]
+        made += [Quad(iri, predicate, value, graph) for predicate, value in self.arguments]
+        return made
+
+
+def encode(event: Event) -> list[object]:
+    """An event as JSON values; terms in N-Triples."""
+    return [
+        event.origin,
+        event.token,
+        event.act,
+        event.about.value,
+        event.by,
+        event.at,
+        [(name.value, str(value)) for name, value in event.arguments],
+    ]
+
+
+def decode(values: list[Any]) -> Event:
+    """Read what `encode` wrote."""
+    origin, token, act, about, by, at, said = values
+    text = "".join(f"<x:> <{name}> {value} .\n" for name, value in said)
+    arguments = [(quad.predicate, quad.object) for quad in parse_rdf(text, format=RdfFormat.N_TRIPLES)]
+    return Event(origin, token, NamedNode(ONTOLOGY + act), NamedNode(about), by, at, tuple(arguments))
+
+
+def digest(event: Event) -> int:
+    """A 63-bit number that tells whether an event is still what it was; independent of how a store writes numbers and moments."""
+    said = [f"{name.value} {value.datatype if _is_typed(value) else value}" for name, value in event.arguments]
+    return hashed("\0".join((event.iri.value, event.kind.value, event.about.value, event.by, str(event.at), *sorted(said))))
+
+
+def _is_typed(value: Term) -> TypeGuard[Literal]:
+    return isinstance(value, Literal) and value.datatype != XSD.string and not value.language
+
+
+def split(iri: str) -> tuple[str, int]:
+    """Origin and token of an event's IRI. Raises ValueError if it is none."""
+    origin, _, token = iri.removeprefix("urn:uuid:").partition("#")
+    return origin, int(token, 16)
+
+
+def parse(iri: NamedNode, quads: Iterable[Quad]) -> Event:
+    """Read an event from its quads. Raises ValueError or KeyError if its head is not whole."""
+    head: dict[NamedNode, Term] = {}
+    arguments: list[tuple[NamedNode, Term]] = []
+    for quad in quads:
+        value = quad.object
+        assert isinstance(value, NamedNode | Literal)
+        if quad.predicate in _HEAD:
+            head[quad.predicate] = value
+        else:
+            arguments.append((quad.predicate, value))
+    origin, token = split(iri.value)
+    kind, about, by = head[RDF.type], head[IDS.about], head[PROV.wasAssociatedWith]
+    assert isinstance(kind, NamedNode) and isinstance(about, NamedNode) and isinstance(by, NamedNode)
+    return Event(
+        origin,
+        token,
+        kind,
+        about,
+        party_name(by),
+        times.parse(head[PROV.endedAtTime].value),
+        tuple(sorted(arguments, key=lambda pair: (pair[0].value, str(pair[1])))),
+    )
+
+
+def group(quads: Iterable[Quad]) -> Iterator[tuple[NamedNode, list[Quad]]]:
+    """Consecutive quads of one subject, together."""
+    subject: NamedNode | None = None
+    found: list[Quad] = []
+    for quad in quads:
+        if quad.subject != subject:
+            if subject is not None:
+                yield subject, found
+            assert isinstance(quad.subject, NamedNode)
+            subject, found = quad.subject, []
+        found.append(quad)
+    if subject is not None:
+        yield subject, found
+
+
+KINDS = frozenset(
+    {
+        IDS.Initialization,
+        IDS.Import,
+        IDS.NamespaceAddition,
+        IDS.NamespaceAllowance,
+        IDS.NamespaceFreeze,
+        IDS.Mint,
+        IDS.Registration,
+        IDS.Naming,
+        IDS.Targeting,
+        IDS.Bind,
+        IDS.Unbind,
+        IDS.Comment,
+        IDS.Grant,
+        IDS.Ungrant,
+        IDS.Fixation,
+        IDS.Release,
+        IDS.Revocation,
+        IDS.Deprecation,
+        IDS.Supersession,
+        IDS.Replacement,
+        IDS.Transfer,
+        IDS.PartyAddition,
+        IDS.Joining,
+        IDS.Leaving,
+        IDS.Suspension,
+        IDS.Reinstatement,
+    }
+)
+"""Every kind of event."""

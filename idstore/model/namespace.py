@@ -1,0 +1,167 @@
+"""Namespaces: concrete contexts in which labels are unique."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from idstore.errors import InvalidData
+from idstore.model import times
+from idstore.model.event import Event
+from idstore.model.party import node
+from idstore.schemes import Context, Scheme, scheme
+from idstore.vocabulary import DCTERMS, IDS, RDF, RDFS, REGISTRY_GRAPH, XSD, party_name
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+TRUE = Literal("true", datatype=XSD.boolean)
+
+
+def number(value: int) -> Literal:
+    """The literal of a whole number."""
+    return Literal(str(value), datatype=XSD.integer)
+
+
+def check_name(name: str) -> str:
+    """The name of a namespace, as given. Raises InvalidData."""
+    if not _NAME.fullmatch(name):
+        raise InvalidData(
+            f"{name!r} is not a namespace's name; use letters, digits and . _ -, at most 64, a letter or digit first", text=name
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A base IRI, a scheme and its settings, with an owner.
+
+    settings    every setting of the scheme, sorted by name.
+    created     milliseconds since 1970.
+    allocators  parties and groups that may allocate; empty: everyone.
+    per_minute  how many identifiers a party may allocate in a minute; None: any number.
+    frozen      nothing is allocated here any more.
+    offered     who may take it over by accepting.
+    """
+
+    base: str
+    name: str
+    scheme_name: str
+    settings: tuple[tuple[str, str], ...]
+    owner: str
+    created: int
+    allocators: frozenset[str] = frozenset()
+    per_minute: int | None = None
+    frozen: bool = False
+    offered: str | None = None
+
+    @property
+    def iri(self) -> NamedNode:
+        """Its name: the base."""
+        return NamedNode(self.base)
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme's code. Raises UnknownScheme if its package is not installed."""
+        return scheme(self.scheme_name)
+
+    @property
+    def context(self) -> Context:
+        """What the scheme needs to know."""
+        return _context(self)
+
+    @property
+    def identifier_class(self) -> NamedNode:
+        """The class of its identifiers: the scheme's when every setting is the default, so that the scheme's shape file holds, else the namespace."""
+        return _identifier_class(self)
+
+    def quads(self) -> list[Quad]:
+        """Its triples, in the registry graph."""
+        iri = self.iri
+        pairs: list[tuple[NamedNode, NamedNode | Literal]] = [
+            (RDF.type, IDS.Namespace),
+            (IDS.name, Literal(self.name)),
+            (IDS.scheme, Literal(self.scheme_name)),
+            (IDS.owner, node(self.owner)),
+            (DCTERMS.created, times.literal(self.created)),
+        ]
+        pairs += [(IDS.setting, Literal(f"{key}={value}")) for key, value in self.settings]
+        pairs += [(IDS.allocator, node(name)) for name in sorted(self.allocators)]
+        if self.identifier_class == iri:
+            pairs.append((RDFS.subClassOf, IDS.Identifier))
+        if self.per_minute is not None:
+            pairs.append((IDS.perMinute, number(self.per_minute)))
+        if self.frozen:
+            pairs.append((IDS.frozen, TRUE))
+        if self.offered:
+            pairs.append((IDS.offeredTo, node(self.offered)))
+        return [Quad(iri, predicate, value, REGISTRY_GRAPH) for predicate, value in pairs]
+
+
+@lru_cache(maxsize=8192)
+def _context(namespace: Namespace) -> Context:
+    return Context(namespace.base, dict(namespace.settings))
+
+
+@lru_cache(maxsize=8192)
+def _identifier_class(namespace: Namespace) -> NamedNode:
+    code = namespace.scheme
+    return NamedNode(code.identifier_class) if dict(namespace.settings) == dict(code.defaults) else namespace.iri
+
+
+def parse(iri: NamedNode, quads: Iterable[Quad]) -> Namespace:
+    """Read a namespace from its quads. Raises KeyError if something is missing."""
+    values: dict[NamedNode, list[NamedNode | Literal]] = {}
+    for quad in quads:
+        assert isinstance(quad.object, NamedNode | Literal)
+        values.setdefault(quad.predicate, []).append(quad.object)
+    offered = values.get(IDS.offeredTo)
+    return Namespace(
+        base=iri.value,
+        name=values[IDS.name][0].value,
+        scheme_name=values[IDS.scheme][0].value,
+        settings=_settings(value.value for value in values.get(IDS.setting, ())),
+        owner=_party(values[IDS.owner][0]),
+        created=times.parse(values[DCTERMS.created][0].value),
+        allocators=frozenset(_party(value) for value in values.get(IDS.allocator, ())),
+        per_minute=int(values[IDS.perMinute][0].value) if IDS.perMinute in values else None,
+        frozen=IDS.frozen in values,
+        offered=_party(offered[0]) if offered else None,
+    )
+
+
+def apply(before: Namespace | None, event: Event) -> Namespace:
+    """The namespace after an event about it; a pure function, the meaning of the log."""
+    if before is None:
+        return Namespace(
+            event.about.value,
+            event.text(IDS.name) or "",
+            event.text(IDS.scheme) or "",
+            _settings(value.value for value in event.all(IDS.setting)),
+            event.by,
+            event.at,
+        )
+    given = [_party(value) for value in event.all(IDS.party)]
+    if event.kind == IDS.NamespaceAllowance:
+        limit = event.text(IDS.perMinute)
+        return replace(before, allocators=frozenset(given), per_minute=None if limit is None else int(limit))
+    if event.kind == IDS.NamespaceFreeze:
+        return replace(before, frozen=event.text(IDS.frozen) == "true")
+    if event.kind == IDS.Transfer:
+        accepted = event.by == given[0] == before.offered
+        return replace(before, owner=given[0], offered=None) if accepted else replace(before, offered=given[0])
+    return before
+
+
+def settings_of(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Settings in their stored order."""
+    return tuple(sorted(given.items()))
+
+
+def _settings(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    return settings_of(dict(text.split("=", 1) for text in texts))
+
+
+def _party(value: NamedNode | Literal) -> str:
+    assert isinstance(value, NamedNode)
+    return party_name(value)

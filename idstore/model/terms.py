@@ -1,0 +1,73 @@
+"""Making RDF terms from outside text, with errors that name the text."""
+
+import re
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TypeAlias
+
+from pyoxigraph import Literal, NamedNode
+
+from idstore.errors import InvalidData
+
+Term: TypeAlias = NamedNode | Literal
+"""What may stand in object position: idstore writes no blank nodes and no quoted triples."""
+
+UNDETERMINED = "und"
+"""BCP 47's code for "no particular language"; such texts are plain literals."""
+
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
+_FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f-\x9f\ud800-\udfff]')
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
+
+
+@lru_cache(maxsize=4096)
+def iri(text: str, what: str = "IRI") -> NamedNode:
+    """An absolute IRI. Raises InvalidData with the position of the first character that cannot stand in one."""
+    bad = _FORBIDDEN.search(text)
+    if bad is not None:
+        raise InvalidData(
+            f"{text!r} is not an absolute {what}: {bad.group()!r} at position {bad.start()} must be percent-encoded",
+            text=text,
+            position=bad.start(),
+        )
+    if not _ABSOLUTE.fullmatch(text):
+        raise InvalidData(f"{text!r} is not an absolute {what}; begin it with a scheme, as in http://example.org/a", text=text, position=0)
+    try:
+        return NamedNode(text)
+    except ValueError as error:
+        raise InvalidData(f"{text!r} is not an absolute {what}: {error}", text=text, position=0) from error
+
+
+def language(text: str) -> str:
+    """A BCP 47 language tag, lower case. Raises InvalidData."""
+    try:
+        if _LANGUAGE.fullmatch(text):
+            return Literal("", language=text.lower()).language or UNDETERMINED
+    except ValueError:  # of that form, and no tag all the same: en-12
+        pass
+    raise InvalidData(f"{text!r} is not a language tag; write en or pt-br", text=text)
+
+
+def plain(text: str, what: str) -> str:
+    """A text that can be stored as a literal. Raises InvalidData: empty, or with characters that UTF-8 cannot carry."""
+    if not text.strip():
+        raise InvalidData(f"the {what} is empty; give at least one character", text=text)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidData(f"the {what} {text!r} is not UTF-8 text (position {error.start})", text=text, position=error.start) from None
+    if "\x00" in text:
+        raise InvalidData(
+            f"the {what} {text!r} holds a NUL character (position {text.index(chr(0))})", text=text, position=text.index("\x00")
+        )
+    return text
+
+
+def hashed(text: str) -> int:
+    """A 63-bit number for a text, to find it by or to compare it with."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def tagged(text: str, lang: str) -> Literal:
+    """The literal of a text in a language."""
+    return Literal(text) if lang == UNDETERMINED else Literal(text, language=lang)

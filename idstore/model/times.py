@@ -1,0 +1,63 @@
+"""Moments: whole milliseconds since 1970-01-01T00:00Z inside, ISO 8601 in UTC outside."""
+
+import time
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+
+from pyoxigraph import Literal
+
+from idstore.errors import InvalidData
+from idstore.vocabulary import XSD
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY = 86_400_000
+"""Milliseconds of a day."""
+
+
+def now() -> int:
+    """The clock."""
+    return time.time_ns() // 1_000_000
+
+
+def iso(moment: int) -> str:
+    """``2026-11-20T11:17:35.120Z``: always with milliseconds.
+
+    >>> iso(0)
+    '1970-01-01T00:00:00.000Z'
+    """
+    return (_EPOCH + timedelta(milliseconds=moment)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@lru_cache(maxsize=256)
+def literal(moment: int) -> Literal:
+    """The xsd:dateTime in the canonical lexical form, which engines keep as it is."""
+    text = iso(moment)[:-1]
+    return Literal(text.rstrip("0").rstrip(".") + "Z", datatype=XSD.dateTime)
+
+
+def parse(text: str) -> int:
+    """Read an ISO 8601 date or time; without an offset it is UTC, without a time midnight.
+
+    Raises InvalidData.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidData(f"{text!r} is not a date or time; write 2026-11-20 or 2026-11-20T11:17:35Z", text=text) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def day(moment: int) -> int:
+    """The day since 1970-01-01 (UTC)."""
+    return moment // DAY
+
+
+def day_text(number: int) -> str:
+    """The date of a day number.
+
+    >>> day_text(0)
+    '1970-01-01'
+    """
+    return (date(1970, 1, 1) + timedelta(days=number)).isoformat()
