@@ -1,0 +1,117 @@
+"""What the registry needs of a store.
+
+A store holds quads, the catalogue and the log's order. It changes in one way: somebody takes the *turn*, checks, and enlists a `Change`; when the turn
+ends without an error the change is durable, and from then on visible. Whoever reads sees whole changes, and only durable ones.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from pyoxigraph import NamedNode, Quad
+
+from idstore.model.change import Change
+from idstore.model.terms import Term
+from idstore.stores.catalogue import Catalogue
+
+
+class View(Protocol):
+    """A state of the store, to read. Valid inside the ``with`` block that gave it."""
+
+    @property
+    def registry_version(self) -> int:
+        """Moves with every change of the registry graph or of a suspension: under one number, parties and namespaces are the same."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Lists, counts, the order of events."""
+
+    def quads(
+        self,
+        subject: NamedNode | None = None,
+        predicate: NamedNode | None = None,
+        value: Term | None = None,
+        graph: NamedNode | None = None,
+    ) -> Iterator[Quad]:
+        """The quads that match; None matches anything. Cost: the quads given."""
+
+    def graphs(self) -> Iterator[NamedNode]:
+        """Every named graph."""
+
+    def holder(self, claimed: NamedNode) -> NamedNode | None:
+        """Who holds a label or request key; None if it was never issued."""
+
+
+class Turn(View, Protocol):
+    """The one lock around check and write."""
+
+    @property
+    def origin(self) -> str:
+        """The store's UUID, for new events."""
+
+    @property
+    def moment(self) -> int:
+        """The time for new events, milliseconds since 1970: never before that of an earlier event."""
+
+    def token(self) -> int:
+        """The number that a new event is named by; give them out in the order of the events."""
+
+    def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
+        """How many labels of each series of a namespace were ever issued, and the highest number. Not to be changed."""
+
+    def enlist(self, change: Change) -> None:
+        """Have a change made when the turn ends. Raises StoreUnavailable."""
+
+
+class Staging(Turn, Protocol):
+    """The turn for a large change: also a store, in which whatever a registry does becomes part of the change."""
+
+    def reading(self) -> AbstractContextManager[View]:
+        """Everything enlisted included."""
+
+    def turn(self) -> AbstractContextManager[Turn]:
+        """The turn that this is."""
+
+    def snapshot(self) -> AbstractContextManager[Path]:
+        """Raises StoreUnavailable: what is under way is not there yet to be queried."""
+
+    def staging(self, *, empty: bool = False) -> AbstractContextManager["Staging"]:
+        """The turn that this is."""
+
+    def close(self) -> None:
+        """Nothing to give up."""
+
+
+class Store(Protocol):
+    """A store of identifiers."""
+
+    @property
+    def origin(self) -> str:
+        """The store's UUID."""
+
+    def reading(self) -> AbstractContextManager[View]:
+        """The newest durable state, for a moment: writers wait meanwhile."""
+
+    def snapshot(self) -> AbstractContextManager[Path]:
+        """The newest durable state in a folder of its own, which the engine opens and nobody changes while the block runs.
+
+        It needs no lock of the store's: readers and writers go on. Inside `reading` it is the very state that is read there.
+        Raises StoreUnavailable. Cost: some milliseconds for each new state, whatever its size; those who want the same one share it.
+        """
+
+    def turn(self) -> AbstractContextManager[Turn]:
+        """Take the turn. When the block ends without an error, what was enlisted is durable.
+
+        Raises StoreUnavailable: the store cannot be written, and nothing was changed.
+        """
+
+    def staging(self, *, empty: bool = False) -> AbstractContextManager["Staging"]:
+        """Take the turn for a change too large for one batch; it takes effect whole when the block ends without an error.
+
+        empty  begin with nothing instead of a copy of the present state.
+        Raises StoreUnavailable.
+        """
+
+    def close(self) -> None:
+        """Give the store up. What was acknowledged is kept."""

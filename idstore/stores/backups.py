@@ -1,0 +1,69 @@
+"""A copy of a store that is a store itself: identity, engine and catalogue, and of the journal the end, from which it goes on.
+
+The copy holds everything as of one change, and nothing but that; it is there when it is whole and on disk, and not before. Files that the
+engine never changes are shared with the original by hard links where both are on one disk.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from idstore.errors import StoreUnavailable
+from idstore.stores import bases
+from idstore.stores.catalogue import Catalogue
+from idstore.stores.founding import GENERATION, LOCK, exists, founding, prepare, sync_tree
+from idstore.stores.generation import CATALOGUE, ENGINE, copy_files
+from idstore.stores.journal import Journal, Written
+from idstore.stores.lock import DirectoryLock
+
+
+def back_up(engine: Path, catalogue: sqlite3.Connection, store: str, target: Path) -> None:
+    """Make a copy of a store in the folder ``target``, which is empty or not there.
+
+    engine, catalogue  the same state of the store, which does not change meanwhile.
+    store              its UUID.
+    Raises StoreUnavailable: the folder is not empty, or cannot be written; then there is no store in it.
+    """
+    with _claimed(target), founding(target) as draft:
+        generation = target / f"{GENERATION}1"
+        generation.mkdir()
+        copy_files(engine, generation / ENGINE)
+        last = _copy_catalogue(catalogue, generation / CATALOGUE, store)
+        if last is not None:
+            bases.keep(generation, last.sequence, last.event, lambda copy: copy_files(engine, copy))
+        sync_tree(generation)
+        with closing(Journal(draft, create=True, store=store)) as journal:
+            if last is not None:
+                journal.append([last])
+
+
+@contextmanager
+def _claimed(target: Path) -> Iterator[None]:
+    """Hold the folder, in which there is no store yet. Raises StoreUnavailable."""
+    if not exists(target):
+        prepare(target)
+    lock = DirectoryLock(target / LOCK)
+    lock.acquire(shared=False, wait=0.0)
+    try:
+        if exists(target):
+            raise StoreUnavailable(
+                f"there is a store at {target} already; name an empty folder, or one that does not exist", path=str(target)
+            )
+        yield
+    finally:
+        lock.release()
+
+
+def _copy_catalogue(source: sqlite3.Connection, path: Path, store: str) -> Written | None:
+    """Copy it, and give the store's last change as the journal is to hold it; None if nothing ever happened. Raises sqlite3.Error."""
+    with closing(sqlite3.connect(path)) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=WAL")
+    with closing(Catalogue(path)) as catalogue:
+        last, own = catalogue.last(), catalogue.last(store)
+        catalogue.sync()
+    if last is None:
+        return None
+    _, token, at, _ = own or (0, 0, 0, "")
+    return Written(last[0], token, at, last[3], "")

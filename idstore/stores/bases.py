@@ -1,0 +1,106 @@
+"""What an engine is made again from.
+
+An engine that lost power in the middle of its own recovery, or of writing its list of files, may refuse to open. So beside it lies its
+*base*: its files as of one change, on disk, and never written to again (most are hard links, so that it takes next to no room); the
+journal keeps every change since. There is none before the journal first forgets something: then the engine is made from the journal alone.
+
+A base is a folder ``base-SEQUENCE-TOKEN`` in its generation, with the engine, and the name of the change's first event in ``event``.
+"""
+
+import secrets
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from idstore.stores.founding import sync_folder, sync_tree
+from idstore.stores.generation import ENGINE, copy_files, discard, make_empty
+
+_PREFIX: Final = "base-"
+_DRAFT: Final = "draft"
+_BROKEN: Final = "broken"
+_EVENT: Final = "event"
+_ROOM: Final = 8
+"""A base may take an eighth of the engine's room for itself, before a new one is made."""
+_LITTLE: Final = 1 << 20
+"""Bytes that a base may always take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The base in ``folder``, as of the change with this sequence number, which begins with ``event``."""
+
+    folder: Path
+    sequence: int
+    event: str
+
+    @property
+    def engine(self) -> Path:
+        """The engine's files."""
+        return self.folder / ENGINE
+
+
+def newest(generation: Path) -> Base | None:
+    """The base of a generation; None if there is none yet. Raises OSError."""
+    found = [(int(folder.name.split("-")[1]), folder) for folder in generation.glob(f"{_PREFIX}*")]
+    if not found:
+        return None
+    sequence, folder = max(found)
+    return Base(folder, sequence, (folder / _EVENT).read_text(encoding="utf-8"))
+
+
+def keep(generation: Path, sequence: int, event: str, copy: Callable[[Path], None]) -> None:
+    """Make a base, on disk, in the place of an earlier one; ``copy`` copies the engine into a new folder. Raises OSError."""
+    draft = generation / _DRAFT
+    discard([draft])
+    draft.mkdir()
+    copy(draft / ENGINE)
+    (draft / _EVENT).write_text(event, encoding="utf-8")
+    sync_tree(draft)
+    made = draft.rename(generation / f"{_PREFIX}{sequence}-{secrets.token_hex(4)}")
+    sync_folder(generation)
+    discard(earlier for earlier in generation.glob(f"{_PREFIX}*") if earlier != made)
+
+
+def outgrown(generation: Path) -> bool:
+    """Whether the engine has rewritten so much that its base takes much room for itself."""
+    base = newest(generation)
+    if base is None:
+        return False
+    present, kept = _tables(generation / ENGINE), _tables(base.engine)
+    alone = sum(size for name, size in kept.items() if name not in present)
+    return alone > max(_LITTLE, sum(present.values()) // _ROOM)
+
+
+def _tables(engine: Path) -> dict[str, int]:
+    """The engine's table files, with their sizes."""
+    found = {}
+    for file in engine.glob("*.sst"):
+        with suppress(FileNotFoundError):  # the engine removes what it has merged into others
+            found[file.name] = file.stat().st_size
+    return found
+
+
+def mend(generation: Path) -> None:
+    """Put the base in the engine's place, or an empty engine if there is none. Raises OSError."""
+    base, draft, engine = newest(generation), generation / _DRAFT, generation / ENGINE
+    discard([draft])
+    if base is None:
+        make_empty(draft)
+    else:
+        copy_files(base.engine, draft)
+    sync_tree(draft)
+    if engine.exists():
+        discard([generation / _BROKEN])
+        engine.rename(generation / _BROKEN)
+    draft.rename(engine)
+    sync_folder(generation)
+
+
+def clear(generation: Path) -> None:
+    """Remove the engine that was replaced, and what is left of an attempt to make a base."""
+    for left in (_BROKEN, _DRAFT):
+        if (generation / left).exists():
+            shutil.rmtree(generation / left, ignore_errors=True)

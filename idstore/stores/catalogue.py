@@ -1,0 +1,436 @@
+"""The catalogue: what lists, pages, counts and the order of events are answered from, so that nothing ever scans.
+
+A SQLite file beside the engine, a projection of the log like the engine itself; `Catalogue.apply` is its only way to change. Every
+row says which audience may see it: 0 for everyone, else the number of an access-list or closed-log graph. Counts are kept per
+audience, so that no number moves when somebody else drafts.
+"""
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+from pathlib import Path
+
+from idstore.errors import StoreUnavailable
+from idstore.model import times
+from idstore.model.change import Change, Entry
+from idstore.model.event import Event, digest
+from idstore.model.terms import hashed
+from idstore.stores.auditing import Auditing
+from idstore.stores.founding import sync_folder
+from idstore.stores.rows import EVERYONE, STAGES, EventRow
+from idstore.stores.sqlite import connect
+from idstore.vocabulary import PUBLIC_LOG
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE term (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE identifier (
+    n INTEGER PRIMARY KEY, hash INTEGER NOT NULL, iri TEXT NOT NULL, namespace INTEGER NOT NULL, owner INTEGER NOT NULL,
+    stage INTEGER NOT NULL, audience INTEGER NOT NULL, created INTEGER NOT NULL, fixated INTEGER);
+CREATE INDEX identifier_hash ON identifier (hash);
+CREATE INDEX identifier_created ON identifier (audience, created);
+CREATE INDEX identifier_owner ON identifier (audience, owner, created);
+CREATE INDEX identifier_namespace ON identifier (audience, namespace, created);
+CREATE TABLE event (
+    sequence INTEGER PRIMARY KEY, origin INTEGER NOT NULL, token INTEGER NOT NULL, act INTEGER NOT NULL, about INTEGER NOT NULL,
+    actor INTEGER NOT NULL, at INTEGER NOT NULL, audience INTEGER NOT NULL, publication INTEGER, digest INTEGER NOT NULL);
+CREATE UNIQUE INDEX event_name ON event (token, origin);
+CREATE INDEX event_about ON event (about);
+CREATE INDEX event_actor ON event (actor, sequence);
+CREATE INDEX event_audience ON event (audience, sequence);
+CREATE UNIQUE INDEX event_publication ON event (publication) WHERE publication IS NOT NULL;
+CREATE TABLE tally (
+    audience INTEGER, namespace INTEGER, owner INTEGER, stage INTEGER, count INTEGER NOT NULL,
+    PRIMARY KEY (audience, namespace, owner, stage)) WITHOUT ROWID;
+CREATE TABLE daily (
+    audience INTEGER, day INTEGER, namespace INTEGER, count INTEGER NOT NULL, PRIMARY KEY (audience, day, namespace)) WITHOUT ROWID;
+CREATE TABLE series (
+    namespace INTEGER, series TEXT, issued INTEGER NOT NULL, highest INTEGER NOT NULL, PRIMARY KEY (namespace, series)) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which identifiers or events to list; what is None does not restrict.
+
+    audiences  graphs whose private rows are seen; None sees all (an administrator). Public rows are always seen.
+    since, until  milliseconds since 1970; until is exclusive.
+    """
+
+    audiences: frozenset[str] | None = frozenset()
+    namespace: str | None = None
+    owner: str | None = None
+    stage: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+def _within(moment: str, chosen: Selection) -> tuple[list[str], list[int | None]]:
+    """The condition for the time."""
+    limits = {f"{moment} >= ?": chosen.since, f"{moment} < ?": chosen.until}
+    kept = {condition: limit for condition, limit in limits.items() if limit is not None}
+    return list(kept), list(kept.values())
+
+
+class Catalogue(Auditing):
+    """The catalogue of one generation. Its owner holds a lock."""
+
+    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
+        self._path = path
+        with ExitStack() as opened:
+            try:
+                self._db = opened.enter_context(closing(connect(path, create=create, read_only=read_only)))
+                if create:
+                    self._create()
+                if not read_only:
+                    self._db.execute("PRAGMA synchronous=NORMAL")
+                meta = dict(self._db.execute("SELECT key, value FROM meta"))
+            except (OSError, sqlite3.Error) as error:
+                raise StoreUnavailable(f"the catalogue {path} cannot be opened: {error}", path=str(path)) from error
+            opened.pop_all()
+        self._terms: dict[str, int] = {}
+        self.applied: int = meta["applied"]
+        self.publication: int = meta["publication"]
+
+    def _create(self) -> None:
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.executescript(f"BEGIN;{_SCHEMA}INSERT INTO meta VALUES ('applied', 0), ('publication', 0);COMMIT;")
+
+    # changing
+
+    def apply(self, batch: Iterable[tuple[int, Change]]) -> None:
+        """Take in changes, each with the sequence number of its last event, in one transaction.
+
+        Raises sqlite3.Error: nothing was taken in.
+        """
+        db = self._db
+        applied, publication = self.applied, self.publication
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            for sequence, change in batch:
+                self._take(sequence, change)
+                self.applied = sequence
+            db.execute("UPDATE meta SET value = ? WHERE key = 'applied'", (self.applied,))
+            db.execute("UPDATE meta SET value = ? WHERE key = 'publication'", (self.publication,))
+            db.execute("COMMIT")
+        except BaseException:
+            self.applied, self.publication = applied, publication
+            self._terms.clear()
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+    def _take(self, sequence: int, change: Change) -> None:
+        first = sequence - len(change.events) + 1
+        for event, graph in change.moved:
+            self._move(event, graph.value)
+        for place, (event, graph) in enumerate(change.events, first):
+            self._log(place, event, graph.value)
+        for place, entry in enumerate(change.listed(), first):
+            self._enter(place, entry)
+        for base, series, number in change.issued:
+            self._db.execute(
+                "INSERT INTO series VALUES (?, ?, 1, ?) ON CONFLICT DO UPDATE SET issued = issued + 1, highest = max(highest, excluded.highest)",
+                (self._term(base), series, number),
+            )
+
+    def _log(self, sequence: int, event: Event, graph: str) -> None:
+        audience = self._audience(graph)
+        self._db.execute(
+            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                sequence,
+                self._term(event.origin),
+                event.token,
+                self._term(event.act),
+                hashed(event.about.value),
+                self._term(event.by),
+                event.at,
+                audience,
+                self._publish(audience),
+                digest(event),
+            ),
+        )
+
+    def _publish(self, audience: int) -> int | None:
+        if audience != EVERYONE:
+            return None
+        self.publication += 1
+        return self.publication
+
+    def _move(self, event: Event, graph: str) -> None:
+        audience = self._audience(graph)
+        self._db.execute(
+            "UPDATE event SET audience = ?, publication = ? WHERE token = ? AND origin = ?",
+            (audience, self._publish(audience), event.token, self._term(event.origin)),
+        )
+
+    def _enter(self, place: int, entry: Entry) -> None:
+        db = self._db
+        known = None if entry.fresh else self._listed(entry.iri)
+        if known is not None:
+            n, namespace, owner, stage, audience, created = known
+            self._count(audience, namespace, owner, stage, created, -1)
+            db.execute("DELETE FROM identifier WHERE n = ?", (n,))
+            place = n
+        if entry.stage not in STAGES:
+            return
+        row = (
+            self._term(entry.namespace),
+            self._term(entry.owner),
+            STAGES.index(entry.stage),
+            EVERYONE if entry.audience is None else self._term(entry.audience),
+        )
+        db.execute(
+            "INSERT INTO identifier VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (place, hashed(entry.iri), entry.iri, *row, entry.created, entry.fixated),
+        )
+        self._count(row[3], row[0], row[1], row[2], entry.created, 1)
+
+    def _listed(self, iri: str) -> tuple[int, int, int, int, int, int] | None:
+        found: tuple[int, int, int, int, int, int] | None = self._db.execute(
+            "SELECT n, namespace, owner, stage, audience, created FROM identifier WHERE hash = ? AND iri = ?", (hashed(iri), iri)
+        ).fetchone()
+        return found
+
+    def _count(self, audience: int, namespace: int, owner: int, stage: int, created: int, by: int) -> None:
+        self._db.execute(
+            "INSERT INTO tally VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            (audience, namespace, owner, stage, by),
+        )
+        self._db.execute(
+            "INSERT INTO daily VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            (audience, times.day(created), namespace, by),
+        )
+
+    def _term(self, text: str) -> int:
+        """The number of a text, given at first use."""
+        number = self._terms.get(text) or self._find(text)
+        if number is None:
+            number = self._db.execute("INSERT INTO term (text) VALUES (?) RETURNING id", (text,)).fetchone()[0]
+        self._terms[text] = number
+        return number
+
+    def _find(self, text: str) -> int | None:
+        row = self._db.execute("SELECT id FROM term WHERE text = ?", (text,)).fetchone()
+        return row[0] if row else None
+
+    def _audience(self, graph: str) -> int:
+        return EVERYONE if graph == PUBLIC_LOG.value else self._term(graph)
+
+    def sync(self) -> None:
+        """Bring everything taken in to disk. Raises OSError, sqlite3.Error."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        if log.exists():  # synced by ourselves: a checkpoint does nothing while somebody reads
+            sync_folder(log)
+            sync_folder(log.parent)
+        with suppress(sqlite3.OperationalError):
+            _, whole, done = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if whole == done:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def copy(self, path: Path) -> None:
+        """A copy in a new file."""
+        copy = sqlite3.connect(path)
+        try:
+            self._db.backup(copy)
+        finally:
+            copy.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    # reading
+
+    def identifiers(self, chosen: Selection, limit: int | None) -> list[str]:
+        """IRIs of identifiers, newest first. Cost: the rows given, and the audiences."""
+        where, values = _within("created", chosen)
+        for column, text in (("namespace", chosen.namespace), ("owner", chosen.owner)):
+            if text is not None:
+                where.append(f"{column} = ?")
+                values.append(self._find(text))
+        audiences = self._listing(chosen.audiences)
+        if chosen.stage is not None:
+            where.append("+stage = ?")
+            values.append(STAGES.index(chosen.stage))
+            audiences = [one for one in audiences if (one == EVERYONE) is (chosen.stage != STAGES[0])]
+        statement = f"SELECT created, n, iri FROM identifier WHERE {' AND '.join(['audience = ?', *where])} ORDER BY created DESC, n DESC"
+        newest = merge(*(self._db.execute(statement, [one, *values]) for one in audiences), reverse=True)
+        return [iri for _, _, iri in islice(newest, limit)]
+
+    def _listing(self, audiences: frozenset[str] | None) -> list[int]:
+        """Numbers of those audiences, and everyone; for None of all that see an identifier."""
+        if audiences is not None:
+            return self._seen(audiences)
+        found = self._db.execute(
+            "WITH RECURSIVE seen (one) AS (SELECT min(audience) FROM identifier UNION ALL"
+            " SELECT (SELECT min(audience) FROM identifier WHERE audience > one) FROM seen WHERE one IS NOT NULL)"
+            " SELECT one FROM seen WHERE one IS NOT NULL"
+        )
+        return [one for (one,) in found]
+
+    def _seen(self, audiences: frozenset[str]) -> list[int]:
+        return [EVERYONE, *(number for graph in sorted(audiences) if (number := self._find(graph)) is not None)]
+
+    def sorted_identifiers(self, *, namespace: str | None = None, audience: str | None = None) -> Iterator[str]:
+        """IRIs of identifiers, sorted: of a namespace, if given, those that everyone sees; of an access list, if given, those it alone sees; else all.
+
+        Memory: flat.
+        """
+        where, values = "1", []
+        if namespace is not None:
+            where, values = "audience = ? AND namespace = ?", [EVERYONE, self._find(namespace)]
+        if audience is not None:
+            where, values = "audience = ?", [self._find(audience)]
+        for (iri,) in self._db.execute(f"SELECT iri FROM identifier WHERE {where} ORDER BY iri", values):
+            yield iri
+
+    def ordered_events(self, graph: str) -> Iterator[str]:
+        """IRIs of the events of a log graph by time, origin and token: the order that is the same in every store. Memory: flat."""
+        audience = EVERYONE if graph == PUBLIC_LOG.value else self._find(graph)
+        found = self._db.execute(
+            "SELECT o.text, token FROM event JOIN term o ON o.id = origin WHERE audience = ? ORDER BY at, o.text, token", (audience,)
+        )
+        for origin, token in found:
+            yield f"urn:uuid:{origin}#{token:016x}"
+
+    def events(
+        self,
+        chosen: Selection,
+        *,
+        about: str | None = None,
+        kinds: Collection[str] = (),
+        after: int = 0,
+        limit: int | None = None,
+    ) -> list[EventRow]:
+        """Events, oldest first; ``owner`` of the selection is who acted, ``kinds`` are local names (none: all).
+
+        Cost: the rows given, those that are left out by time or kind, and the audiences.
+        """
+        where, values = _within("at", chosen)
+        where.append("sequence > ?")
+        values.append(after)
+        if kinds:
+            where.append(f"act IN ({','.join('?' * len(kinds))})")
+            values += [self._find(kind) for kind in kinds]
+        seen = None if chosen.audiences is None else self._seen(chosen.audiences)
+        if about is None and chosen.owner is None and seen is not None:
+            pages = [self._rows(["audience = ?", *where], [one, *values]) for one in seen]
+            return list(islice(merge(*pages), limit))
+        if chosen.owner is not None:
+            where.append("actor = ?")
+            values.append(self._find(chosen.owner))
+        if about is not None:
+            where.append("about = ?")
+            values.append(hashed(about))
+        graphs = None if chosen.audiences is None else {PUBLIC_LOG.value, *chosen.audiences}
+        return list(islice((row for row in self._rows(where, values) if graphs is None or row.graph in graphs), limit))
+
+    def published(self, after: int, limit: int) -> list[EventRow]:
+        """The public feed after a publication number: no gaps, nothing missed."""
+        return list(islice(self._rows(["publication > ?"], [after], "publication"), limit))
+
+    def _rows(self, where: Sequence[str], values: Sequence[object], order: str = "sequence") -> Iterator[EventRow]:
+        found = self._db.execute(
+            "SELECT sequence, o.text, token, audience, g.text, publication FROM event"
+            f" JOIN term o ON o.id = origin LEFT JOIN term g ON g.id = audience WHERE {' AND '.join(where)} ORDER BY {order}",
+            values,
+        )
+        for sequence, origin, token, audience, graph, publication in found:
+            yield EventRow(sequence, origin, token, PUBLIC_LOG.value if audience == EVERYONE else graph, publication)
+
+    def _counted(self, audiences: frozenset[str] | None) -> tuple[str, list[int]]:
+        """The condition for what an audience sees."""
+        seen = [] if audiences is None else self._seen(audiences)
+        return (f"audience IN ({','.join('?' * len(seen))})", seen) if seen else ("1", [])
+
+    def tallies(self, audiences: frozenset[str] | None) -> list[tuple[str, str, str, int]]:
+        """Namespace, owner, stage and count of what an audience sees."""
+        where, values = self._counted(audiences)
+        found = self._db.execute(
+            f"SELECT n.text, o.text, stage, SUM(count) FROM tally JOIN term n ON n.id = namespace JOIN term o ON o.id = owner"
+            f" WHERE {where} GROUP BY namespace, owner, stage HAVING SUM(count) > 0 ORDER BY 1, 2, 3",
+            values,
+        )
+        return [(namespace, owner, STAGES[stage], count) for namespace, owner, stage, count in found]
+
+    def days(self, audiences: frozenset[str] | None) -> list[tuple[int, str, int]]:
+        """Day (since 1970), namespace and count of what an audience sees."""
+        where, values = self._counted(audiences)
+        found: Iterable[tuple[int, str, int]] = self._db.execute(
+            f"SELECT day, n.text, SUM(count) FROM daily JOIN term n ON n.id = namespace"
+            f" WHERE {where} GROUP BY day, namespace HAVING SUM(count) > 0 ORDER BY 1, 2",
+            values,
+        )
+        return list(found)
+
+    def _place(self, moment: int) -> int:
+        """A sequence number before which no event of this store is as late as ``moment``: found by halving."""
+        low, high = 0, self._db.execute("SELECT COALESCE(MAX(sequence), 0) FROM event").fetchone()[0] + 1
+        while low + 1 < high:
+            middle = (low + high) // 2
+            (at,) = self._db.execute("SELECT at FROM event WHERE sequence >= ? ORDER BY sequence LIMIT 1", (middle,)).fetchone()
+            low, high = (middle, high) if at < moment else (low, middle)
+        return low
+
+    def last(self, origin: str | None = None) -> tuple[int, int, int, str] | None:
+        """Sequence number, token, time and name of the last event, or of the last one that happened in the store ``origin``."""
+        condition, values = ("1", []) if origin is None else ("origin = ?", [self._find(origin)])
+        found = self._db.execute(
+            "SELECT sequence, token, at, o.text FROM event NOT INDEXED JOIN term o ON o.id = origin"
+            f" WHERE {condition} ORDER BY sequence DESC LIMIT 1",
+            values,
+        ).fetchone()
+        if found is None:
+            return None
+        sequence, token, at, text = found
+        return sequence, token, at, f"urn:uuid:{text}#{token:016x}"
+
+    def allocated(self, actor: str, namespace: str, since: int, limit: int) -> tuple[int, list[str]]:
+        """How many identifiers a party has allocated in a namespace since a moment, counted up to ``limit``.
+
+        And, where they are fewer, the events of those that it has allocated anywhere and that are not listed any more.
+        """
+        found = self._db.execute(
+            "SELECT namespace, o.text, token FROM event JOIN term o ON o.id = origin LEFT JOIN identifier ON hash = about"
+            " WHERE event.actor = ? AND sequence > ? AND at >= ? AND act IN (?, ?) AND (namespace = ? OR namespace IS NULL)",
+            (self._find(actor), self._place(since), since, self._find("Mint"), self._find("Registration"), self._find(namespace)),
+        )
+        listed, gone = 0, []
+        for place, origin, token in found:
+            if place is None:
+                gone.append(f"urn:uuid:{origin}#{token:016x}")
+            else:
+                listed += 1
+            if listed >= limit:
+                return listed, []
+        return listed, gone
+
+    def has_acted(self, actor: str) -> bool:
+        """Whether any event is by that party."""
+        return self._db.execute("SELECT 1 FROM event WHERE actor = ? LIMIT 1", (self._find(actor),)).fetchone() is not None
+
+    def pace(self, since: int) -> list[tuple[str, int, int, int]]:
+        """Who allocated since a moment: party, identifiers, most in one minute, and that minute (milliseconds since 1970); the fastest first."""
+        found: Iterable[tuple[str, int, int, int]] = self._db.execute(
+            "SELECT t.text, SUM(many), MAX(many), minute * 60000 FROM (SELECT actor, at / 60000 AS minute, COUNT(*) AS many FROM event NOT INDEXED"
+            " WHERE sequence > ? AND at >= ? AND act IN (?, ?) GROUP BY 1, 2) JOIN term t ON t.id = actor GROUP BY actor ORDER BY 3 DESC, 1",
+            (self._place(since), since, self._find("Mint"), self._find("Registration")),
+        )
+        return list(found)
+
+    def series(self, namespace: str) -> dict[str, tuple[int, int]]:
+        """How many labels of each series were ever issued, and the highest number."""
+        found = self._db.execute("SELECT series, issued, highest FROM series JOIN term ON id = namespace WHERE text = ?", (namespace,))
+        return {series: (issued, highest) for series, issued, highest in found}
+
+    def counts(self) -> tuple[int, int]:
+        """Number of identifiers and of events listed."""
+        found: tuple[int, int] = self._db.execute(
+            "SELECT (SELECT COALESCE(SUM(count), 0) FROM tally), (SELECT COUNT(*) FROM event)"
+        ).fetchone()
+        return found

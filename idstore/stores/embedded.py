@@ -1,0 +1,638 @@
+"""A store in a directory: journal, lock and the present generation of engine and catalogue.
+
+Writers are serialised by one lock in the process and one on the directory; the journal makes changes durable in groups; a thread
+applies what is durable to the generation, in order. Readers wait for it.
+"""
+
+import queue
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from pyoxigraph import NamedNode, Quad
+
+from idstore.errors import IdstoreError, StoreUnavailable
+from idstore.model.change import Change
+from idstore.model.terms import Term
+from idstore.stores import backups, bases
+from idstore.stores.catalogue import Catalogue
+from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
+from idstore.stores.generation import CATALOGUE, ENGINE, FAILURES, Generation, copy_files, discard
+from idstore.stores.journal import Journal, Written, read, write
+from idstore.stores.lock import DirectoryLock
+from idstore.stores.publishing import Publisher
+from idstore.stores.snapshots import Snapshots, Use, pinned
+from idstore.stores.turns import Staged, StoreTurn, concerns_registry
+
+SNAPSHOTS = "snapshots"
+_GROUP = 256
+"""Changes that the applying thread takes at once, at most."""
+_PAUSE = 0.005
+"""Seconds that the applying thread waits for more, while nobody reads."""
+_LEAVE = 100
+"""Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
+_TAIL = 64
+"""Allocations that may wait for the next opening to apply them."""
+_PRUNE = 20_000
+"""Changes after which engine and catalogue are flushed and the journal is pruned."""
+_REFUSED = "the journal could not be written; nothing was changed, free some space and try again"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A change on its way: numbered, and perhaps durable, but not applied."""
+
+    sequence: int
+    change: Change
+    written: Written
+    registry_version: int
+
+
+_Unit: TypeAlias = tuple[_Pending, ...]
+"""The changes of one turn: durable together, and seen together."""
+
+
+class EmbeddedStore:
+    """A store in a directory of its own.
+
+    path      the directory; made when ``create`` is set and nothing is there.
+    durable   whether a change is on disk before it is acknowledged (durability ``power``); otherwise only handed to the system (``process``).
+    wait      seconds to wait for another process.
+    read_only take the shared lock and change nothing.
+    unless    asked again and again while it waits; ends the wait when it says so.
+    brief     for one quick allocation: the engine is opened to read, which is much faster, and to write only when the act needs more than that.
+              What was allocated so is applied by whoever opens the store next.
+
+    Safe for many threads. Raises StoreUnavailable, StoreBusy.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        durable: bool = True,
+        wait: float = 10.0,
+        read_only: bool = False,
+        unless: Callable[[], bool] | None = None,
+        brief: bool = False,
+    ) -> None:
+        self.path = path
+        if not exists(path):
+            if read_only or not create:
+                raise StoreUnavailable(
+                    f"there is no store at {path}; make one with `idstore init`, or name another with --store", path=str(path)
+                )
+            prepare(path)
+        self._lock = DirectoryLock(path / LOCK)
+        self._lock.acquire(shared=read_only, wait=wait, unless=unless)
+        self._claims: dict[NamedNode, NamedNode] = {}
+        self._issued: dict[str, dict[str, tuple[int, int]]] = {}
+        self._brief = False
+        try:
+            self._open(durable, read_only=read_only, brief=brief)
+        except BaseException as error:
+            self._lock.release()
+            if isinstance(error, IdstoreError) or not isinstance(error, FAILURES):
+                raise
+            raise StoreUnavailable(
+                f"the store at {path} cannot be opened: {error}; free some space and try again", path=str(path)
+            ) from error
+        self._read_only = read_only
+        self._sequence, self._token, self._at = self._journal.last()
+        self._durable = self._sequence
+        self._registry_sequence = 0
+        self._versions = count(1)
+        self.registry_version = self._registry_enlisted = 0
+        self._turn_lock = threading.Lock()
+        self._journal_lock = threading.Lock()
+        self._apply_lock = threading.RLock()
+        self._reader: int | None = None
+        self._progress = threading.Condition()
+        self._hurry = threading.Event()
+        self._enlisted: deque[_Unit] = deque()
+        self._failure: str | None = None
+        self._refused = False
+        self._epoch = 0
+        self._reached: list[int] = []  # of each epoch that ended when the journal refused: what was durable by then
+        self._unflushed = 0
+        self._ready: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
+        self._applier: threading.Thread | None = None
+        self._closed = False
+        self._snapshots = Snapshots(path / SNAPSHOTS)
+        self._publisher: Publisher | None = None
+        if not read_only and not self._brief:
+            self._serve()
+
+    # opening and closing
+
+    def _open(self, durable: bool, *, read_only: bool, brief: bool) -> None:
+        fresh = not exists(self.path)
+        if fresh:
+            self._found()
+        with ExitStack() as opened:
+            self._journal = opened.enter_context(closing(Journal(self.path / JOURNAL, durable=durable, read_only=read_only)))
+            self.origin = self._journal.store
+            self._applied = self._journal.last()[0]
+            present = self._folder(self._journal.generation)
+            self._brief = brief and not fresh and self._open_briefly(present)
+            if not self._brief:
+                generation = Generation(present, read_only=read_only, mend=None if read_only else bases.mend)
+                self._generation = opened.enter_context(closing(generation))
+                if not read_only:
+                    self._bring_up(present)
+            opened.pop_all()
+
+    def _bring_up(self, present: Path) -> None:
+        """Bring the generation up to the journal, and remove what is left of others."""
+        self._replay()
+        bases.clear(present)
+        discard(folder for folder in self.path.glob(f"{GENERATION}*") if folder != present)
+
+    def _open_briefly(self, present: Path) -> bool:
+        """Open the engine to read, and take note of allocations that are not applied. False: there are other changes among them, or too many."""
+        try:
+            generation = Generation(present, read_only=True)
+        except StoreUnavailable:
+            return False
+        self._generation = generation
+        if self._overlay():
+            return True
+        self._claims.clear()
+        self._issued.clear()
+        generation.close()
+        return False
+
+    def _overlay(self) -> bool:
+        catalogue = self._generation.catalogue
+        known = reached = min(self._known(), catalogue.applied)
+        if self._applied - known > _TAIL:
+            return False
+        for lacking in self._journal.after(known):
+            change = read(lacking.body)
+            if not change.begins or lacking.sequence - len(change.events) > reached:
+                return False
+            reached = lacking.sequence
+            self._claims.update(change.claims)
+            if lacking.sequence > catalogue.applied:
+                _count(self._issued, change, catalogue)
+        self._applied = known
+        return True
+
+    def _widen(self) -> None:
+        """Open the engine to write after all, and bring it up to the journal."""
+        with self._apply_lock, self._journal_lock:
+            if not self._brief:
+                return
+            present = self._generation.folder
+            self._generation.close()
+            self._generation = Generation(present, mend=bases.mend)
+            self._bring_up(present)
+            self._applied = self._durable
+            self._brief = False
+        self._serve()
+        self._start()
+
+    def _serve(self) -> None:
+        """Have readers in other processes served."""
+        self._snapshots.sweep()
+        self._publisher = Publisher(self._snapshots, self.publish)
+
+    def _start(self) -> None:
+        """Have durable changes applied."""
+        if self._applier is None:
+            self._applier = threading.Thread(target=self._apply_all, daemon=True, name="idstore-apply")
+            self._applier.start()
+
+    def _found(self) -> None:
+        """Make the store."""
+        with founding(self.path) as draft:
+            Journal(draft, create=True).close()
+            with closing(Generation(self._folder(1), create=True)) as first:
+                first.sync()
+                first.sync_folder()
+
+    def _folder(self, generation: int) -> Path:
+        return self.path / f"{GENERATION}{generation}"
+
+    def _replay(self) -> None:
+        """Bring engine and catalogue up to the journal."""
+        known, catalogue = self._known(), self._generation.catalogue
+        if catalogue.applied > self._journal.last()[0]:
+            raise StoreUnavailable(
+                f"the journal of {self.path} lost changes when the system failed, as it may with durability `process`; restore a backup",
+                path=str(self.path),
+            )
+        for lacking in self._journal.after(min(known, catalogue.applied)):
+            change = read(lacking.body)
+            if lacking.sequence - len(change.events) > min(known, catalogue.applied):
+                raise StoreUnavailable(
+                    f"the store at {self.path} is damaged: it lacks what happened after change {min(known, catalogue.applied)}; restore a backup",
+                    path=str(self.path),
+                )
+            if lacking.sequence > known:
+                self._generation.write(change.remove, change.quads())
+                known = lacking.sequence
+            if lacking.sequence > catalogue.applied:
+                catalogue.apply([(lacking.sequence, change)])
+
+    def _known(self) -> int:
+        """Up to which change the engine has all."""
+        known = next((sequence for sequence, event in self._journal.newest_first() if self._generation.knows(event)), 0)
+        base = bases.newest(self._generation.folder)
+        return max(known, base.sequence) if base is not None and self._generation.knows(base.event) else known
+
+    def close(self) -> None:
+        """Apply what is durable, and give the directory up."""
+        if self._closed:
+            return
+        if self._publisher is not None:
+            self._publisher.stop()
+        self._closed = True
+        with ExitStack() as last:
+            for part in (self._lock.release, self._journal.close, self._generation.close):
+                last.callback(part)
+            self._stop()
+            writing = not (self._read_only or self._brief or self._failure)
+            if writing and (self._unflushed > _LEAVE or bases.outgrown(self._generation.folder)):
+                self._flush()
+
+    def _stop(self) -> None:
+        if self._applier is not None:
+            self._ready.put(None)
+            self._hurry.set()
+            self._applier.join()
+            self._applier = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # reading
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything has happened in it."""
+        return self._sequence > 0
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Lists, counts, the order of events."""
+        return self._generation.catalogue
+
+    @contextmanager
+    def reading(self) -> Iterator["EmbeddedStore"]:
+        """The newest durable state, for a moment; inside another reading of the same thread, the state of that one."""
+        outer = self._reader
+        if outer != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
+            self._wait_applied(self._durable)
+        with self._apply_lock:
+            outer, self._reader = self._reader, threading.get_ident()
+            try:
+                yield self
+            finally:
+                self._reader = outer
+
+    def quads(
+        self,
+        subject: NamedNode | None = None,
+        predicate: NamedNode | None = None,
+        value: Term | None = None,
+        graph: NamedNode | None = None,
+    ) -> Iterator[Quad]:
+        """The quads that match."""
+        return self._generation.quads(subject, predicate, value, graph)
+
+    def graphs(self) -> Iterator[NamedNode]:
+        """Every named graph."""
+        return self._generation.graphs()
+
+    def holder(self, claimed: NamedNode) -> NamedNode | None:
+        """Who holds a label or request key."""
+        return self._claims.get(claimed) or self._generation.holder(claimed)
+
+    def _wait_applied(self, sequence: int) -> None:
+        if self._applied >= sequence:
+            return
+        if self._brief:
+            self._widen()
+        self._hurry.set()
+        with self._progress:
+            while self._applied < sequence:
+                self._check()
+                self._progress.wait(1.0)
+
+    # snapshots
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Path]:
+        """The newest durable state, as an engine that nothing changes."""
+        try:
+            with self.reading():
+                used = self._snapshot()
+        except StoreUnavailable:
+            raise
+        except OSError as error:
+            if not self._read_only:
+                raise StoreUnavailable(f"no snapshot can be made in {self.path}: {error}; free some space", path=str(self.path)) from error
+            with self._itself() as engine:
+                yield engine
+            return
+        with used:
+            yield used.engine
+
+    @contextmanager
+    def _itself(self) -> Iterator[Path]:
+        """The engine itself, in the place of a snapshot where none can be made; nobody writes meanwhile."""
+        lock = self._lock.again()
+        try:
+            yield self._generation.folder / ENGINE
+        finally:
+            lock.release()
+
+    def backup(self, folder: Path) -> None:
+        """Make a copy of the newest durable state, a store itself, in a folder that is empty or not there; others go on meanwhile.
+
+        Raises StoreUnavailable.
+        """
+        with ExitStack() as held:
+            with self.reading():
+                engine = held.enter_context(self.snapshot())
+                catalogue = held.enter_context(closing(pinned(self._generation.folder / CATALOGUE)))
+            backups.back_up(engine, catalogue, self.origin, folder)
+
+    def publish(self) -> Use:
+        """Take hold of a snapshot of the newest durable state, with its catalogue. Raises OSError, sqlite3.Error."""
+        with self.reading():
+            used = self._snapshot()
+            if used.whole:
+                return used
+            catalogue = pinned(self._generation.folder / CATALOGUE)
+        try:
+            with closing(catalogue):
+                used.complete(catalogue)
+        except BaseException:
+            used.release()
+            raise
+        return used
+
+    def _snapshot(self) -> Use:
+        """Take hold of the snapshot of what is applied; inside `reading`."""
+        name = f"{self._journal.generation}-{self._applied}"
+        used = self._snapshots.use(name)
+        if used is None:
+            used = self._snapshots.make(name, self.origin, self._fill)
+            self._snapshots.sweep(keep=name)
+        return used
+
+    def _fill(self, target: Path) -> None:
+        if self._read_only or self._brief:  # an engine that is open to read copies its tables alone, not its log
+            copy_files(self._generation.folder / ENGINE, target, (".sst", ".log"))
+        else:
+            self._generation.copy_engine(target)
+
+    def lags(self) -> bool:
+        """Whether the journal is ahead: a process was killed, and only opening the store for writing brings what it acknowledged."""
+        sequence, event = next(self._journal.newest_first(), (0, ""))
+        return sequence > 0 and (self.catalogue.applied < sequence or not self._generation.knows(event))
+
+    # changing
+
+    @contextmanager
+    def turn(self) -> Iterator[StoreTurn]:
+        """Take the turn; when the block ends without an error, what was enlisted is durable."""
+        if self._read_only:
+            raise StoreUnavailable("the store was opened for reading only; open it for writing")
+        with self._turn_lock:
+            self._check()
+            if self._refused:
+                self._forget()
+            if not self._brief:
+                self._start()
+            turn = StoreTurn(self)
+            yield turn
+            turn.hand_over()
+        if turn.sequence:
+            self._make_durable(turn.sequence, turn.epoch)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreUnavailable("the store was closed")
+        if self._failure is not None:
+            raise StoreUnavailable(self._failure)
+
+    def _make_durable(self, sequence: int, epoch: int) -> None:
+        """Return when the change is on disk. One of those who wait writes for all."""
+        while True:
+            with self._journal_lock:
+                if sequence <= (self._durable if epoch == self._epoch else self._reached[epoch]):
+                    return
+                self._check_journal(epoch)
+                units = []
+                while self._enlisted:
+                    units.append(self._enlisted.popleft())
+                try:
+                    self._journal.append([pending.written for unit in units for pending in unit])
+                except StoreUnavailable:
+                    self._refused = True
+                    self._enlisted.extendleft(reversed(units))
+                    raise
+                self._durable = units[-1][-1].sequence
+                if not self._brief:
+                    for unit in units:
+                        self._ready.put(unit)
+
+    def _check_journal(self, epoch: int) -> None:
+        """Raise if the journal refused what was enlisted in ``epoch``."""
+        if self._refused or epoch != self._epoch:
+            raise StoreUnavailable(_REFUSED)
+
+    def _forget(self) -> None:
+        """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
+        self._wait_applied(self._durable)
+        with self._journal_lock:
+            for claimed in _claims(self._enlisted):
+                self._claims.pop(claimed, None)
+            self._enlisted.clear()
+            self._issued.clear()
+            self._sequence, self._token, self._at = self._journal.last()
+            self._registry_enlisted = self.registry_version
+            self._registry_sequence = min(self._registry_sequence, self._sequence)
+            self._refused = False
+            self._reached.append(self._durable)
+            self._epoch += 1
+
+    def _settle(self, *, registry: bool = False) -> None:
+        """Inside a turn: everything enlisted before is durable and applied; with ``registry``, what concerns namespaces and parties."""
+        wanted = self._registry_sequence if registry else self._sequence
+        if self._durable < wanted:
+            self._make_durable(self._sequence, self._epoch)
+        self._wait_applied(wanted)
+
+    def _enlist(self, changes: list[Change]) -> None:
+        """Number the changes of a turn and queue them for the journal."""
+        for base in {base for change in changes for base, _, _ in change.issued}:
+            self._issued_in(base)
+        concerned = any(concerns_registry(change) for change in changes)
+        if concerned:
+            self._registry_enlisted = next(self._versions)
+        unit = []
+        for change in changes:
+            self._sequence += len(change.events)
+            unit.append(_Pending(self._sequence, change, write(change, self._sequence), self._registry_enlisted))
+            last = change.events[-1][0]
+            if last.at >= self._at:
+                self._at, self._token = last.at, last.token
+            self._claims.update(change.claims)
+            _count(self._issued, change, self.catalogue)
+        if concerned:
+            self._registry_sequence = self._sequence
+        self._enlisted.append(tuple(unit))
+
+    def _issued_in(self, base: str) -> dict[str, tuple[int, int]]:
+        known = self._issued.get(base)
+        if known is None:
+            if not self._brief:  # nothing else is under way then
+                self._settle()
+            known = self._issued[base] = self.catalogue.series(base)
+        return known
+
+    # applying
+
+    def _apply_all(self) -> None:
+        running = True
+        while running:
+            batch, running = self._gather()
+            try:
+                self._apply(batch)
+            except Exception as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
+                self._failure = f"the store at {self.path} cannot be written: {error}; what was acknowledged is kept, free some space and open the store again"
+                running = False
+            with self._progress:
+                self._progress.notify_all()
+
+    def _gather(self) -> tuple[list[_Unit], bool]:
+        """What to apply next, and whether more may come."""
+        following = self._ready.get()
+        if following is not None:
+            # nobody waits for the engine but readers: gather a few changes, unless one of them does
+            self._hurry.wait(_PAUSE)
+            self._hurry.clear()
+        units: list[_Unit] = []
+        while following is not None:
+            units.append(following)
+            if len(units) >= _GROUP:
+                return units, True
+            try:
+                following = self._ready.get_nowait()
+            except queue.Empty:
+                return units, True
+        return units, False
+
+    def _apply(self, units: list[_Unit]) -> None:
+        if not units:
+            return
+        batch = [pending for unit in units for pending in unit]
+        with self._apply_lock:
+            self._generation.apply([(pending.sequence, pending.change) for pending in batch])
+            for claimed in _claims(units):
+                self._claims.pop(claimed, None)
+            self._applied, self.registry_version = batch[-1].sequence, batch[-1].registry_version
+            self._unflushed += len(batch)
+            if self._unflushed >= _PRUNE:
+                self._flush()
+
+    def _flush(self) -> None:
+        """Engine and catalogue to disk; then the journal may forget. If the disk refuses, it remembers more until the next time."""
+        with suppress(*FAILURES):
+            with self._journal_lock:
+                event = self._journal.event(self._applied)
+            bases.keep(self._generation.folder, self._applied, event, self._generation.copy_engine)
+            self._generation.catalogue.sync()
+            with self._journal_lock:
+                self._journal.prune(self._applied)
+            self._unflushed = 0
+
+    # large changes
+
+    @contextmanager
+    def staging(self, *, empty: bool = False) -> Iterator[Staged]:
+        """Take the turn for a change too large for one batch: it is made in the next generation, which takes effect when the block ends without an error.
+
+        empty  begin with nothing instead of a copy of the present state.
+        Until then readers see the present state; whatever stops the block, a power cut included, leaves it as it was.
+        Raises StoreUnavailable.
+        """
+        if self._read_only:
+            raise StoreUnavailable("the store was opened for reading only; open it for writing")
+        with self._turn_lock:
+            self._check()
+            if self._refused:
+                self._forget()
+            self._settle()
+            number = self._journal.generation + 1
+            folder = self._folder(number)
+            discard([folder])
+            staged: Staged | None = None
+            try:
+                if not empty:
+                    self._generation.copy(folder)
+                staged = Staged(self, Generation(folder, create=empty), empty)
+                yield staged
+                staged.finish()
+                if staged.last is not None:
+                    self._switch(number, staged.generation, staged.last)
+            except (OSError, sqlite3.Error) as error:
+                if isinstance(error, IdstoreError):
+                    raise
+                raise StoreUnavailable(
+                    f"the store at {self.path} cannot be written: {error}; nothing was changed, free some space and try again"
+                ) from error
+            finally:
+                if self._failure is None and self._generation.folder != folder:
+                    if staged is not None:
+                        staged.generation.close()
+                    discard([folder])
+
+    def _switch(self, number: int, generation: Generation, last: Written) -> None:
+        if last.at < self._at:  # older events were taken in; the next one is later than all
+            last = replace(last, token=self._token, at=self._at)
+        with self._apply_lock, self._journal_lock:
+            try:
+                self._journal.switch(number, last)
+            except StoreUnavailable as error:
+                # what was written of it may come to light at the next opening: until then both generations stay
+                self._failure = f"{error.message}; open the store again"
+                raise
+            old, self._generation = self._generation, generation
+            self._sequence, self._token, self._at = self._journal.last()
+            self._durable = self._applied = self._registry_sequence = self._sequence
+            self._issued.clear()
+            self._unflushed = 0
+            self.registry_version = self._registry_enlisted = next(self._versions)
+        old.close()
+        discard([old.folder])
+
+
+def _count(issued: dict[str, dict[str, tuple[int, int]]], change: Change, catalogue: Catalogue) -> None:
+    """Count the labels that a change issues; a namespace that is not counted yet begins with what the catalogue says."""
+    for base, series, number in change.issued:
+        if base not in issued:
+            issued[base] = catalogue.series(base)
+        known = issued[base]
+        many, highest = known.get(series, (0, 0))
+        known[series] = (many + 1, max(highest, number))
+
+
+def _claims(units: Iterable[_Unit]) -> Iterator[NamedNode]:
+    """What the changes claim."""
+    return (claimed for unit in units for pending in unit for claimed, _ in pending.change.claims)

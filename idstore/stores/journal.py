@@ -1,0 +1,212 @@
+"""The journal: every change, durable before anybody is told of it.
+
+One SQLite file in WAL mode. A transaction takes all changes that wait at that moment (group commit); with ``synchronous=FULL`` it
+returns when they are on disk. Engine and catalogue are projections of it.
+"""
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from pyoxigraph import NamedNode, Quad, RdfFormat
+from pyoxigraph import parse as parse_rdf
+
+from idstore.errors import StoreUnavailable
+from idstore.model.change import Change, Entry
+from idstore.model.event import decode, encode
+from idstore.stores import migrations
+from idstore.stores.sqlite import connect
+
+FORMAT = 1
+"""Version of the directory's layout; see `idstore.stores.migrations`."""
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE change (
+    sequence INTEGER PRIMARY KEY, token INTEGER NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, body TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A change as the journal holds it.
+
+    sequence   of its last event, in this store.
+    token, at  of its last event.
+    event      IRI of its first event: the engine has applied the change when it knows that event.
+    body       the change.
+    """
+
+    sequence: int
+    token: int
+    at: int
+    event: str
+    body: str
+
+
+def write(change: Change, sequence: int) -> Written:
+    """A change for the journal; ``sequence`` is that of its last event."""
+    first, last = change.events[0][0], change.events[-1][0]
+    return Written(sequence, last.token, last.at, first.iri.value, _encode(change))
+
+
+_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _encode(change: Change) -> str:
+    return _dumps(
+        (
+            [(encode(event), graph.value) for event, graph in change.events],
+            change.begins,
+            _nquads(change.add),
+            _nquads(change.remove),
+            [(claimed.value, holder.value) for claimed, holder in change.claims],
+            [astuple(entry) for entry in change.entries],
+            [(encode(event), graph.value) for event, graph in change.moved],
+            change.issued,
+        )
+    )
+
+
+def read(body: str) -> Change:
+    """Read a change that `write` wrote."""
+    events, begins, add, remove, claims, entries, moved, issued = json.loads(body)
+    return Change(
+        tuple((decode(event), NamedNode(graph)) for event, graph in events),
+        begins,
+        tuple(_read_nquads(add)),
+        tuple(_read_nquads(remove)),
+        tuple((NamedNode(claimed), NamedNode(holder)) for claimed, holder in claims),
+        tuple(Entry(*entry) for entry in entries),
+        tuple((decode(event), NamedNode(graph)) for event, graph in moved),
+        tuple((base, series, number) for base, series, number in issued),
+    )
+
+
+def _nquads(quads: Iterable[Quad]) -> str:
+    return "".join([f"{quad} .\n" for quad in quads])
+
+
+def _read_nquads(text: str) -> list[Quad]:
+    return list(parse_rdf(text, format=RdfFormat.N_QUADS)) if text else []
+
+
+class Journal:
+    """The journal of one store. Not safe for several threads at once: its owner holds a lock.
+
+    create  make it, for the store of the UUID ``store``; unless given, for a new one.
+    """
+
+    def __init__(
+        self, path: Path, *, create: bool = False, store: str | None = None, durable: bool = True, read_only: bool = False
+    ) -> None:
+        self.path = path
+        with ExitStack() as opened:
+            try:
+                self._db = opened.enter_context(closing(connect(path, create=create, read_only=read_only)))
+                if create:
+                    self._create(store or str(uuid.uuid4()))
+                if read_only:
+                    migrations.check(self._db, path, FORMAT)
+                else:
+                    migrations.migrate(self._db, path, FORMAT)
+                    self._db.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+                    self._db.execute("PRAGMA journal_size_limit=67108864")
+                self.meta: dict[str, str] = dict(self._db.execute("SELECT key, value FROM meta"))
+            except (OSError, sqlite3.Error) as error:
+                if isinstance(error, StoreUnavailable):
+                    raise
+                raise StoreUnavailable(f"the journal {path} cannot be opened: {error}", path=str(path)) from error
+            opened.pop_all()
+
+    def _create(self, store: str) -> None:
+        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute("BEGIN IMMEDIATE")
+        for statement in _SCHEMA.split(";")[:-1]:
+            self._db.execute(statement)
+        start = {"store": store, "generation": "1"}
+        self._db.executemany("INSERT INTO meta VALUES (?, ?)", start.items())
+        self._db.execute(f"PRAGMA user_version={FORMAT}")
+        self._db.execute("COMMIT")
+        self._db.execute("PRAGMA journal_mode=WAL")
+
+    @property
+    def store(self) -> str:
+        """The store's UUID."""
+        return self.meta["store"]
+
+    @property
+    def generation(self) -> int:
+        """Which engine and catalogue are the present ones."""
+        return int(self.meta["generation"])
+
+    def last(self) -> tuple[int, int, int]:
+        """Sequence, token and time of the last event; zeros in a store without any."""
+        row: tuple[int, int, int] | None = self._db.execute(
+            "SELECT sequence, token, at FROM change ORDER BY sequence DESC LIMIT 1"
+        ).fetchone()
+        return row or (0, 0, 0)
+
+    def append(self, changes: list[Written]) -> None:
+        """Make changes durable, all or none. Raises StoreUnavailable: none is there."""
+        db = self._db
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            db.executemany(
+                "INSERT INTO change VALUES (?, ?, ?, ?, ?)",
+                [(c.sequence, c.token, c.at, c.event, c.body) for c in changes],
+            )
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._undo()
+            raise StoreUnavailable(
+                f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and try again"
+            ) from error
+
+    def _undo(self) -> None:
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    def switch(self, generation: int, last: Written) -> None:
+        """Make another generation the present one, whose last change is ``last``: the earlier changes are part of it."""
+        db = self._db
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("DELETE FROM change")
+            db.execute(
+                "INSERT INTO change VALUES (?, ?, ?, ?, ?)",
+                (last.sequence, last.token, last.at, last.event, last.body),
+            )
+            db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(generation),))
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._undo()
+            raise StoreUnavailable(f"the journal {self.path} cannot be written: {error}; nothing was changed") from error
+        self.meta["generation"] = str(generation)
+
+    def after(self, sequence: int) -> Iterator[Written]:
+        """The changes after a sequence number, oldest first."""
+        for row in self._db.execute("SELECT * FROM change WHERE sequence > ? ORDER BY sequence", (sequence,)):
+            yield Written(*row)
+
+    def event(self, sequence: int) -> str:
+        """The first event of the change with that sequence number, which the journal has not forgotten."""
+        found: tuple[str] = self._db.execute("SELECT event FROM change WHERE sequence = ?", (sequence,)).fetchone()
+        return found[0]
+
+    def newest_first(self) -> Iterator[tuple[int, str]]:
+        """Sequence and first event of every change, newest first."""
+        cursor: Iterator[tuple[int, str]] = self._db.execute("SELECT sequence, event FROM change ORDER BY sequence DESC")
+        return cursor
+
+    def prune(self, sequence: int) -> None:
+        """Forget changes up to ``sequence``, which engine and catalogue have on disk; the last one is always kept."""
+        self._db.execute("DELETE FROM change WHERE sequence <= ? AND sequence < (SELECT max(sequence) FROM change)", (sequence,))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()

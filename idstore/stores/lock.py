@@ -1,0 +1,172 @@
+"""The lock of a store's directory: one writer, or several readers."""
+
+import errno
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from idstore.errors import StoreBusy, StoreUnavailable
+
+_CLOSED = 0.5
+"""Seconds for which a writer keeps readers out, at most."""
+_OPEN = 0.1
+"""Seconds until it does so again."""
+_LOOK = 0.02
+"""Seconds between two looks whether it is still worth to wait."""
+
+
+class DirectoryLock:
+    """An advisory lock on a file of the directory, dropped by the system when its process ends, so that none is ever stale.
+
+    A writer leaves its process number in the file, for the message of whoever waits in vain.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+
+    def acquire(self, *, shared: bool, wait: float, unless: Callable[[], bool] | None = None) -> None:
+        """Take the lock within ``wait`` seconds.
+
+        unless  asked again and again while it waits; ends the wait when it says so.
+        Raises StoreBusy, naming the process that holds it; StoreUnavailable when the file cannot be opened.
+        """
+        limit = time.monotonic() + wait
+        handle = self._read_in(limit, unless or _never) if shared else self._write_in(limit)
+        if handle is None:
+            holder = self._holder()
+            raise StoreBusy(
+                f"the store {self._path.parent} is in use by {holder}, and did not become free within {wait:g} s;"
+                " try again, or wait longer with --wait",
+                holder=holder,
+                wait=wait,
+            )
+        if not shared:
+            with suppress(OSError):  # a full disk: then nobody knows who holds it
+                os.truncate(handle, 0)
+                os.pwrite(handle, f"process {os.getpid()}".encode(), 0)
+        self._file = handle
+
+    def _read_in(self, limit: float, unless: Callable[[], bool]) -> int | None:
+        """Take the shared lock; behind a writer that closed the gate. None if it was not had in time."""
+        with self._gate(fcntl.LOCK_SH, limit, unless) as passed:
+            return _take(self._open(shared=True), fcntl.LOCK_SH, limit, unless) if passed else None
+
+    def _write_in(self, limit: float) -> int | None:
+        """Take the exclusive lock; None if it was not had in time.
+
+        Readers who come one after the other would keep a writer out for ever: it closes the gate to them. Not for long, since there may
+        be one inside who does not leave.
+        """
+        handle = _take(self._open(shared=False), fcntl.LOCK_EX, 0)
+        while handle is None and time.monotonic() < limit:
+            with self._gate(fcntl.LOCK_EX, limit) as closed:
+                if closed:
+                    handle = _take(self._open(shared=False), fcntl.LOCK_EX, min(limit, time.monotonic() + _CLOSED))
+            if handle is None:
+                handle = _take(self._open(shared=False), fcntl.LOCK_EX, min(limit, time.monotonic() + _OPEN))
+        return handle
+
+    @contextmanager
+    def _gate(self, kind: int, limit: float, unless: Callable[[], bool] | None = None) -> Iterator[bool]:
+        """Hold the gate, a lock on the directory itself. Gives whether it was had in time."""
+        handle = _take(os.open(self._path.parent, os.O_RDONLY), kind, limit, unless or _never)
+        try:
+            yield handle is not None
+        finally:
+            if handle is not None:
+                os.close(handle)
+
+    def _open(self, *, shared: bool) -> int:
+        try:
+            return os.open(self._path, os.O_RDONLY if shared and self._path.exists() else os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"the store's lock {self._path} cannot be opened: {error.strerror}; check the folder's permissions"
+            ) from error
+
+    def _holder(self) -> str:
+        try:
+            return self._path.read_text(errors="replace")[:200] or "a reading process"
+        except OSError:
+            return "another process"
+
+    def again(self) -> "DirectoryLock":
+        """The same lock, held until this one and that one are released."""
+        assert self._file is not None
+        other = DirectoryLock(self._path)
+        other._file = os.dup(self._file)
+        return other
+
+    def release(self) -> None:
+        """Give the lock up."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _never() -> bool:
+    return False
+
+
+def _take(handle: int, kind: int, limit: float, unless: Callable[[], bool] = _never) -> int | None:
+    """Lock an open file, which is given back; None, and it is closed, if the lock was not had in time.
+
+    Waiters queue in the kernel, so that none is passed over for ever.
+    """
+    if _try(handle, kind):
+        return handle
+    if time.monotonic() >= limit:
+        os.close(handle)
+        return None
+    # a thread that blocks in the kernel keeps its place in the queue; polling would not
+    waiter = _Waiter(handle, kind)
+    try:
+        while not waiter.done.wait(max(0.0, min(_LOOK, limit - time.monotonic()))) and time.monotonic() < limit and not unless():
+            continue
+    except BaseException:
+        if waiter.leave():
+            os.close(handle)
+        raise
+    return handle if waiter.leave() else None
+
+
+def _try(handle: int, kind: int) -> bool:
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        os.close(handle)
+        raise StoreUnavailable(f"the store's file system refuses locks: {error.strerror}") from error
+    return True
+
+
+class _Waiter:
+    """A thread in the queue for a lock. If it is left, it closes the file when it gets the lock after all."""
+
+    def __init__(self, handle: int, kind: int) -> None:
+        self.done = threading.Event()
+        self._handle = handle
+        self._kind = kind
+        self._left = False
+        self._deciding = threading.Lock()
+        threading.Thread(target=self._block, daemon=True, name="idstore-lock").start()
+
+    def _block(self) -> None:
+        with suppress(OSError):
+            fcntl.flock(self._handle, self._kind)
+        with self._deciding:
+            self.done.set()
+            if self._left:
+                os.close(self._handle)
+
+    def leave(self) -> bool:
+        """Wait no longer. Whether the lock was had."""
+        with self._deciding:
+            self._left = not self.done.is_set()
+            return not self._left

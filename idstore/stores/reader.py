@@ -1,0 +1,199 @@
+"""Reading a store, whoever else uses it.
+
+A reader takes the store's shared lock and reads the store itself. While another process holds the store for writing longer than a moment,
+it reads a snapshot: that process is asked for one of its present state, and if it does not answer, the newest there is will do.
+"""
+
+import math
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pyoxigraph import NamedNode, Quad
+
+from idstore.errors import StoreBusy, StoreUnavailable
+from idstore.model.terms import Term
+from idstore.stores import Staging, Turn
+from idstore.stores.backups import back_up
+from idstore.stores.catalogue import Catalogue
+from idstore.stores.embedded import SNAPSHOTS, EmbeddedStore
+from idstore.stores.founding import exists
+from idstore.stores.generation import CATALOGUE, Generation
+from idstore.stores.snapshots import Snapshots, Use, pinned
+
+_MOMENT = 0.05
+"""Seconds to wait for the store itself before a snapshot is asked for."""
+_ANSWER = 1.0
+"""Seconds to wait for an answer at least, however short the wait for the store."""
+_READ_ONLY = "the store was opened for reading only; open it for writing"
+
+
+class SnapshotStore:
+    """A snapshot as a store to read. It holds no lock of the store's; what is changed meanwhile is not seen. Raises StoreUnavailable."""
+
+    def __init__(self, snapshots: Snapshots, used: Use) -> None:
+        self.registry_version = 0
+        self.origin = used.origin
+        self._lock = threading.RLock()
+        self._snapshots = snapshots
+        self._used = used
+        try:
+            self._generation = Generation(used.folder, read_only=True)
+        except BaseException:
+            used.release()
+            raise
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Lists, counts, the order of events."""
+        return self._generation.catalogue
+
+    def quads(
+        self,
+        subject: NamedNode | None = None,
+        predicate: NamedNode | None = None,
+        value: Term | None = None,
+        graph: NamedNode | None = None,
+    ) -> Iterator[Quad]:
+        """The quads that match."""
+        return self._generation.quads(subject, predicate, value, graph)
+
+    def graphs(self) -> Iterator[NamedNode]:
+        """Every named graph."""
+        return self._generation.graphs()
+
+    def holder(self, claimed: NamedNode) -> NamedNode | None:
+        """Who holds a label or request key."""
+        return self._generation.holder(claimed)
+
+    @contextmanager
+    def reading(self) -> Iterator["SnapshotStore"]:
+        """The state of the snapshot."""
+        with self._lock:
+            yield self
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Path]:
+        """The snapshot itself."""
+        used = self._snapshots.use(self._used.folder.name)
+        if used is None:
+            raise StoreUnavailable(f"the snapshot {self._used.folder} is gone; open the store again", path=str(self._used.folder))
+        with used:
+            yield used.engine
+
+    def backup(self, folder: Path) -> None:
+        """Make a copy, a store itself, in a folder that is empty or not there. Raises StoreUnavailable."""
+        with self.snapshot() as engine, closing(pinned(self._used.folder / CATALOGUE)) as catalogue:
+            back_up(engine, catalogue, self.origin, folder)
+
+    def turn(self) -> AbstractContextManager[Turn]:
+        """Raises StoreUnavailable."""
+        raise StoreUnavailable(_READ_ONLY)
+
+    def staging(self, *, empty: bool = False) -> AbstractContextManager[Staging]:  # noqa: ARG002 nothing begins here
+        """Raises StoreUnavailable."""
+        raise StoreUnavailable(_READ_ONLY)
+
+    def close(self) -> None:
+        """Let go of the snapshot."""
+        self._generation.close()
+        self._used.release()
+
+
+def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> EmbeddedStore | SnapshotStore:
+    """Open the store in ``path`` to read it; what a killed process left undone is done first.
+
+    wait      seconds to wait for another process.
+    detached  read a snapshot in any case, and hold no lock: for work of the user's length. Cost: the catalogue is copied.
+    Raises StoreUnavailable; StoreBusy when the process that holds the store does not answer and there is no snapshot.
+    """
+    snapshots = Snapshots(path / SNAPSHOTS)
+    with _Request(snapshots) as request:
+        limit = time.monotonic() + max(wait, _ANSWER)
+        tried = False
+        while True:
+            try:
+                store = EmbeddedStore(path, read_only=True, wait=limit - time.monotonic(), unless=request.answered)
+            except StoreBusy as busy:
+                used = request.answer or snapshots.newest()
+                if used is None:
+                    raise _too_busy(path, busy, wait) from busy
+                return SnapshotStore(snapshots, used)
+            except StoreUnavailable:  # broken by a power cut, or of an earlier format: opening it for writing mends that
+                if tried or not exists(path):
+                    raise
+                tried = True
+                _bring_up(path, max(limit - time.monotonic(), _ANSWER))
+                continue
+            if not store.lags():
+                return _detached(store, snapshots) if detached else store
+            store.close()
+            _bring_up(path, max(limit - time.monotonic(), _ANSWER))
+
+
+def _bring_up(path: Path, wait: float) -> None:
+    """Apply what is acknowledged and not applied: opening for writing does it."""
+    try:
+        EmbeddedStore(path, wait=wait).close()
+    except StoreBusy:
+        raise
+    except StoreUnavailable as error:
+        raise StoreUnavailable(
+            f"{path} has changes that were acknowledged and not applied, as a process leaves them that was killed; somebody who may write there"
+            f" must open it once, with any command: {error.message}",
+            path=str(path),
+        ) from error
+
+
+class _Request:
+    """A reader's request for a snapshot: made when it has waited for a moment, and taken away at the end."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        self.answer: Use | None = None
+        self._snapshots = snapshots
+        self._file: Path | None = None
+        self._due = time.monotonic() + _MOMENT
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
+
+    def answered(self) -> bool:
+        """Whether there is an answer."""
+        if time.monotonic() < self._due:
+            return False
+        if self._file is None:
+            self._due = math.inf  # where nothing may be written nobody can be asked
+            with suppress(OSError):
+                self._file = self._snapshots.ask()
+                self._due = 0
+        if self._file is not None:
+            self.answer = self._snapshots.answered(self._file)
+        return self.answer is not None
+
+
+def _too_busy(path: Path, busy: StoreBusy, wait: float) -> StoreBusy:
+    holder = busy.fields["holder"]
+    return StoreBusy(
+        f"the store {path} is in use by {holder}, which gave no snapshot to read within {wait:g} s; try again, or wait longer with --wait",
+        holder=holder,
+        wait=wait,
+    )
+
+
+def _detached(store: EmbeddedStore, snapshots: Snapshots) -> EmbeddedStore | SnapshotStore:
+    """The store's present state without its lock; the store itself where nothing may be written."""
+    try:
+        used = store.publish()
+    except (OSError, sqlite3.Error):
+        return store
+    store.close()
+    return SnapshotStore(snapshots, used)

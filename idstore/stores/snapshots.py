@@ -1,0 +1,221 @@
+"""Snapshots: frozen states of a store that are read without its lock, by queries and by readers beside a writer.
+
+A snapshot is a folder ``snapshots/GENERATION-SEQUENCE`` with the engine as of that sequence number, and with the catalogue once somebody
+asked for it. All who want the same state share one. Whoever reads one holds a shared lock on a file in it; one that is superseded is
+removed by whoever gets the exclusive lock without waiting. What a killed process left half made is recognised and removed likewise.
+"""
+
+import fcntl
+import os
+import secrets
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from idstore.stores.founding import sync_folder, sync_tree
+from idstore.stores.generation import CATALOGUE, ENGINE
+from idstore.stores.sqlite import connect
+
+_IN_USE: Final = "in-use"
+_DRAFT: Final = "draft-"
+_LEFT: Final = 60.0
+"""Seconds after which a draft without a lock, or a request nobody took away, is taken for left behind."""
+
+
+class Use:
+    """One reader's hold on a snapshot, until released.
+
+    origin  the store's UUID.
+    """
+
+    def __init__(self, folder: Path, handle: int) -> None:
+        self.folder = folder
+        self.origin = os.pread(handle, 100, 0).decode(errors="replace")
+        self._handle: int | None = handle
+
+    @property
+    def engine(self) -> Path:
+        """The engine's folder."""
+        return self.folder / ENGINE
+
+    @property
+    def whole(self) -> bool:
+        """Whether the catalogue is there as well."""
+        return (self.folder / CATALOGUE).exists()
+
+    def complete(self, catalogue: sqlite3.Connection) -> None:
+        """Copy the catalogue of this very state into the snapshot. Raises OSError, sqlite3.Error. Cost: the catalogue's size."""
+        draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
+        try:
+            with closing(sqlite3.connect(draft)) as copy:
+                catalogue.backup(copy)
+                copy.execute("PRAGMA journal_mode=DELETE")  # read without writing anything beside it
+            sync_folder(draft)
+            draft.rename(self.folder / CATALOGUE)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def release(self) -> None:
+        """Let go of it."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.release()
+
+
+class Snapshots:
+    """The snapshots of a store, in ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._requests = folder / "requests"
+
+    def use(self, name: str) -> Use | None:
+        """Take hold of a snapshot; None if there is none of that name. Cost: some 20 µs."""
+        place = self.folder / name / _IN_USE
+        try:
+            handle = os.open(place, os.O_RDONLY)
+        except OSError:
+            return None
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), place.stat()):  # it was not removed before we had the lock
+                return Use(place.parent, handle)
+        os.close(handle)
+        return None
+
+    def newest(self) -> Use | None:
+        """Take hold of the newest snapshot that has a catalogue."""
+        for name in sorted(self._names(), key=_order, reverse=True):
+            found = self.use(name)
+            if found is not None and found.whole:
+                return found
+            if found is not None:
+                found.release()
+        return None
+
+    def make(self, name: str, origin: str, fill: Callable[[Path], None]) -> Use:
+        """Take hold of a snapshot that ``fill`` makes, given the folder where the engine goes; of another's, if one is there by then.
+
+        It is on disk before it has its name. Raises OSError.
+        """
+        draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
+        draft.mkdir(parents=True)
+        handle = os.open(draft / _IN_USE, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH)
+            os.write(handle, origin.encode())
+            fill(draft / ENGINE)
+            sync_tree(draft)
+            draft.rename(self.folder / name)
+        except BaseException as error:
+            os.close(handle)
+            shutil.rmtree(draft, ignore_errors=True)
+            others = self.use(name) if isinstance(error, OSError) else None
+            if others is None:
+                raise
+            return others
+        return Use(self.folder / name, handle)
+
+    def sweep(self, keep: str | None = None) -> None:
+        """Remove every snapshot that nobody uses, but ``keep``. Cost: next to none where there are none."""
+        for name in self._names():
+            if name != keep:
+                _remove(self.folder / name)
+        for request in _entries(self._requests):
+            if _age(request) > _LEFT:
+                request.unlink(missing_ok=True)
+
+    def _names(self) -> list[str]:
+        return [entry.name for entry in _entries(self.folder) if entry != self._requests]
+
+    # readers ask the process that holds the store for a snapshot, by an empty file; it answers by putting a name into it
+
+    def ask(self) -> Path:
+        """Ask for a whole snapshot of the present state. Raises OSError."""
+        self._requests.mkdir(parents=True, exist_ok=True)
+        request = self._requests / secrets.token_hex(8)
+        request.touch(exist_ok=False)
+        return request
+
+    def answered(self, request: Path) -> Use | None:
+        """Take hold of the snapshot that answers a request; None while there is no answer."""
+        try:
+            name = request.read_text()
+        except OSError:
+            return None
+        return self.use(name) if name else None
+
+    def asked(self) -> list[Path]:
+        """Requests without an answer. Cost: some 10 µs where there are none."""
+        return [request for request in _entries(self._requests) if "." not in request.name and _size(request) == 0]
+
+    def answer(self, requests: list[Path], used: Use) -> None:
+        """Answer requests with a snapshot; it is to be kept until they had time to take hold of it."""
+        for request in requests:
+            draft = request.with_suffix(".answer")
+            with suppress(OSError):
+                draft.write_text(used.folder.name)
+                if request.exists():  # whoever asked still waits
+                    draft.rename(request)
+                draft.unlink(missing_ok=True)
+
+
+def pinned(catalogue: Path) -> sqlite3.Connection:
+    """A connection to a catalogue that goes on seeing its present state, whatever is written. Raises sqlite3.Error."""
+    connection = connect(catalogue, read_only=True)
+    connection.execute("BEGIN")
+    connection.execute("SELECT * FROM meta").fetchall()
+    return connection
+
+
+def _order(name: str) -> tuple[int, ...]:
+    generation, _, sequence = name.partition("-")
+    return (int(generation), int(sequence)) if generation.isdigit() and sequence.isdigit() else (-1,)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a snapshot or a draft unless somebody uses it."""
+    try:
+        handle = os.open(folder / _IN_USE, os.O_RDONLY)
+    except OSError:
+        if _age(folder) > _LEFT:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
+    with suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        doomed = folder.with_name(f"{_DRAFT}{secrets.token_hex(8)}")
+        folder.rename(doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+    os.close(handle)
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _age(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1

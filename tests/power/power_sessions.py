@@ -1,0 +1,339 @@
+"""Sessions of work on a disk that fails, and what must hold after each."""
+
+import errno
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from power_worker import ALICE, CHOSEN, NUMBERED
+from simulated_disk import Cut, Disk
+
+import idstore
+from idstore import Registry, Stage
+from idstore.errors import IdstoreError, NotRegistered
+
+HERE = Path(__file__).parent
+WRITES, SYNCS, NEW_NAMES, OTHER_NAMES, SHORT = 1, 2, 4, 8, 16
+NO_SPACE = (WRITES | NEW_NAMES | SHORT, errno.ENOSPC)
+IO_ERROR = (WRITES | SYNCS | NEW_NAMES | OTHER_NAMES, errno.EIO)
+Told = dict[str, Any]
+
+
+def compiled(folder: Path) -> Path:
+    """The shim. Skips the test where it cannot be made."""
+    compiler = shutil.which("cc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("needs Linux and a C compiler (cc) to put a simulated disk under a process")
+    library = folder / "shim.so"
+    source = HERE / "shim.c"
+    made = subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"], capture_output=True, text=True)
+    if made.returncode:
+        pytest.fail(f"shim.c cannot be compiled: {made.stderr}")
+    return library
+
+
+class Workers:
+    """The process that carries out orders, each in a child of its own."""
+
+    def __init__(self, library: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(HERE / "power_worker.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "LD_PRELOAD": str(library)},
+        )
+
+    def order(self, **order: object) -> tuple[list[Told], int]:
+        """What the child told, and its exit code (negative: the signal that ended it)."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        print(json.dumps(order), file=self._process.stdin, flush=True)
+        told: list[Told] = []
+        for line in self._process.stdout:
+            said = json.loads(line)
+            if "end" in said:
+                return told, said["end"]
+            told.append(said)
+        raise AssertionError("the worker is gone")
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+class LostError(AssertionError):
+    """Something acknowledged is not there, or something is half there."""
+
+
+@dataclass(slots=True)
+class Promises:
+    """What was acknowledged, over all sessions."""
+
+    stages: dict[str, str] = field(default_factory=dict)
+    bound: set[str] = field(default_factory=set)
+    doomed: set[str] = field(default_factory=set)
+    released: set[str] = field(default_factory=set)
+    imports: dict[str, int] = field(default_factory=dict)
+    backups: dict[str, set[str]] = field(default_factory=dict)
+    _begun: dict[str, set[str]] = field(default_factory=dict)
+
+    def take(self, told: list[Told]) -> None:
+        """Note what was told. Raises LostError when a label was given out twice."""
+        for said in told:
+            match said:
+                case {"act": "mint" | "register", "id": iri}:
+                    if iri in self.stages:
+                        raise LostError(f"{iri} was issued twice")
+                    self.stages[iri] = "created"
+                case {"act": "fixate", "id": iri}:
+                    self.stages[iri] = "fixated"
+                case {"act": "bind", "id": iri}:
+                    self.bound.add(iri)
+                case {"act": "try-release", "id": iri}:
+                    self.doomed.add(iri)
+                case {"act": "release", "id": iri}:
+                    self.released.add(iri)
+                case {"act": "import", "path": path, "created": created}:
+                    self.imports.setdefault(path, created)
+                case {"act": "try-backup", "path": name}:
+                    self._begun[name] = set(self.stages)
+                case {"act": "backup", "path": name}:
+                    self.backups[name] = self._begun[name]
+
+    def check(self, registry: Registry) -> None:
+        """Raise LostError unless everything is there, and whole."""
+        findings = [str(finding) for finding in registry.verify(ALICE)]
+        if findings:
+            raise LostError("; ".join(findings[:5]))
+        for iri, stage in self.stages.items():
+            self._check_one(registry, iri, stage)
+
+    def _check_one(self, registry: Registry, iri: str, stage: str) -> None:
+        try:
+            record = registry.show(iri, ALICE)
+        except NotRegistered:
+            if iri not in self.doomed:
+                raise LostError(f"{iri} is gone") from None
+            return
+        if iri in self.released:
+            raise LostError(f"{iri} was released, and is back")
+        if stage == "fixated" and record.stage is not Stage.FIXATED:
+            raise LostError(f"{iri} is {record.stage}, and was fixated")
+        if iri in self.bound and not any(binding.target.value == f"{iri}/same" for binding in record.bindings):
+            raise LostError(f"the binding of {iri} is gone")
+
+
+def check_store(folder: Path, promises: Promises, imports: dict[str, tuple[str, int]]) -> None:
+    """Open the store after a failure. Raises LostError, or what comes of a broken store.
+
+    imports  of each file its namespace and how many identifiers it creates there.
+    """
+    if not (folder / "store").is_dir() and promises.stages:
+        raise LostError("the store is gone")
+    with idstore.open(folder / "store", administrator=ALICE) as registry:
+        promises.check(registry)
+        counts = count_by_base(registry)
+        for path, (base, whole) in imports.items():
+            found = counts.get(base, 0)
+            if found not in ((whole,) if path in promises.imports else (0, whole)):
+                raise LostError(f"{found} of {whole} identifiers of {path} are there")
+        give_out_more(registry, promises)
+
+
+def count_by_base(registry: Registry) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for base, _, _, count in registry.counts(ALICE).tallies:
+        counted[base] = counted.get(base, 0) + count
+    return counted
+
+
+def give_out_more(registry: Registry, promises: Promises) -> None:
+    """No label comes again."""
+    for namespace in registry.namespaces():
+        if namespace.name == NUMBERED:
+            iri = registry.mint(NUMBERED, ALICE).iri.value
+            if iri in promises.stages:
+                raise LostError(f"{iri} is issued a second time")
+        if namespace.name == CHOSEN:
+            taken = next((iri for iri in promises.stages if "20.500.1" in iri), None)
+            if taken is not None:
+                with pytest.raises(IdstoreError):
+                    registry.register(CHOSEN, taken.rpartition("/")[2], ALICE)
+
+
+def foreign_files(folder: Path, many: int, size: int) -> dict[str, tuple[str, int]]:
+    """Exports of so many other registries, each with identifiers in a namespace of its own: file → base and size."""
+    from idstore.exchange.rdf import export
+
+    made = {}
+    for number in range(many):
+        with idstore.open(folder / f"other{number}", administrator=ALICE) as registry:
+            home = registry.add_namespace(f"other{number}", f"20.500.{number + 2}", "handle", ALICE)
+            for label in range(size):
+                registry.register(home.name, f"f{label}", ALICE)
+            path = folder / f"other{number}.trig"
+            with path.open("wb") as target:
+                export(registry, target, ALICE, "trig")
+        made[str(path)] = (home.base, size)
+    return made
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a series of power cuts came to."""
+
+    cuts: int = 0
+    acknowledged: int = 0
+    calls: int = 0
+    backups: int = 0
+
+
+class PowerCuts:
+    """Sessions on one disk, each ended by a power cut at a random call; the next begins with what the disk holds then."""
+
+    def __init__(self, folder: Path, workers: Workers, seed: int, files: dict[str, tuple[str, int]], **order: object) -> None:
+        self.folder = folder
+        self._workers = workers
+        self._chance = random.Random(seed)
+        self._files = files
+        self._order = order
+        self._number = 0
+        self.outcome = Outcome()
+        self.begin()
+
+    def begin(self) -> None:
+        """A new, empty disk."""
+        self._number += 1
+        self.promises = Promises()
+        self.disk = self.folder / f"disk{self._number}"
+        self.disk.mkdir(parents=True)
+
+    def cut(self, *, within: int) -> None:
+        """Work, lose power at one of so many calls, and check. Raises LostError."""
+        chance = self._chance
+        disk = Disk(self.disk)
+        self._number += 1
+        left, journal = self.folder / f"disk{self._number}", self.folder / "journal"
+        told, status = self._workers.order(
+            do="work",
+            folder=str(self.disk),
+            journal=str(journal),
+            kill_at=int(within ** chance.random()) if chance.random() < 0.3 else chance.randint(1, within),
+            seed=chance.random(),
+            threads=chance.choice((1, 1, 4)),
+            brief=chance.random() < 0.3,
+            acts=10_000,
+            imports=[path for path in self._files if path not in self.promises.imports],
+            **self._order,
+        )
+        assert status == -9, f"not killed but ended: {told[-1:]}"
+        disk.play(journal)
+        mode = chance.choice((Cut.STRICT, Cut.TORN, None))
+        if mode is None:
+            shutil.copytree(self.disk, left)
+        else:
+            disk.cut(left, mode, chance)
+        shutil.rmtree(self.disk)
+        self.disk = left
+        self.outcome.cuts += 1
+        self.outcome.calls += disk.calls
+        self.outcome.acknowledged += sum(said["act"] in ("mint", "register", "bind", "fixate", "release", "import") for said in told)
+        self.promises.take(told)
+        self._check(f"cut {self.outcome.cuts} ({mode})")
+
+    def _check(self, what: str) -> None:
+        """On a copy: the next session begins with what the disk holds, so that recovery itself may be cut."""
+        copy = self.folder / "checked"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.disk, copy)
+        try:
+            check_store(copy, self.promises, self._files)
+            self.outcome.backups += check_backups(copy, self.promises)
+        except (AssertionError, IdstoreError, OSError) as error:
+            raise LostError(f"{what}: {error}") from error
+        self.promises.backups.clear()
+        shutil.rmtree(self.disk / "backups", ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Calls that fail: which, how, from which on (1 is the first), how many, and whether the store is closed while they do."""
+
+    which: int
+    error: int
+    first: int
+    many: int
+    close: bool
+
+
+class FailingDisk:
+    """Sessions on a new disk each, during which calls fail."""
+
+    def __init__(self, folder: Path, workers: Workers, files: dict[str, tuple[str, int]]) -> None:
+        self._folder = folder
+        self._workers = workers
+        self._files = files
+        self._number = 0
+        self.refused = self.reopened = 0
+
+    def suffer(self, fault: Fault) -> int:
+        """Work with a fault, and check what is left. Returns how many calls could have failed. Raises LostError."""
+        self._number += 1
+        disk, journal, left = (self._folder / f"{name}{self._number}" for name in ("disk", "journal", "left"))
+        disk.mkdir()
+        before = Disk(disk)
+        told, status = self._workers.order(
+            do="fail", folder=str(disk), journal=str(journal), seed=7, acts=20, imports=list(self._files),
+            which=fault.which, errno=fault.error, first=fault.first, many=fault.many, close=fault.close,
+        )  # fmt: skip
+        assert status == 0, f"{fault}: {told[-1]['message']}\n{told[-1].get('trace')}"
+        before.play(journal)
+        before.cut(left, Cut.STRICT, random.Random(0))
+        promises = Promises()
+        for place in (disk, left):
+            promises = Promises()
+            promises.take(told)
+            try:
+                check_store(place, promises, self._files)
+                check_backups(place, promises)
+            except (AssertionError, IdstoreError, OSError) as error:
+                raise LostError(f"{fault}, {place.name}: {error}") from error
+        self.refused += sum(said["act"] == "refused" for said in told)
+        self.reopened += sum(said["act"] == "reopens" for said in told)
+        shutil.rmtree(disk)
+        shutil.rmtree(left)
+        calls: int = next(said["calls"] for said in told if said["act"] == "counted")
+        return calls
+
+
+def check_backups(place: Path, promises: Promises) -> int:
+    """Every acknowledged backup is a store by itself, with what was acknowledged before. Returns how many there are."""
+    for name, promised in promises.backups.items():
+        with idstore.open(place / "backups" / name) as registry:
+            findings = [str(finding) for finding in registry.verify(ALICE)]
+            if findings:
+                raise LostError(f"backup {name}: {findings[:5]}")
+            for iri in promised - promises.doomed:
+                registry.show(iri, ALICE)
+    return len(promises.backups)
+
+
+def rounds(cuts: PowerCuts, many: int, *, within: int) -> Iterator[int]:
+    """So many cuts; now and then on a new disk, where even making the store is cut."""
+    for number in range(many):
+        early = number % 8
+        if early == 0:
+            cuts.begin()
+        cuts.cut(within=150 if early < 2 else within)
+        yield number

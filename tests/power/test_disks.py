@@ -1,0 +1,66 @@
+"""Disks that lose power, are full, or fail: what was acknowledged is there, nothing is half there, and no label is issued again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from power_sessions import IO_ERROR, NO_SPACE, FailingDisk, Fault, LostError, PowerCuts, Workers, compiled, foreign_files, rounds
+
+ONCE, LASTING = 1, 1 << 40
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("shim"))
+
+
+@pytest.fixture
+def workers(library: Path) -> Iterator[Workers]:
+    made = Workers(library)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("many", [16, pytest.param(240, marks=pytest.mark.slow)])
+def test_what_was_acknowledged_survives_power_cuts(fast_folder: Path, workers: Workers, many: int) -> None:
+    cuts = PowerCuts(fast_folder, workers, many, foreign_files(fast_folder, 3, 20))
+    for _ in rounds(cuts, many, within=3000):
+        pass
+    print(cuts.outcome)
+    assert cuts.outcome.cuts == many
+    assert cuts.outcome.acknowledged > many
+
+
+def first_loss(folder: Path, workers: Workers, many: int, **order: object) -> int | None:
+    """Which of so many series of cuts loses something that was acknowledged, or leaves a store that cannot be opened, first."""
+    for number in range(many):
+        cuts = PowerCuts(folder / f"series{number}", workers, number, {}, **order)
+        try:
+            for _ in rounds(cuts, 4, within=1500):
+                pass
+        except LostError:
+            return number
+    return None
+
+
+def test_without_syncing_acknowledged_changes_are_lost(fast_folder: Path, workers: Workers) -> None:
+    assert first_loss(fast_folder, workers, 5, durability="process") is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("omission", ["names", "engine", "journal"])
+def test_each_sync_is_needed(fast_folder: Path, workers: Workers, omission: str) -> None:
+    assert first_loss(fast_folder, workers, 30, sabotage=omission) is not None
+
+
+@pytest.mark.parametrize(("which", "error"), [pytest.param(*NO_SPACE, id="full"), pytest.param(*IO_ERROR, id="failing")])
+@pytest.mark.parametrize("many", [ONCE, LASTING])
+@pytest.mark.parametrize("faults", [3, pytest.param(60, marks=pytest.mark.slow)])
+def test_every_call_may_fail(fast_folder: Path, workers: Workers, which: int, error: int, many: int, faults: int) -> None:
+    disk = FailingDisk(fast_folder, workers, foreign_files(fast_folder, 1, 20))
+    calls = disk.suffer(Fault(which, error, 1 << 40, many, close=True))
+    step = max(1, calls // faults)
+    for number, first in enumerate(range(1, calls + 1, step)):
+        disk.suffer(Fault(which, error, first, many, close=number % 2 == 0))
+    print(calls, disk.refused, disk.reopened)
+    assert disk.refused

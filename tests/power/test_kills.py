@@ -1,0 +1,45 @@
+"""kill -9 while several processes mint, fixate, import and back up: what was acknowledged is there, what is there is whole."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from power_sessions import HERE, Promises, Told, check_backups, check_store, foreign_files
+
+
+def kill(folder: Path, kills: int, seed: int, files: Iterable[str]) -> list[Told]:
+    """What processes told that were killed, so many of them."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "killed_worker.py"), str(folder), str(kills), str(seed), *files],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [said["trace"] for said in told if said["act"] == "failed"] == []
+    return told
+
+
+@pytest.mark.parametrize(("stores", "kills"), [(1, 15), pytest.param(10, 50, marks=pytest.mark.slow)])
+def test_what_was_acknowledged_survives_kills(fast_folder: Path, stores: int, kills: int) -> None:
+    imports = foreign_files(fast_folder, 3, 100)
+    acts = backups = 0
+    for number in range(stores):
+        folder, promises = fast_folder / f"number{number}", Promises()
+        folder.mkdir()
+        for seed in range(2):
+            told = kill(folder, kills, seed, imports)
+            promises.take(told)
+            backups += check_backups(folder, promises)
+            promises.backups.clear()
+            check_store(folder, promises, imports)
+            acts += len(told)
+        shutil.rmtree(folder)
+    print(f"{2 * stores * kills} kills, {acts} acts, {backups} backups")
+    assert acts > stores * kills

@@ -1,0 +1,272 @@
+"""Readers are served whoever else uses the store, and see whole, durable states."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import idstore
+from idstore import Party, Registry, Selection
+from idstore.errors import NotRegistered, StoreBusy, StoreUnavailable
+from idstore.stores.embedded import EmbeddedStore
+from idstore.stores.lock import DirectoryLock
+from idstore.stores.reader import SnapshotStore
+from idstore.stores.snapshots import Snapshots
+
+ALICE = Party("alice")
+READER = """
+import json, sys, time, idstore
+with idstore.open(sys.argv[1], read_only=True, wait=float(sys.argv[2])) as registry:
+    alice = idstore.Party("alice")
+    print(json.dumps({
+        "kind": type(registry.store).__name__,
+        "listed": len(registry.list(alice, limit=None)),
+        "counted": registry.counts(alice).total,
+        "events": len(list(registry.log(alice))),
+        "origin": registry.store.origin,
+    }))
+"""
+NOBODY = 65534
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def registry(folder: Path) -> Iterator[Registry]:
+    with idstore.open(folder, administrator=ALICE) as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        yield registry
+
+
+def read(folder: Path, wait: float = 10) -> dict[str, str | int]:
+    """What another process reads."""
+    done = subprocess.run([sys.executable, "-c", READER, str(folder), str(wait)], capture_output=True, text=True, check=True)
+    found: dict[str, str | int] = json.loads(done.stdout)
+    return found
+
+
+def test_a_reader_beside_a_writer_sees_what_was_acknowledged(registry: Registry, folder: Path) -> None:
+    for number in range(3):
+        registry.register("names", f"n{number}", ALICE)
+        found = read(folder)
+        assert (found["kind"], found["origin"]) == ("SnapshotStore", registry.store.origin)
+        assert found["listed"] == found["counted"] == number + 1
+        assert found["events"] == number + 3
+    assert not any((folder / "snapshots" / "requests").iterdir())
+
+
+def test_a_reader_alone_reads_the_store_itself(registry: Registry, folder: Path) -> None:
+    registry.close()
+    assert read(folder)["kind"] == "EmbeddedStore"
+    with idstore.open(folder, read_only=True), idstore.open(folder, read_only=True) as second:
+        assert isinstance(second.store, EmbeddedStore)
+    assert not (folder / "snapshots").exists()
+
+
+def test_a_reader_beside_an_import_sees_the_state_before(registry: Registry, folder: Path) -> None:
+    registry.register("names", "before", ALICE)
+    with registry.store.staging() as staged:
+        inner = Registry(staged)
+        for number in range(20):
+            inner.register("names", f"n{number}", ALICE)
+        assert read(folder)["listed"] == 1
+    assert read(folder)["listed"] == 21
+
+
+def test_a_reader_beside_many_changes_sees_whole_ones(registry: Registry, folder: Path) -> None:
+    stop = threading.Event()
+
+    def work() -> None:
+        number = 0
+        while not stop.is_set():
+            registry.register("names", f"n{number}", ALICE)
+            number += 1
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        seen = [read(folder) for _ in range(4)]
+    finally:
+        stop.set()
+        worker.join()
+    for found in seen:
+        assert found["listed"] == found["counted"] == int(found["events"]) - 2
+    assert [found["listed"] for found in seen] == sorted(int(found["listed"]) for found in seen)
+
+
+def test_a_snapshot_stays_as_it_is(registry: Registry, folder: Path) -> None:
+    kept = registry.register("names", "a", ALICE)
+    with idstore.open(folder, read_only=True) as reader:
+        assert isinstance(reader.store, SnapshotStore)
+        later = registry.register("names", "b", ALICE)
+        registry.fixate([kept.iri.value], ALICE)
+        assert reader.show(kept.iri.value, ALICE).stage.value == "created"
+        assert [record.label for record in reader.list(ALICE, Selection())] == ["a"]
+        with pytest.raises(NotRegistered):
+            reader.show(later.iri.value, ALICE)
+        for act in (reader.store.turn, reader.store.staging):
+            with pytest.raises(StoreUnavailable, match="for reading only"):
+                act()
+        with reader.store.snapshot() as engine:
+            assert engine.is_dir()
+
+
+def test_a_detached_reader_keeps_no_writer_waiting(registry: Registry, folder: Path) -> None:
+    registry.register("names", "a", ALICE)
+    registry.close()
+    with idstore.open(folder, read_only=True, detached=True) as reader:
+        with idstore.open(folder, wait=0) as writer:
+            writer.register("names", "b", ALICE)
+        assert len(reader.list(ALICE)) == 1
+
+
+def test_a_writer_that_does_not_answer(registry: Registry, folder: Path) -> None:
+    """A process that is stopped holds the lock and answers nobody: the newest snapshot there is will do, else the reader is told."""
+    registry.register("names", "a", ALICE)
+    registry.close()
+    lock = DirectoryLock(folder / "lock")
+    lock.acquire(shared=False, wait=0)
+    begun = time.monotonic()
+    with pytest.raises(StoreBusy, match=rf"process {os.getpid()}"):
+        idstore.open(folder, read_only=True, wait=0.1)
+    assert time.monotonic() - begun < 3
+    lock.release()
+    idstore.open(folder, read_only=True, detached=True).close()
+    lock.acquire(shared=False, wait=0)
+    with idstore.open(folder, read_only=True, wait=0.1) as reader:
+        assert len(reader.list(ALICE)) == 1
+    lock.release()
+
+
+def test_requests_that_nobody_waits_for_are_taken_away(registry: Registry, folder: Path) -> None:
+    snapshots = Snapshots(folder / "snapshots")
+    request = snapshots.ask()
+    request.unlink()
+    request = snapshots.ask()
+    limit = time.monotonic() + 10
+    while (used := snapshots.answered(request)) is None and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert used is not None
+    assert used.whole
+    used.release()
+    os.utime(request, (0, 0))
+    registry.close()
+    idstore.open(folder).close()
+    assert not any((folder / "snapshots" / "requests").iterdir())
+
+
+CRASHER = """
+import os, sys, idstore
+from idstore.stores import generation
+registry = idstore.open(sys.argv[1])
+apply = generation.Generation.apply
+def halfway(self, batch):
+    if sys.argv[2] == "engine":
+        self.catalogue.apply = lambda batch: os._exit(9)
+        apply(self, batch)
+    os._exit(9)
+generation.Generation.apply = halfway
+registry.register("names", "a", idstore.Party("alice"))
+import time; time.sleep(5)
+"""
+
+
+@pytest.mark.parametrize("reached", ["journal", "engine"])
+def test_a_reader_first_does_what_a_killed_writer_left_undone(registry: Registry, folder: Path, reached: str) -> None:
+    registry.close()
+    assert subprocess.run([sys.executable, "-c", CRASHER, str(folder), reached], check=False).returncode == 9
+    store = EmbeddedStore(folder, read_only=True)
+    assert store.lags()
+    store.close()
+    with idstore.open(folder, read_only=True) as reader:
+        assert [record.label for record in reader.list(ALICE)] == ["a"]
+
+
+def test_whoever_waits_in_vain_for_the_lock_does_not_get_it_later(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first, second, third = DirectoryLock(path), DirectoryLock(path), DirectoryLock(path)
+    first.acquire(shared=False, wait=0)
+    for shared in (True, False):
+        with pytest.raises(StoreBusy):
+            second.acquire(shared=shared, wait=0.05)
+    first.release()
+    limit = time.monotonic() + 10
+    while any(thread.name == "idstore-lock" for thread in threading.enumerate()) and time.monotonic() < limit:
+        time.sleep(0.01)
+    third.acquire(shared=False, wait=0)
+    third.release()
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can read."""
+    with tempfile.TemporaryDirectory(prefix="idstore-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name) / "store"
+
+
+def as_reader_only(folder: Path, act: str) -> str:
+    """What comes of an act in a process that may not write in the folder."""
+    code = f"""
+import os, idstore.registry.opening, idstore.registry.querying, idstore.queries.process, idstore.schemes, pathlib, sys, uuid, random
+import idstore.cli.exits
+idstore.schemes.installed()
+if os.geteuid() == 0:
+    os.setresuid({NOBODY}, {NOBODY}, {NOBODY})
+alice = idstore.Party("alice")
+try:
+    with idstore.open(sys.argv[1], read_only=True, wait=0) as registry:
+        print({act})
+except idstore.IdstoreError as error:
+    print(type(error).__name__, error)
+"""
+    if os.geteuid() != 0:
+        folder.chmod(0o555)
+    try:
+        return subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True).stdout
+    finally:
+        folder.chmod(0o755)
+
+
+def test_a_folder_that_may_only_be_read(open_folder: Path) -> None:
+    with idstore.open(open_folder, administrator=ALICE) as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        registry.register("names", "a", ALICE)
+    assert as_reader_only(open_folder, "len(registry.list(alice)), len(list(registry.log(alice)))") == "1 3\n"
+    act = "registry.store.snapshot().__enter__().parent.name, len(registry.list(alice))"
+    assert as_reader_only(open_folder, act) == "generation-1 1\n"
+    assert sorted(path.name for path in open_folder.iterdir() if not path.name.startswith("journal")) == ["generation-1", "lock"]
+
+
+def test_a_folder_that_may_only_be_read_and_must_be_written_first(open_folder: Path) -> None:
+    with idstore.open(open_folder, administrator=ALICE) as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+    subprocess.run([sys.executable, "-c", CRASHER, str(open_folder), "journal"], check=False)
+    assert as_reader_only(open_folder, "len(registry.list(alice))").startswith(f"StoreUnavailable {open_folder} has changes")
+
+
+def test_a_stopped_writer_goes_on(registry: Registry, folder: Path) -> None:
+    """SIGSTOP in the middle: the reader is told, or waits; afterwards all is as it should be."""
+    registry.close()
+    code = "import sys, idstore\nwith idstore.open(sys.argv[1]): print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", code, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGSTOP)
+        with pytest.raises(StoreBusy, match=f"process {process.pid}"):
+            idstore.open(folder, read_only=True, wait=0.1)
+        process.send_signal(signal.SIGCONT)
+        assert read(folder)["kind"] == "SnapshotStore"
+        process.communicate()
+    assert read(folder)["kind"] == "EmbeddedStore"
