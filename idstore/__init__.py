@@ -1,0 +1,49 @@
+"""idstore: a registry of persistent identifiers, kept as triples.
+
+>>> import tempfile, idstore
+>>> alice = idstore.Party("alice")
+>>> with tempfile.TemporaryDirectory() as folder, idstore.open(folder, administrator=alice) as registry:
+...     namespace = registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", alice)
+...     record = registry.mint("rdl", alice, idstore.Request(name="valve"))
+...     record.stage.value
+'created'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from idstore.errors import IdstoreError as IdstoreError
+    from idstore.model.event import Event as Event
+    from idstore.model.namespace import Namespace as Namespace
+    from idstore.model.party import Party as Party
+    from idstore.model.record import Record as Record
+    from idstore.model.record import Stage as Stage
+    from idstore.registry import Registry as Registry
+    from idstore.registry.allocation import Request as Request
+    from idstore.registry.bindings import Statement as Statement
+    from idstore.registry.opening import open as open
+    from idstore.stores.catalogue import Selection as Selection
+
+_HOMES = {
+    "Event": "idstore.model.event",
+    "IdstoreError": "idstore.errors",
+    "Namespace": "idstore.model.namespace",
+    "Party": "idstore.model.party",
+    "Record": "idstore.model.record",
+    "Registry": "idstore.registry",
+    "Request": "idstore.registry.allocation",
+    "Selection": "idstore.stores.catalogue",
+    "Stage": "idstore.model.record",
+    "Statement": "idstore.registry.bindings",
+    "open": "idstore.registry.opening",
+}
+
+__all__ = [*_HOMES]  # noqa: PLE0604 the keys are strings
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: the command line must start fast."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'idstore' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,162 @@
+"""What an owner says of an identifier, and what it is bound to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyoxigraph import Literal, NamedNode
+
+from idstore.errors import InvalidData, NotPermitted, NotRegistered
+from idstore.model import terms
+from idstore.model.event import Event
+from idstore.model.namespace import TRUE
+from idstore.model.party import Party, node
+from idstore.model.record import Record, Stage, reserved
+from idstore.model.terms import Term
+from idstore.registry.core import living
+from idstore.registry.naming import Naming
+from idstore.stores import Turn
+from idstore.vocabulary import IDS, RDF, SKOS
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A relation to another URI, and what is said with it.
+
+    relation  skos:exactMatch unless said otherwise.
+    """
+
+    target: str
+    relation: str = SKOS.exactMatch.value
+    note: str | None = None
+
+    def arguments(self) -> list[tuple[NamedNode, Term]]:
+        """The event's arguments. Raises InvalidData: no absolute IRI, or a relation that carries the record itself."""
+        relation = terms.iri(self.relation, "IRI of a relation")
+        if reserved(relation):
+            raise InvalidData(
+                f"{self.relation} is what the record itself is written with, no relation to bind by; use skos:exactMatch or one of your own",
+                text=self.relation,
+            )
+        made: list[tuple[NamedNode, Term]] = [(RDF.predicate, relation), (RDF.object, terms.iri(self.target))]
+        if self.note is not None:
+            made.append((SKOS.note, Literal(terms.plain(self.note, "note"))))
+        return made
+
+
+class Binding(Naming):
+    """Targets, names, bindings, comments."""
+
+    def target(self, text: str, uri: str | None, party: Party) -> Event:
+        """Say what an identifier leads to (None: nothing any more); only its owner may. Raises as `name`."""
+        arguments: list[tuple[NamedNode, Term]] = [] if uri is None else [(IDS.target, terms.iri(uri))]
+        return self._say(text, party, "set the target of", IDS.Targeting, *arguments)
+
+    def name(self, text: str, name: str, party: Party, lang: str = terms.UNDETERMINED) -> Event:
+        """Give an identifier a name in a language, in place of the one it had there; only its owner may.
+
+        Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
+        """
+        tag = lang if lang == terms.UNDETERMINED else terms.language(lang)
+        return self._say(text, party, "name", IDS.Naming, (IDS.name, terms.tagged(terms.plain(name, "name"), tag)))
+
+    def _say(self, text: str, party: Party, act: str, kind: NamedNode, *arguments: tuple[NamedNode, Term]) -> Event:
+        with self._acting(party) as turn:
+            record = self._own(turn, self._identify(turn, text, party), party, act)
+            event = self._event(turn, kind, record.iri, party, *arguments)
+            self._record_event(turn, record, event)
+            return event
+
+    def bind(self, text: str, statement: Statement, party: Party) -> Event | None:
+        """Associate an identifier with another URI. Binding again changes nothing and gives None.
+
+        While it is created: its owner, and grantees who may bind; once fixated: any party.
+        Raises NotRegistered, NotPermitted, InvalidData.
+        """
+        arguments = statement.arguments()
+        with self._acting(party) as turn:
+            record = self._seen(turn, self._identify(turn, text, party), party)
+            self._may_bind(turn, record, party)
+            key = (arguments[0][1].value, arguments[1][1].value, party.name)
+            if any(known.key == key for known in record.bindings):
+                return None
+            event = self._event(turn, IDS.Bind, record.iri, party, *arguments)
+            self._record_event(turn, record, event)
+            return event
+
+    def _may_bind(self, turn: Turn, record: Record, party: Party) -> None:
+        living(record)
+        if record.stage is Stage.FIXATED or record.owner == party.name:
+            return
+        binders = {name for name, binds in record.grants if binds}
+        if record.stage is not Stage.CREATED or binders.isdisjoint(self.facts(turn, party).names):
+            raise NotPermitted(
+                f"{party.name} may not bind {record.iri.value}; its owner {record.owner} can allow it with `idstore grant --bind`",
+                id=record.iri.value,
+                owner=record.owner,
+                party=party.name,
+            )
+
+    def unbind(self, text: str, statement: Statement, party: Party) -> Event:
+        """Take a binding back: one's own; the owner of the identifier also anybody else's (all with that relation and target).
+
+        Raises NotRegistered (no such binding included), NotPermitted, InvalidData.
+        """
+        arguments = statement.arguments()
+        relation, target = arguments[0][1].value, arguments[1][1].value
+        with self._acting(party) as turn:
+            record = self._seen(turn, self._identify(turn, text, party), party)
+            found = [known for known in record.bindings if known.key[:2] == (relation, target)]
+            if not found:
+                raise NotRegistered(text, f"{record.iri.value} is not bound to {target} by {relation}; `idstore show` lists its bindings")
+            makers = [known.by for known in found]
+            gone = [party.name] if party.name in makers else makers if record.owner == party.name else []
+            if not gone:
+                raise NotPermitted(
+                    f"only {', '.join(sorted(makers))}, who bound it, and the owner {record.owner} may take this binding back",
+                    id=record.iri.value,
+                    party=party.name,
+                )
+            for maker in gone:
+                extra = [] if maker == party.name else [(IDS.party, node(maker))]
+                event = self._event(turn, IDS.Unbind, record.iri, party, *arguments[:2], *extra)
+                record = self._record_event(turn, record, event)
+            return event
+
+    def comment(self, text: str, remark: str, party: Party, *, internal: bool = False) -> Event:
+        """Remark on an identifier; only its grant list may. Internal remarks stay with the list also after fixation.
+
+        Raises NotRegistered, NotPermitted, InvalidData.
+        """
+        arguments: list[tuple[NamedNode, Term]] = [(RDF.value, Literal(terms.plain(remark, "comment")))]
+        if internal:
+            arguments.append((IDS.internal, TRUE))
+        with self._acting(party) as turn:
+            record = self._seen(turn, self._identify(turn, text, party), party)
+            if record.audience.isdisjoint(self.facts(turn, party).names):
+                raise NotPermitted(f"only the grant list of {record.iri.value} may comment on it", id=record.iri.value, party=party.name)
+            event = self._event(turn, IDS.Comment, record.iri, party, *arguments)
+            self._record_event(turn, record, event)
+            return event
+
+    def bound_to(self, uri: str, party: Party) -> Sequence[str]:
+        """The identifiers that are bound to a URI or have it as their target, as far as the party may see. Raises InvalidData."""
+        value = terms.iri(uri)
+        with self.store.reading() as view:
+            sight = self.sight(view, party)
+            found = set()
+            for quad in view.quads(None, RDF.object, value):
+                if isinstance(quad.graph_name, NamedNode) and sight.sees(quad.graph_name):
+                    found |= {_iri(other.object).value for other in view.quads(_iri(quad.subject), RDF.subject)}
+            for quad in view.quads(None, IDS.target, value):
+                if (
+                    isinstance(quad.graph_name, NamedNode)
+                    and sight.sees(quad.graph_name)
+                    and any(view.quads(_iri(quad.subject), IDS.stage))
+                ):
+                    found.add(_iri(quad.subject).value)
+            return sorted(found)
+
+
+def _iri(term: object) -> NamedNode:
+    assert isinstance(term, NamedNode)
+    return term

@@ -1,0 +1,273 @@
+"""What every use case stands on: who sees what, reading records, and turning an event into a change."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from idstore.errors import NotPermitted, NotRegistered, StageConflict, UnknownNamespace
+from idstore.model import event as events
+from idstore.model import namespace as namespaces
+from idstore.model import record as records
+from idstore.model.change import Change, Entry, entry_of
+from idstore.model.event import Event
+from idstore.model.namespace import Namespace
+from idstore.model.party import Party, PartyFacts
+from idstore.model.record import Record, Stage
+from idstore.model.terms import Term
+from idstore.stores import Store, Turn, View
+from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH, access_list, closed_party, party_name
+
+_KINDS = {IDS.User: "user", IDS.Group: "group", IDS.Administrator: "administrator"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a party sees: its names, or everything for an administrator."""
+
+    names: frozenset[str]
+    party: str
+    everything: bool
+
+    def sees(self, graph: NamedNode) -> bool:
+        """Whether what is kept in ``graph`` may be shown."""
+        if graph == CLAIMS:
+            return False
+        if self.everything:
+            return True
+        listed = access_list(graph)
+        if listed is not None:
+            return not self.names.isdisjoint(listed)
+        closed = closed_party(graph)
+        return closed is None or closed == self.party
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Parties and namespaces as of one version of the registry graph."""
+
+    version: int
+    parties: dict[str, PartyFacts]
+    by_name: dict[str, Namespace]
+    by_base: dict[str, Namespace]
+
+
+class Core:
+    """Shared by the use cases; `Registry` is made of them. Safe for many threads."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._facts_now: _Facts | None = None
+
+    # parties and namespaces
+
+    def _facts(self, view: View) -> _Facts:
+        known, version = self._facts_now, view.registry_version
+        if known is None or known.version != version:
+            known = self._facts_now = _read_facts(view, version)
+        return known
+
+    def facts(self, view: View, party: Party) -> PartyFacts:
+        """What the registry knows of a party; one that only acts is a user."""
+        return self._facts(view).parties.get(party.name) or PartyFacts(party.name)
+
+    def sight(self, view: View, party: Party) -> Sight:
+        """What a party sees; whoever comes under the name of a group sees what everyone sees, for its members see by their own names."""
+        facts = self.facts(view, party)
+        if facts.kind == "group":
+            return Sight(frozenset(), "", everything=False)
+        return Sight(facts.names, party.name, facts.administrator)
+
+    def administers(self, party: Party) -> bool:
+        """Whether a party administers the registry."""
+        with self.store.reading() as view:
+            return self.facts(view, party).administrator
+
+    def only_administrators(self, party: Party, *, acting: bool = False) -> None:
+        """Raise NotPermitted unless the party administers the registry; also if it is suspended, where it is to act and not only to read."""
+        with self.store.reading() as view:
+            if not self.facts(view, party).administrator:
+                raise NotPermitted(f"only administrators may do this, and {party.name} is none", party=party.name)
+            if acting:
+                self._may_act(view, party)
+
+    def pristine(self) -> bool:
+        """Whether nothing has happened yet but, at most, the registry's beginning."""
+        with self.store.reading() as view:
+            return view.catalogue.counts()[1] <= 1
+
+    def audiences(self, view: View, party: Party) -> frozenset[str] | None:
+        """The private graphs that a party sees; None: all of them."""
+        sight = self.sight(view, party)
+        if sight.everything:
+            return None
+        return frozenset(graph.value for graph in view.graphs() if _private(graph) and sight.sees(graph))
+
+    def _namespace(self, view: View, name: str) -> Namespace:
+        """The namespace of that name or base. Raises UnknownNamespace."""
+        facts = self._facts(view)
+        found = facts.by_name.get(name) or facts.by_base.get(name)
+        if found is None:
+            raise UnknownNamespace(name)
+        return found
+
+    # taking the turn
+
+    @contextmanager
+    def _acting(self, party: Party) -> Iterator[Turn]:
+        """Take the turn for a party. Raises NotPermitted if it is suspended, or a group."""
+        with self.store.turn() as turn:
+            self._may_act(turn, party)
+            yield turn
+
+    def _may_act(self, view: View, party: Party) -> None:
+        """Raise NotPermitted if the party is suspended, or a group."""
+        if self.facts(view, party).kind == "group":
+            raise NotPermitted(f"{party.name} is a group, and groups do not act; its members do, each by its own name", party=party.name)
+        suspended = self.facts(view, party).suspended
+        if suspended is not None:
+            raise NotPermitted(
+                f"{party.name} is suspended: {suspended}; an administrator can reinstate the party", party=party.name, reason=suspended
+            )
+
+    # reading
+
+    def _load(self, view: View, iri: NamedNode, sight: Sight | None = None) -> Record:
+        """The record, or as much of it as ``sight`` allows (None: all). Raises NotRegistered."""
+        own = [quad for quad in view.quads(iri) if sight is None or sight.sees(_graph(quad))]
+        if not any(quad.predicate == IDS.stage for quad in own):
+            raise NotRegistered(iri.value)
+        nodes = {_node(quad.subject) for quad in view.quads(None, RDF.subject, iri) if sight is None or sight.sees(_graph(quad))}
+        return records.parse(iri, own, [(name, list(view.quads(name))) for name in nodes])
+
+    def _own(self, turn: Turn, iri: NamedNode, party: Party, act: str) -> Record:
+        """The whole record, for its owner. Raises NotRegistered (also when the party may not see it), NotPermitted."""
+        record = self._seen(turn, iri, party)
+        if record.owner != party.name:
+            raise NotPermitted(
+                f"only the owner of {iri.value}, {record.owner}, may {act} it", id=iri.value, owner=record.owner, party=party.name
+            )
+        return record
+
+    def _seen(self, turn: Turn, iri: NamedNode, party: Party) -> Record:
+        """The whole record, for a party that may see it. Raises NotRegistered."""
+        self._load(turn, iri, self.sight(turn, party))
+        return self._load(turn, iri)
+
+    def _history(self, view: View, about: NamedNode, sight: Sight | None = None) -> list[tuple[Event, NamedNode]]:
+        """The events about something that ``sight`` allows, with their graphs, in order."""
+        found = []
+        for quad in list(view.quads(None, IDS.about, about)):
+            graph = _graph(quad)
+            if sight is None or sight.sees(graph):
+                found.append((read_event(view, _node(quad.subject), graph), graph))
+        return sorted(found, key=lambda pair: pair[0].order)
+
+    # changing
+
+    def _event(self, turn: Turn, kind: NamedNode, about: NamedNode, party: Party, *arguments: tuple[NamedNode, Term]) -> Event:
+        """A new event of this store."""
+        return Event(self.store.origin, turn.token(), kind, about, party.name, turn.moment, arguments)
+
+    def _record_event(self, turn: Turn, before: Record, event: Event) -> Record:
+        """Log an event about an identifier and make what follows from it. Returns the record after it. Raises StageConflict: a tombstone."""
+        living(before)
+        after = records.apply(before, event)
+        assert after is not None
+        turn.enlist(self.transition(turn, before, after, event))
+        return after
+
+    def transition(self, view: View, before: Record | None, after: Record, *logged: Event) -> Change:
+        """The change that leads from one record to the next, with the events that say so."""
+        old, new = (set(before.quads()) if before else set()), after.quads()
+        add = [quad for quad in new if quad not in old]
+        remove = old.difference(new)
+        moved: list[tuple[Event, NamedNode]] = []
+        if before is not None and (before.log, before.private_graph) != (after.log, after.private_graph):
+            for past, graph in self._history(view, after.iri):
+                home = after.home(past)
+                if home != graph:
+                    remove.update(past.quads(graph))
+                    add += past.quads(home)
+                    moved.append((past, home))
+        return Change(
+            events=tuple((event, after.home(event)) for event in logged),
+            add=tuple(add),
+            remove=tuple(remove),
+            entries=_entries(before, after),
+            moved=tuple(moved),
+        )
+
+    def _log(self, turn: Turn, event: Event, graph: NamedNode, add: list[Quad], remove: list[Quad]) -> None:
+        """Log an event about a namespace or a party, with its quads."""
+        kept = set(add) & set(remove)
+        turn.enlist(
+            Change(
+                ((event, graph),),
+                add=tuple(quad for quad in add if quad not in kept),
+                remove=tuple(quad for quad in remove if quad not in kept),
+            )
+        )
+
+
+def living(record: Record) -> None:
+    """Raise StageConflict for a tombstone: it does not change any more."""
+    if record.stage is Stage.TOMBSTONE:
+        raise StageConflict(
+            f"{record.iri.value} is a tombstone, which does not change any more", id=record.iri.value, stage=record.stage.value
+        )
+
+
+def read_event(view: View, iri: NamedNode, graph: NamedNode) -> Event:
+    """The event of that name in ``graph``."""
+    return events.parse(iri, view.quads(iri, None, None, graph))
+
+
+def _entries(before: Record | None, after: Record) -> tuple[Entry, ...]:
+    """The new listing, where it differs."""
+    listed = entry_of(after, fresh=before is None)
+    return () if before is not None and entry_of(before, fresh=False) == listed else (listed,)
+
+
+def _private(graph: NamedNode) -> bool:
+    return access_list(graph) is not None or closed_party(graph) is not None
+
+
+def _graph(quad: Quad) -> NamedNode:
+    assert isinstance(quad.graph_name, NamedNode)
+    return quad.graph_name
+
+
+def _node(term: object) -> NamedNode:
+    assert isinstance(term, NamedNode)
+    return term
+
+
+def _read_party(subject: NamedNode, quads: list[Quad], kinds: Collection[object]) -> Iterator[PartyFacts]:
+    for kind, word in _KINDS.items():
+        if kind in kinds:
+            groups = frozenset(party_name(_node(quad.object)) for quad in quads if quad.predicate == IDS.memberOf)
+            yield PartyFacts(party_name(subject), word, groups, added=True)
+
+
+def _read_facts(view: View, version: int) -> _Facts:
+    by_subject: dict[NamedNode, list[Quad]] = {}
+    for quad in view.quads(None, None, None, REGISTRY_GRAPH):
+        if isinstance(quad.subject, NamedNode):
+            by_subject.setdefault(quad.subject, []).append(quad)
+    parties: dict[str, PartyFacts] = {}
+    found: list[Namespace] = []
+    for subject, quads in by_subject.items():
+        with suppress(AssertionError, LookupError, ValueError):  # what is damaged is as if it were not there; verify names it
+            kinds = {quad.object for quad in quads if quad.predicate == RDF.type}
+            if IDS.Namespace in kinds:
+                found.append(namespaces.parse(subject, quads))
+            else:
+                parties |= {known.name: known for known in _read_party(subject, quads, kinds)}
+    for quad in view.quads(None, IDS.suspended):
+        if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
+            name = party_name(quad.subject)
+            known = parties.get(name) or PartyFacts(name)
+            parties[name] = replace(known, suspended=quad.object.value)
+    return _Facts(version, parties, {one.name: one for one in found}, {one.base: one for one in found})

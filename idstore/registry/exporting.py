@@ -1,0 +1,115 @@
+"""The triples of a registry in an order that depends on nothing but its state."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyoxigraph import NamedNode, Quad
+
+from idstore.model.namespace import TRUE
+from idstore.model.party import Party
+from idstore.registry.core import Core, Sight
+from idstore.stores import View
+from idstore.stores.catalogue import Selection
+from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, access_list, closed_party
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """What to export; without restrictions, by an administrator, it is everything and can be read back without loss.
+
+    since  only identifiers created at this moment (milliseconds since 1970) or later.
+    """
+
+    namespace: str | None = None
+    stage: str | None = None
+    since: int | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is left out."""
+        return self == Extract()
+
+
+class Exporting(Core):
+    """Reading everything out."""
+
+    @contextmanager
+    def quads(self, party: Party, extract: Extract = Extract()) -> Iterator[Iterator[Quad]]:
+        """What the party may see, subjects together, in an order that only the state decides; the present state while the block runs.
+
+        A partial extract says so by ``ids:partial``. Memory: flat, but for namespaces, parties and the grants of fixated identifiers.
+        Raises UnknownNamespace.
+        """
+        with self.store.reading() as view:
+            sight = self.sight(view, party)
+            yield self._whole(view, sight) if extract.whole else self._part(view, sight, extract, party)
+
+    def _whole(self, view: View, sight: Sight) -> Iterator[Quad]:
+        if not sight.everything:
+            yield _partial()
+        yield from _sorted(view.quads(None, None, None, REGISTRY_GRAPH))
+        for base in sorted(self._facts(view).by_base):
+            graph = NamedNode(base)
+            for iri in view.catalogue.sorted_identifiers(namespace=base):
+                yield from _record(view, NamedNode(iri), graph)
+        for graph in sorted(filter(sight.sees, view.graphs()), key=lambda one: one.value):
+            if access_list(graph) is not None or closed_party(graph) is not None:
+                yield from _private(view, graph)
+        yield from _events(view, PUBLIC_LOG)
+
+    def _part(self, view: View, sight: Sight, extract: Extract, party: Party) -> Iterator[Quad]:
+        yield _partial()
+        base = None
+        if extract.namespace is not None:
+            base = self._namespace(view, extract.namespace).base
+            yield from _sorted(view.quads(NamedNode(base), None, None, REGISTRY_GRAPH))
+        chosen = Selection(self.audiences(view, party), namespace=base, stage=extract.stage, since=extract.since)
+        for iri in sorted(view.catalogue.identifiers(chosen, None)):
+            yield from self._one(view, NamedNode(iri), sight)
+
+    def _one(self, view: View, iri: NamedNode, sight: Sight) -> Iterator[Quad]:
+        """A record, its bindings and its events."""
+        graphs = {quad.graph_name for quad in view.quads(iri)}
+        for graph in sorted((graph for graph in graphs if isinstance(graph, NamedNode) and sight.sees(graph)), key=lambda one: one.value):
+            yield from _record(view, iri, graph)
+        for event, graph in self._history(view, iri, sight):
+            yield from _sorted(event.quads(graph))
+
+
+def _record(view: View, iri: NamedNode, graph: NamedNode) -> Iterator[Quad]:
+    """A record and its bindings, as far as they are kept in ``graph``."""
+    yield from _sorted(view.quads(iri, None, None, graph))
+    for statement in sorted((quad.subject for quad in view.quads(None, RDF.subject, iri, graph)), key=str):
+        assert isinstance(statement, NamedNode)
+        yield from _sorted(view.quads(statement, None, None, graph))
+
+
+def _private(view: View, graph: NamedNode) -> Iterator[Quad]:
+    """Everything in an access list's graph, or in a party's closed log."""
+    for iri in view.catalogue.sorted_identifiers(audience=graph.value):
+        yield from _record(view, NamedNode(iri), graph)
+    yield from _sorted(quad for quad in _left(view, graph))
+    yield from _events(view, graph)
+
+
+def _left(view: View, graph: NamedNode) -> Iterator[Quad]:
+    """What is kept in the graph of identifiers that are public since, and suspensions."""
+    for predicate in (IDS.grantee, IDS.bindGrantee, IDS.offeredTo, IDS.suspended):
+        for quad in view.quads(None, predicate, None, graph):
+            assert isinstance(quad.subject, NamedNode)
+            if next(view.quads(quad.subject, IDS.stage, None, graph), None) is None:
+                yield quad
+
+
+def _events(view: View, graph: NamedNode) -> Iterator[Quad]:
+    for iri in view.catalogue.ordered_events(graph.value):
+        yield from _sorted(view.quads(NamedNode(iri), None, None, graph))
+
+
+def _sorted(quads: Iterable[Quad]) -> list[Quad]:
+    return sorted(quads, key=lambda quad: (str(quad.subject), quad.predicate != RDF.type, quad.predicate.value, str(quad.object)))
+
+
+def _partial() -> Quad:
+    return Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH)

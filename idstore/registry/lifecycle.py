@@ -1,0 +1,137 @@
+"""From created to fixated, released or revoked; deprecation, succession and hand-over."""
+
+from collections.abc import Sequence
+
+from pyoxigraph import Literal, NamedNode
+
+from idstore.errors import InvalidData, StageConflict
+from idstore.model import terms
+from idstore.model.event import Event
+from idstore.model.party import Party, node
+from idstore.model.record import Record, Stage
+from idstore.model.terms import Term
+from idstore.registry.naming import Naming
+from idstore.stores import Turn
+from idstore.vocabulary import DCTERMS, IDS
+
+
+class Living(Naming):
+    """The stages of identifiers."""
+
+    def fixate(self, texts: Sequence[str], party: Party) -> list[Event]:
+        """Publish identifiers for ever; only their owner may. All of them or none.
+
+        Raises NotRegistered, NotPermitted, StageConflict (fixated already, or provisional).
+        """
+        with self._acting(party) as turn:
+            found = [self._own(turn, self._identify(turn, text, party), party, "fixate") for text in texts]
+            for record in found:
+                _may_fixate(record)
+            made = []
+            for record in {record.iri: record for record in found}.values():
+                event = self._event(turn, IDS.Fixation, record.iri, party)
+                self._record_event(turn, record, event)
+                made.append(event)
+            return made
+
+    def release(self, text: str, party: Party) -> Event:
+        """Give a created identifier up; only its owner may. Its label is never issued again.
+
+        Raises NotRegistered, NotPermitted, StageConflict (fixated: permanent).
+        """
+        with self._acting(party) as turn:
+            record = self._own(turn, self._identify(turn, text, party), party, "release")
+            if record.stage is not Stage.CREATED:
+                raise StageConflict(
+                    f"{record.iri.value} is {record.stage.value}, and what is published is permanent; `idstore deprecate` marks it as outdated",
+                    id=record.iri.value,
+                    stage=record.stage.value,
+                )
+            event = self._event(turn, IDS.Release, record.iri, party)
+            self._record_event(turn, record, event)
+            return event
+
+    def deprecate(self, text: str, reason: str, party: Party, successors: Sequence[str] = ()) -> Event:
+        """Mark a fixated identifier as outdated; only its owner may. Raises NotRegistered, NotPermitted, StageConflict, InvalidData."""
+        return self._outdate(text, party, IDS.Deprecation, successors, (IDS.reason, Literal(terms.plain(reason, "reason"))))
+
+    def supersede(self, text: str, successors: Sequence[str], party: Party) -> Event:
+        """Name what replaces an identifier; only its owner may. Raises NotRegistered, NotPermitted, StageConflict, InvalidData."""
+        if not successors:
+            raise InvalidData("name at least one successor with --by")
+        return self._outdate(text, party, IDS.Supersession, successors)
+
+    def _outdate(self, text: str, party: Party, kind: NamedNode, successors: Sequence[str], *arguments: tuple[NamedNode, Term]) -> Event:
+        with self._acting(party) as turn:
+            record = self._own(turn, self._identify(turn, text, party), party, "deprecate")
+            if record.stage is Stage.CREATED and kind == IDS.Deprecation:
+                raise StageConflict(
+                    f"{record.iri.value} is not published yet; release it, or fixate it first",
+                    id=record.iri.value,
+                    stage=record.stage.value,
+                )
+            following = [(DCTERMS.isReplacedBy, self._successor_named(turn, one, party)) for one in successors]
+            if any(iri == record.iri for _, iri in following):
+                raise InvalidData(f"{record.iri.value} cannot replace itself", id=record.iri.value)
+            event = self._event(turn, kind, record.iri, party, *arguments, *following)
+            self._record_event(turn, record, event)
+            return event
+
+    def _successor_named(self, turn: Turn, text: str, party: Party) -> NamedNode:
+        """What is to replace an identifier: public, for whoever reads that it replaces one knows that it is registered."""
+        successor = self._load(turn, self._identify(turn, text, party))
+        if not successor.public:
+            raise StageConflict(
+                f"{successor.iri.value} is {successor.stage.value}, and only a published identifier can replace another; fixate it first",
+                id=successor.iri.value,
+                stage=successor.stage.value,
+            )
+        return successor.iri
+
+    def transfer(self, text: str, receiver: Party, party: Party) -> Event:
+        """Offer an identifier to another party; it changes hands when the receiver calls this in turn.
+
+        Raises NotRegistered, NotPermitted, StageConflict.
+        """
+        with self._acting(party) as turn:
+            iri = self._identify(turn, text, party)
+            record = self._seen(turn, iri, party)
+            if not (record.offered == receiver.name == party.name):
+                record = self._own(turn, iri, party, "transfer")
+            if receiver.name == record.owner:
+                raise StageConflict(f"{iri.value} belongs to {receiver.name} already", id=iri.value, owner=record.owner)
+            event = self._event(turn, IDS.Transfer, iri, party, (IDS.party, node(receiver.name)))
+            self._record_event(turn, record, event)
+            return event
+
+    def grant(self, text: str, grantee: Party, party: Party, *, bind: bool = False) -> Event:
+        """Put a party or group on the grant list: to see and comment, and with ``bind`` to bind. Only the owner may.
+
+        Raises NotRegistered, NotPermitted, InvalidData.
+        """
+        right: list[tuple[NamedNode, Term]] = [(IDS.right, IDS.MayBind)] if bind else []
+        return self._list(text, grantee, party, IDS.Grant, *right)
+
+    def ungrant(self, text: str, grantee: Party, party: Party) -> Event:
+        """Take a party or group off the grant list; only the owner may. Raises NotRegistered, NotPermitted, InvalidData."""
+        return self._list(text, grantee, party, IDS.Ungrant)
+
+    def _list(self, text: str, grantee: Party, party: Party, kind: NamedNode, *right: tuple[NamedNode, Term]) -> Event:
+        with self._acting(party) as turn:
+            record = self._own(turn, self._identify(turn, text, party), party, "change the grant list of")
+            if grantee.name == record.owner:
+                raise InvalidData(f"{grantee.name} owns {record.iri.value} and is on its grant list always", party=grantee.name)
+            event = self._event(turn, kind, record.iri, party, (IDS.party, node(grantee.name)), *right)
+            self._record_event(turn, record, event)
+            return event
+
+
+def _may_fixate(record: Record) -> None:
+    if record.stage is not Stage.CREATED:
+        raise StageConflict(f"{record.iri.value} is {record.stage.value} already", id=record.iri.value, stage=record.stage.value)
+    if record.provisional:
+        raise StageConflict(
+            f"{record.iri.value} is provisional, which its scheme does not publish; mint the formal identifier, fixate that, and `idstore supersede` this one by it",
+            id=record.iri.value,
+            stage=record.stage.value,
+        )

@@ -1,0 +1,94 @@
+"""From the texts that people write to identifiers of this registry."""
+
+from pyoxigraph import NamedNode
+
+from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered, clearest
+from idstore.model.namespace import Namespace
+from idstore.model.party import Party
+from idstore.model.record import Record
+from idstore.registry.core import Core, Sight
+from idstore.schemes import installed
+from idstore.stores import View
+from idstore.vocabulary import IDS
+
+
+def label_node(namespace: Namespace, label: str) -> NamedNode:
+    """The node that stands for a label among the claims: made from its comparison key."""
+    scheme, context = namespace.scheme, namespace.context
+    return NamedNode(scheme.iri(scheme.key(label, context), context))
+
+
+class Naming(Core):
+    """Reading identifiers in any written form."""
+
+    def identify(self, text: str, party: Party) -> str:
+        """The IRI of the identifier that ``text`` names: full IRI, ``NAMESPACE:label``, or any written form of its scheme.
+
+        Raises NotRegistered (also when the party may not see it), AmbiguousIdentifier, InvalidIdentifier (no scheme reads it).
+        """
+        with self.store.reading() as view:
+            return self._identify(view, text, party).value
+
+    def show(self, text: str, party: Party) -> Record:
+        """The record of an identifier, as much of it as the party may see. Raises as `identify`."""
+        with self.store.reading() as view:
+            return self._load(view, self._identify(view, text, party), self.sight(view, party))
+
+    def _identify(self, view: View, text: str, party: Party) -> NamedNode:
+        sight = self.sight(view, party)
+        read = list(self._readings(view, text))
+        if not read:
+            raise self._unreadable(view, text)
+        found = {holder for namespace, label in read if (holder := self._visible(view, namespace, label, sight)) is not None}
+        if not found:
+            raise NotRegistered(text)
+        if len(found) > 1:
+            raise AmbiguousIdentifier(text, sorted(iri.value for iri in found))
+        return found.pop()
+
+    def _readings(self, view: View, text: str) -> "list[tuple[Namespace, str]]":
+        """Every namespace that can read the text, with the label it reads."""
+        facts = self._facts(view)
+        name, colon, rest = text.partition(":")
+        if colon and name in facts.by_name:
+            namespace = facts.by_name[name]
+            try:
+                return [(namespace, namespace.scheme.label(rest, namespace.context))]
+            except InvalidIdentifier:
+                if not any(text.startswith(base) for base in facts.by_base):
+                    raise
+        read = []
+        for namespace in facts.by_base.values():
+            try:
+                read.append((namespace, namespace.scheme.label(text, namespace.context)))
+            except InvalidIdentifier:
+                continue
+        return read
+
+    def _visible(self, view: View, namespace: Namespace, label: str, sight: Sight) -> NamedNode | None:
+        """Who holds a label, if that may be seen. What was never issued takes as many steps as what is hidden, so that time tells as little."""
+        holder = view.holder(label_node(namespace, label))
+        if holder is None:
+            for predicate in (IDS.owner, IDS.scheme):
+                any(sight.sees(namespace.iri) for _ in view.quads(namespace.iri, predicate))
+            return None
+        seen = [sight.sees(quad.graph_name) for quad in view.quads(holder, IDS.stage) if isinstance(quad.graph_name, NamedNode)]
+        return holder if any(seen) else None
+
+    def _unreadable(self, view: View, text: str) -> Exception:
+        """Why no namespace reads the text: not ours to hold, or no identifier at all."""
+        for namespace in self._facts(view).by_base.values():
+            if text.startswith(namespace.base):
+                try:
+                    namespace.scheme.label(text, namespace.context)
+                except InvalidIdentifier as error:
+                    return error
+        refusals = []
+        for scheme in installed().values():
+            try:
+                scheme.parse(text)
+            except InvalidIdentifier as error:
+                refusals.append(error)
+            else:
+                return NotRegistered(text)
+        return clearest(refusals)

@@ -1,0 +1,56 @@
+"""Opening a registry in a directory."""
+
+from contextlib import closing
+from os import PathLike
+from pathlib import Path
+
+from idstore.model.party import Party
+from idstore.registry import Registry
+from idstore.stores.embedded import EmbeddedStore
+from idstore.stores.reader import open_reader
+
+
+def open(
+    path: str | PathLike[str],
+    *,
+    administrator: Party | None = None,
+    wait: float = 10.0,
+    durability: str = "power",
+    read_only: bool = False,
+    detached: bool = False,
+    brief: bool = False,
+) -> Registry:
+    """Open the registry in a directory; close it when done, or use it in a ``with`` block.
+
+    administrator  make a registry there, with this first administrator, if there is none.
+    wait           seconds to wait for another process that holds it.
+    durability     ``power``: what is acknowledged survives a power cut; ``process``: it survives the end of the process.
+    read_only      nothing can be changed, others may read at the same time; while another process holds it, its newest state is read.
+    detached       with ``read_only``: read the state of this moment and keep no writer waiting, however long it takes.
+    brief          for one quick allocation: much faster to open; whoever opens the registry next has the rest of the work.
+
+    Raises StoreUnavailable (nothing there, not a store, no permission), StoreBusy.
+    """
+    folder = Path(path)
+    if read_only:
+        return Registry(open_reader(folder, wait, detached=detached))
+    store = EmbeddedStore(folder, create=administrator is not None, durable=durability != "process", wait=wait, brief=brief)
+    registry = Registry(store)
+    if administrator is not None and not store.begun:  # also when whoever made the store was stopped before this
+        try:
+            registry.initialize(administrator)
+        except BaseException:
+            registry.close()
+            raise
+    return registry
+
+
+def restore(backup: str | PathLike[str], path: str | PathLike[str], *, wait: float = 10.0) -> None:
+    """Make a registry of a backup, in a directory that is empty or not there; the backup stays as it is.
+
+    It is the same registry, as of the backup: its identity, its log, and every label that it had issued by then. What the original issued
+    afterwards the restored one does not know: never use both.
+    Raises StoreUnavailable (no backup there, the directory is not empty), StoreBusy.
+    """
+    with closing(open_reader(Path(backup), wait)) as kept:
+        kept.backup(Path(path))

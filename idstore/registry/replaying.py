@@ -1,0 +1,157 @@
+"""Taking in events that happened elsewhere, or before: the log's meaning, carried out."""
+
+from collections.abc import Container
+
+from pyoxigraph import NamedNode, Quad
+
+from idstore.errors import InvalidData
+from idstore.model import namespace as namespaces
+from idstore.model import record as records
+from idstore.model import times
+from idstore.model.change import Change
+from idstore.model.event import Event
+from idstore.model.namespace import Namespace
+from idstore.model.party import PartyFacts, node
+from idstore.model.record import Record
+from idstore.registry.core import Core
+from idstore.registry.namespaces import check_base
+from idstore.registry.naming import label_node
+from idstore.registry.parties import party_after, party_quads, suspension_quad
+from idstore.stores import Turn, View
+from idstore.vocabulary import IDS, PUBLIC_LOG, SKOS, SPACE, closed_graph, party_name
+
+BEGINNINGS = frozenset({IDS.Mint, IDS.Registration})
+_OF_NAMESPACES = frozenset({IDS.NamespaceAddition, IDS.NamespaceAllowance, IDS.NamespaceFreeze})
+_OF_PARTIES = frozenset({IDS.Initialization, IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement})
+
+
+class Replaying(Core):
+    """Applying events that are given rather than made."""
+
+    def replay(self, turn: Turn, event: Event) -> bool:
+        """Take an event in, whatever the order in which events come. False: it is known already.
+
+        Raises InvalidData when the event makes no sense here: about a namespace or an identifier that nothing created.
+        """
+        if next(turn.quads(event.iri, IDS.about), None) is not None:
+            return False
+        if event.at > turn.moment + times.DAY:  # later events must not be earlier
+            raise InvalidData(f"the event {event.iri.value} is dated {times.iso(event.at)}, which is yet to come", id=event.iri.value)
+        if event.kind in BEGINNINGS:
+            self._replay_beginning(turn, event)
+        elif event.kind in _OF_NAMESPACES or event.about.value in self._facts(turn).by_base:
+            self._replay_namespace(turn, event)
+        elif event.kind in _OF_PARTIES:
+            self._replay_party(turn, event)
+        else:
+            self._replay_record(turn, event)
+        return True
+
+    def _replay_beginning(self, turn: Turn, event: Event) -> None:
+        namespace = self._home_of(turn, event)
+        label = event.text(SKOS.notation)
+        assert label is not None
+        scheme, context = namespace.scheme, namespace.context
+        if scheme.iri(label, context) != event.about.value:
+            raise InvalidData(f"{event.about.value} is not the identifier {label!r} of {namespace.name}", id=event.about.value, label=label)
+        claimed = label_node(namespace, label)
+        holder = turn.holder(claimed)
+        if holder is not None:
+            if holder != event.about:
+                raise InvalidData(f"{event.about.value} is the same name as {holder.value}, which is registered here", id=event.about.value)
+            self._replay_record(turn, event)
+            return
+        claims = [(claimed, event.about)]
+        digest = event.text(IDS.requestDigest)
+        if digest is not None:
+            claims.append((request_node(digest), event.about))
+        issued = (namespace.base, *scheme.series(label, context))
+        record = records.apply(None, event)
+        assert record is not None
+        turn.enlist(Change(((event, record.log),), begins=True, claims=tuple(claims), issued=(issued,)))
+
+    def _home_of(self, turn: Turn, event: Event) -> Namespace:
+        base = event.text(IDS.inNamespace) or ""
+        namespace = self._facts(turn).by_base.get(base)
+        if namespace is None:
+            raise InvalidData(
+                f"{event.about.value} belongs to the namespace {base}, which nothing has added", id=event.about.value, namespace=base
+            )
+        return namespace
+
+    def _replay_record(self, turn: Turn, event: Event) -> None:
+        before, past = self._folded(turn, event.about)
+        if not past and event.kind != IDS.Import and not _about_batch(event):
+            raise InvalidData(f"the event {event.iri.value} is about {event.about.value}, which nothing has created", id=event.about.value)
+        if before is None:  # the parent event of a batch
+            self._log(turn, event, closed_graph(party_name(event.about)) if _about_batch(event) else PUBLIC_LOG, [], [])
+            return
+        later = bool(past) and past[-1].order > event.order
+        after = fold([*past, event]) if later else records.apply(before, event)
+        assert after is not None
+        turn.enlist(self.transition(turn, before, after, event))
+
+    def _folded(self, view: View, about: NamedNode) -> tuple[Record | None, list[Event]]:
+        past = [event for event, _ in self._history(view, about)]
+        return fold(past), past
+
+    def _replay_namespace(self, turn: Turn, event: Event) -> None:
+        before = self._facts(turn).by_base.get(event.about.value)
+        if before is None and event.kind != IDS.NamespaceAddition:
+            raise InvalidData(
+                f"the event {event.iri.value} is about the namespace {event.about.value}, which nothing has added", id=event.about.value
+            )
+        if before is None:
+            check_base(event.about.value, self._facts(turn).by_base.values())
+        past = [known for known, _ in self._history(turn, event.about)]
+        after = fold_namespace([*past, event])
+        self._log(turn, event, PUBLIC_LOG, after.quads(), before.quads() if before else [])
+
+    def _replay_party(self, turn: Turn, event: Event) -> None:
+        name = event.by if event.kind == IDS.Initialization else party_name(event.about)
+        before = self._facts(turn).parties.get(name) or PartyFacts(name)
+        after = party_after(before, event)
+        graph = closed_graph(name) if event.kind in (IDS.Suspension, IDS.Reinstatement) else PUBLIC_LOG
+        self._log(turn, event, graph, party_state(after), party_state(before))
+
+
+def request_node(digest: str) -> NamedNode:
+    """The node that stands for a request key among the claims, from the event's `ids:requestDigest`."""
+    return NamedNode(f"{SPACE}request/{digest.partition(':')[0]}")
+
+
+def home_of(event: Event, bases: Container[str]) -> NamedNode | None:
+    """Where an event about a namespace or a party is kept; None for one about an identifier, whose record tells."""
+    if event.kind in (IDS.Suspension, IDS.Reinstatement) or _about_batch(event):
+        return closed_graph(party_name(event.about))
+    if event.kind in _OF_NAMESPACES | _OF_PARTIES or event.kind == IDS.Import or event.about.value in bases:
+        return PUBLIC_LOG
+    return None
+
+
+def fold(events: list[Event]) -> Record | None:
+    """The record that a log about one identifier gives, in whatever order it is told."""
+    record: Record | None = None
+    for event in sorted(events, key=lambda one: one.order):
+        record = records.apply(record, event)
+    return record
+
+
+def fold_namespace(events: list[Event]) -> Namespace:
+    """The namespace that a log about it gives."""
+    ordered = sorted(events, key=lambda one: one.order)
+    namespace = namespaces.apply(None, ordered[0])
+    for event in ordered[1:]:
+        namespace = namespaces.apply(namespace, event)
+    return namespace
+
+
+def _about_batch(event: Event) -> bool:
+    """Whether it is the parent of a party's revocations."""
+    return event.kind == IDS.Revocation and event.about.value == node(party_name(event.about)).value
+
+
+def party_state(facts: PartyFacts) -> list[Quad]:
+    """Everything stored of a party."""
+    made = party_quads(facts) if facts.added else []
+    return made + ([suspension_quad(facts.name, facts.suspended)] if facts.suspended is not None else [])

@@ -1,0 +1,105 @@
+"""A small sound registry in Turtle, with something of every kind that a registry keeps."""
+
+import re
+from collections.abc import Iterable
+
+from pyoxigraph import Quad, RdfFormat, Store, parse
+
+from idstore.vocabulary import PREFIXES
+
+STORE = "urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#"
+NAMES = PREFIXES | {
+    "": "http://rdl.example.org/data#",
+    "h": "https://hdl.handle.net/10.5555/",
+    "party": "https://w3id.org/idstore/party/",
+    "e": STORE + "00000000000000",
+    "b": STORE + "b00000000000000",
+}
+"""Prefixes; ``e:01`` and ``b:07`` are names of events and of bindings."""
+
+RECORDS = """
+: a ids:Namespace ; ids:name "rdl" ; ids:scheme "rdswip" ; ids:setting "digits=10", "max_run=2" ; ids:owner party:ada ;
+    dcterms:created "2026-11-20T08:00:00Z"^^xsd:dateTime ; ids:allocator party:staff ; ids:perMinute 60 ; ids:frozen true ;
+    ids:offeredTo party:bob .
+h: a ids:Namespace ; ids:name "own" ; ids:scheme "handle" ; ids:setting "case_sensitive=false" ; ids:owner party:bob ;
+    dcterms:created "2026-11-20T08:00:00.001Z"^^xsd:dateTime ; rdfs:subClassOf ids:Identifier .
+
+party:ada a ids:Administrator .
+party:bob a ids:User ; ids:memberOf party:staff ; ids:suspended "did harm" .
+party:staff a ids:Group .
+
+:R1 a ids:RdsWipIdentifier ; ids:inNamespace : ; skos:notation "R1" ; ids:stage ids:Created ; ids:owner party:ada ;
+    dcterms:created "2026-11-20T09:00:00.5Z"^^xsd:dateTime ; rdfs:label "valve"@en, "Ventil"@de, "V" ; owl:versionInfo "3" ;
+    ids:target <http://example.org/valve> ; ids:grantee party:bob ; ids:bindGrantee party:c%C3%A9cile ; ids:offeredTo party:dan ;
+    skos:exactMatch <http://www.wikidata.org/entity/Q1> .
+b:07 a ids:Binding ; rdf:subject :R1 ; rdf:predicate skos:exactMatch ; rdf:object <http://www.wikidata.org/entity/Q1> ;
+    prov:wasAssociatedWith party:ada ; prov:endedAtTime "2026-11-20T09:00:02Z"^^xsd:dateTime ; skos:note "checked" .
+
+:R2 a ids:RdsWipIdentifier ; ids:inNamespace : ; skos:notation "R2" ; ids:stage ids:Fixated ; ids:owner party:ada ;
+    dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T10:00:00Z"^^xsd:dateTime ;
+    owl:deprecated true ; ids:reason "outdated" ; dcterms:isReplacedBy :R1 .
+:R3 a ids:RdsWipIdentifier ; ids:inNamespace : ; skos:notation "R3" ; ids:stage ids:Tombstone ; ids:owner party:bob ;
+    dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:reason "abuse" .
+h:x a h: ; ids:inNamespace h: ; skos:notation "x" ; ids:stage ids:Fixated ; ids:owner party:bob ; ids:quality ids:Provisional ;
+    dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime .
+"""
+
+_BY = 'prov:wasAssociatedWith party:ada ; prov:endedAtTime "2026-11-20T11:00:00Z"^^xsd:dateTime'
+_ACTS = """
+Initialization ; ids:about <urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e> ; ids:party party:ada
+NamespaceAddition ; ids:about : ; ids:name "rdl" ; ids:scheme "rdswip" ; ids:setting "digits=10", "max_run=2"
+NamespaceAllowance ; ids:about : ; ids:party party:staff ; ids:perMinute 60
+NamespaceFreeze ; ids:about : ; ids:frozen true
+Import ; ids:about h: ; skos:note "a file"
+Registration ; ids:about h:x ; ids:inNamespace h: ; skos:notation "x" ; ids:type h: ;
+    ids:stage ids:Fixated ; ids:quality ids:Provisional ; dcterms:isPartOf e:05
+Bind ; ids:about :R1 ; rdf:predicate skos:exactMatch ; rdf:object <http://www.wikidata.org/entity/Q1> ; skos:note "checked"
+Mint ; ids:about :R1 ; ids:inNamespace : ; skos:notation "R1" ; ids:type ids:RdsWipIdentifier ;
+    ids:name "valve"@en ; ids:target <http://example.org/valve> ; rdf:value "draft" ; ids:requestDigest "key:0a"
+Naming ; ids:about :R1 ; ids:name "V" ; owl:versionInfo ""
+Targeting ; ids:about :R1 ; ids:target <http://example.org/valve>
+Unbind ; ids:about :R1 ; rdf:predicate skos:exactMatch ; rdf:object <http://example.org/other>
+Comment ; ids:about :R1 ; rdf:value "is this right?" ; ids:internal true
+Grant ; ids:about :R1 ; ids:party party:c%C3%A9cile ; ids:right ids:MayBind
+Ungrant ; ids:about :R1 ; ids:party party:eve
+Fixation ; ids:about :R2
+Deprecation ; ids:about :R2 ; ids:reason "outdated"
+Supersession ; ids:about :R2 ; dcterms:isReplacedBy :R1
+Replacement ; ids:about :R2
+Revocation ; ids:about party:bob ; ids:reason "abuse"
+Revocation ; ids:about :R3 ; ids:reason "abuse" ; dcterms:isPartOf e:13
+Transfer ; ids:about : ; ids:party party:bob
+Transfer ; ids:about :R1 ; ids:party party:dan
+PartyAddition ; ids:about party:bob ; ids:type ids:User
+Joining ; ids:about party:bob ; ids:party party:staff
+Leaving ; ids:about party:bob ; ids:party party:guests
+Suspension ; ids:about party:bob ; ids:reason "did harm"
+Reinstatement ; ids:about party:bob
+Mint ; ids:about :R8 ; ids:inNamespace : ; skos:notation "R8" ; ids:type ids:RdsWipIdentifier
+Release ; ids:about :R8
+Mint ; ids:about :R9 ; ids:inNamespace : ; skos:notation "R9" ; ids:type ids:RdsWipIdentifier
+Revocation ; ids:about :R9 ; ids:reason "abuse"
+Registration ; ids:about :R2 ; ids:inNamespace : ; skos:notation "R2" ; ids:type ids:RdsWipIdentifier
+Registration ; ids:about :R3 ; ids:inNamespace : ; skos:notation "R3" ; ids:type ids:RdsWipIdentifier
+"""
+_EACH = re.split(r"\n(?! )", _ACTS.strip())
+EVENTS = "\n".join(f"e:{number:02x} {_BY} ; a ids:{act} ." for number, act in enumerate(_EACH, start=1))
+
+
+def turtle(text: str) -> list[Quad]:
+    """The triples of a text in Turtle that leaves the prefixes out."""
+    head = "".join(f"@prefix {prefix}: <{space}> .\n" for prefix, space in NAMES.items())
+    return list(parse(head + text, RdfFormat.TURTLE))
+
+
+def sound() -> list[Quad]:
+    """The whole registry, without graphs."""
+    return turtle(RECORDS + EVENTS)
+
+
+def changed(update: str, quads: Iterable[Quad] = ()) -> list[Quad]:
+    """The registry (or these quads) after a SPARQL update."""
+    store = Store()
+    store.extend(quads or sound())
+    store.update(update, prefixes=NAMES)
+    return list(store)
