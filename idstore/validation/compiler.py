@@ -1,0 +1,169 @@
+"""Shapes compiled to SPARQL: a whole store is checked by some dozens of queries, however many identifiers it holds.
+
+Covers SHACL Core but paths that may lead nowhere (``*``, ``?``), ``sh:qualifiedValueShapesDisjoint``, shapes that refer to themselves,
+patterns that the engine does not know, and datatypes whose texts SPARQL cannot test. What is not covered is refused with `UnsupportedShapes`;
+nothing is passed over in silence.
+
+The engine keeps numbers, booleans and dates by their value, so patterns, lengths and findings see the form that it writes: ``1.5`` for
+``1.50``.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+
+from idstore.errors import UnsupportedShapes
+from idstore.validation import reader
+from idstore.validation.checks import Check, Focus, checks, namable, these
+from idstore.validation.expressions import Writer
+from idstore.validation.graph import Graph, Term, hierarchy
+from idstore.validation.report import Finding, Report, report
+from idstore.validation.screens import Screen, scan, scannable, screens
+from idstore.validation.shapes import Shapes
+from idstore.validation.source import Source
+from idstore.vocabulary import RDFS
+
+Pairs = tuple[tuple[Term, Term], ...]
+
+_AT_ONCE = 1000
+"""Nodes that one exact query looks at. A check with no more focus nodes than that needs no screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Checks with the screens that find their suspects. Without screens every focus node is one."""
+
+    checks: tuple[Check, ...]
+    screens: tuple[Screen, ...]
+
+
+@lru_cache(maxsize=16)
+def compiled(shapes: Shapes) -> tuple[Pairs, tuple[Check, ...]]:
+    """The class hierarchy and the checks of these shapes. Raises MalformedShapes, UnsupportedShapes."""
+    graph = Graph(shapes.triples)
+    pairs, found = hierarchy(graph), tuple(checks(reader.shapes(graph)))
+    for check in found:
+        check.exact(Writer(pairs), "")  # what cannot be written shows here, not in the middle of a run
+    return pairs, found
+
+
+def covers(shapes: Shapes) -> bool:
+    """Whether these shapes can be compiled. Raises MalformedShapes."""
+    try:
+        compiled(shapes)
+    except UnsupportedShapes:
+        return False
+    return True
+
+
+def run(source: Source, shapes: Shapes, limit: int) -> Report:
+    """Check the source against the shapes; at most ``limit`` findings are collected.
+
+    Raises MalformedShapes, UnsupportedShapes.
+    Cost: a few sequential passes over each predicate that the shapes speak of, and some 10 µs for each suspect.
+    """
+    above, checked = compiled(shapes)
+    found: list[Finding] = []
+    for finding in _Run(source, (*above, *_subclasses(source))).findings(checked):
+        if len(found) >= limit:
+            return report(found, complete=False)
+        found.append(finding)
+    return report(found)
+
+
+def _subclasses(source: Source) -> list[tuple[Term, Term]]:
+    rows = source.rows(f"SELECT DISTINCT ?lower ?upper {{ ?lower {RDFS.subClassOf} ?upper }}")
+    return [(lower, upper) for lower, upper in rows if lower is not None and upper is not None]
+
+
+class _Run:
+    """One source checked once."""
+
+    def __init__(self, source: Source, pairs: Pairs) -> None:
+        self._source = source
+        self._pairs = pairs
+
+    def findings(self, checked: Iterable[Check]) -> Iterator[Finding]:
+        """Every finding; a check with few focus nodes looks at these, the others at what their screens suspect."""
+        by_focus: dict[Focus, list[Check]] = {}
+        for check in checked:
+            by_focus.setdefault(check.focus, []).append(check)
+        screened: list[Check] = []
+        for focus, group in by_focus.items():
+            nodes = self._first(focus)
+            if len(nodes) > _AT_ONCE or not namable(nodes):
+                screened += group
+            elif nodes:
+                for check in group:
+                    yield from self._exact(check, self._writer(), these(nodes))
+        yield from self._screened(list(self._steps(screened)))
+
+    def _first(self, focus: Focus) -> set[Term]:
+        """The focus nodes, counted no further than need be."""
+        return self._nodes(f"SELECT DISTINCT ?this {{ {focus.pattern(self._writer(), '?this')} }} LIMIT {_AT_ONCE + 1}")
+
+    def _steps(self, checked: Iterable[Check]) -> Iterator[Step]:
+        alike: dict[tuple[Focus, str], list[Check]] = {}
+        for check in checked:
+            if scannable(check):
+                alike.setdefault((check.focus, str(check.shape.path)), []).append(check)
+            else:
+                yield Step((check,), tuple(screens(check, self._writer())))
+        for group in alike.values():
+            yield Step(tuple(group), (scan(group, self._writer()),))
+
+    def _screened(self, steps: Sequence[Step]) -> Iterator[Finding]:
+        suspects = self._suspects(list(dict.fromkeys(screen for step in steps for screen in step.screens)))
+        for step in steps:
+            nodes = sorted(set().union(*(suspects[screen] for screen in step.screens)), key=str)
+            for check in step.checks:
+                if not step.screens or not namable(nodes):
+                    yield from self._everywhere(check)
+                else:
+                    yield from self._among(check, nodes)
+
+    def _suspects(self, found: Sequence[Screen]) -> dict[Screen, set[Term]]:
+        limit = f" LIMIT {_AT_ONCE + 1}"
+        values = self._asked([screen.scan.values for screen in found if screen.scan], limit)
+        sharp = {screen: self._sharpened(screen, values) for screen in found}
+        quick = self._asked([screen.quick for screen in sharp.values() if screen], limit)
+        crowded = {screen for screen in sharp.values() if screen and len(quick[screen.quick]) > _AT_ONCE}
+        narrow = self._asked([screen.narrow for screen in crowded])
+        return {
+            screen: set() if use is None else narrow[use.narrow] if use in crowded else quick[use.quick] for screen, use in sharp.items()
+        }
+
+    def _sharpened(self, screen: Screen, values: Mapping[str, set[Term]]) -> Screen | None:
+        """The screen, or one for the few values that fail where there are few values at all; None if none of those fails."""
+        known = values[screen.scan.values] if screen.scan else set()
+        if screen.scan is None or len(known) > _AT_ONCE or not namable(known):
+            return screen
+        failing = self._nodes(screen.scan.failing(known))
+        return screen.scan.having(failing) if failing else None
+
+    def _asked(self, queries: Iterable[str], limit: str = "") -> dict[str, set[Term]]:
+        """What each of the queries finds; several at a time if the source allows it."""
+        texts = list(dict.fromkeys(queries))
+        if self._source.threads == 1:
+            return {text: self._nodes(text + limit) for text in texts}
+        with ThreadPoolExecutor(self._source.threads) as pool:
+            return dict(zip(texts, pool.map(lambda text: self._nodes(text + limit), texts), strict=True))
+
+    def _nodes(self, query: str) -> set[Term]:
+        return {row[0] for row in self._source.rows(query) if row[0] is not None}
+
+    def _everywhere(self, check: Check) -> Iterator[Finding]:
+        writer = self._writer()
+        return self._exact(check, writer, check.focus.pattern(writer, "?this"))
+
+    def _among(self, check: Check, nodes: Sequence[Term]) -> Iterator[Finding]:
+        for start in range(0, len(nodes), _AT_ONCE):
+            writer = self._writer()
+            yield from self._exact(check, writer, check.focus.among(writer, nodes[start : start + _AT_ONCE]))
+
+    def _exact(self, check: Check, writer: Writer, start: str) -> Iterator[Finding]:
+        return map(check.finding, self._source.rows(check.exact(writer, start)))
+
+    def _writer(self) -> Writer:
+        return Writer(self._pairs)

@@ -1,0 +1,211 @@
+"""The shapes of a registry: sound data conform, and each single damage is found by the rule that it breaks, and by no other."""
+
+import pytest
+from pyoxigraph import NamedNode
+from small_registry import changed, sound
+
+from idstore.resources import folder
+from idstore.validation import compiler, pyshacl_engine, shapes, validate
+from idstore.validation.graph import SH, Graph
+from idstore.validation.report import Report, report
+from idstore.vocabulary import RDF
+
+SPACE = "https://w3id.org/idstore/shapes#"
+SHAPES = shapes.load("registry")
+
+PUT = "INSERT DATA {{ {} }}"
+CUT = "DELETE WHERE {{ {} }}"
+
+_OWNED = 'ids:owner party:ada ; dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime'
+
+DAMAGE = [
+    ("Record", PUT.format(f'_:b a ids:Puid ; ids:inNamespace : ; skos:notation "R4" ; ids:stage ids:Created ; {_OWNED}')),
+    ("Record-class", PUT.format(":R1 a ids:Puid")),
+    ("Record-namespace", CUT.format(":R1 ids:inNamespace ?x")),
+    ("Record-namespace", PUT.format(":R1 ids:inNamespace h:")),
+    ("Record-namespace", "DELETE DATA { :R1 ids:inNamespace : } ; INSERT DATA { :R1 ids:inNamespace <urn:no:such> }"),
+    ("Record-label", CUT.format(":R1 skos:notation ?x")),
+    ("Record-label", PUT.format(':R1 skos:notation "R11"')),
+    ("Record-label", 'DELETE DATA { :R1 skos:notation "R1" } ; INSERT DATA { :R1 skos:notation "R1"@en }'),
+    ("Record-label", 'DELETE DATA { :R1 skos:notation "R1" } ; INSERT DATA { :R1 skos:notation "" }'),
+    ("Record-stage", CUT.format(":R3 ids:stage ?x")),
+    ("Record-stage", PUT.format(":R2 ids:stage ids:Tombstone")),
+    ("Record-stage", "DELETE DATA { :R2 ids:stage ids:Fixated } ; INSERT DATA { :R2 ids:stage ids:Frozen }"),
+    ("Record-owner", CUT.format(":R1 ids:owner ?x")),
+    ("Record-owner", PUT.format(":R1 ids:owner party:bob")),
+    ("Record-owner", 'DELETE WHERE { :R1 ids:owner ?x } ; INSERT DATA { :R1 ids:owner "ada" }'),
+    ("Record-owner", "DELETE WHERE { :R1 ids:owner ?x } ; INSERT DATA { :R1 ids:owner <https://w3id.org/idstore/party/a/b> }"),
+    ("Record-created", CUT.format(":R1 dcterms:created ?x")),
+    ("Record-created", PUT.format(':R1 dcterms:created "2026-11-20T09:00:01Z"^^xsd:dateTime')),
+    ("Record-created", 'DELETE WHERE { :R1 dcterms:created ?x } ; INSERT DATA { :R1 dcterms:created "2026-11-20"^^xsd:date }'),
+    (
+        "Record-created",
+        'DELETE WHERE { :R1 dcterms:created ?x } ; INSERT DATA { :R1 dcterms:created "2026-11-20T09:00:00+01:00"^^xsd:dateTime }',
+    ),
+    ("Record-created", 'DELETE WHERE { :R1 dcterms:created ?x } ; INSERT DATA { :R1 dcterms:created "2026-11-20T09:00:00"^^xsd:dateTime }'),
+    (
+        "Record-created",
+        'DELETE WHERE { :R1 dcterms:created ?x } ; INSERT DATA { :R1 dcterms:created "2026-11-20T09:00:00.0001Z"^^xsd:dateTime }',
+    ),
+    (
+        "Record-created",
+        'DELETE WHERE { :R2 dcterms:created ?x } ; INSERT DATA { :R2 dcterms:created "2026-11-20T10:00:01Z"^^xsd:dateTime }',
+    ),
+    ("Record-fixated", PUT.format(':R2 ids:fixated "2026-11-20T10:00:01Z"^^xsd:dateTime')),
+    ("Record-fixated", 'DELETE WHERE { :R3 ids:fixated ?x } ; INSERT DATA { :R3 ids:fixated "2026-11-20T10:00:00-05:00"^^xsd:dateTime }'),
+    ("Record-name", PUT.format(':R1 rdfs:label "tap"@EN')),
+    ("Record-name", PUT.format(':R1 rdfs:label "  "@fr')),
+    ("Record-name", PUT.format(":R2 rdfs:label 5")),
+    ("Record-plainName", PUT.format(':R1 rdfs:label "W"')),
+    ("Record-version", PUT.format(':R1 owl:versionInfo "4"')),
+    ("Record-version", PUT.format(':R2 owl:versionInfo ""')),
+    ("Record-target", PUT.format(":R1 ids:target <http://example.org/other>")),
+    ("Record-target", PUT.format(':R2 ids:target "http://example.org/"')),
+    ("Record-grantee", PUT.format(":R1 ids:grantee <http://example.org/bob>")),
+    ("Record-bindGrantee", PUT.format(":R1 ids:bindGrantee party:bob")),
+    ("Record-bindGrantee", PUT.format(":R1 ids:bindGrantee <http://example.org/eve>")),
+    ("Record-offeredTo", PUT.format(":R1 ids:offeredTo party:eve")),
+    ("Record-quality", PUT.format(":R1 ids:quality ids:Persistent")),
+    ("Record-deprecated", PUT.format(":R1 owl:deprecated false")),
+    ("Record-deprecated", PUT.format(":R2 owl:deprecated false")),
+    ("Record-reason", PUT.format(':R2 ids:reason "another"')),
+    ("Record-reason", PUT.format(':R1 ids:reason "Grund"@de')),
+    ("Record-successor", PUT.format(':R2 dcterms:isReplacedBy "R1"')),
+    ("FixationDate", CUT.format(":R2 ids:fixated ?x")),
+    ("FixationDate", CUT.format(":R3 ids:fixated ?x")),
+    ("NoFixationDate", PUT.format(':R1 ids:fixated "2026-11-20T10:00:00Z"^^xsd:dateTime')),
+    ("TombstoneReason", CUT.format(":R3 ids:reason ?x")),
+    ("SuccessorOfOutdated", CUT.format(":R2 owl:deprecated ?x")),
+    ("Classified", CUT.format(":R2 a ?x")),
+    ("Classified", CUT.format("h: rdfs:subClassOf ?x")),
+    ("Binding", "DELETE { ?s ?p ?o } INSERT { <urn:x> ?p ?o } WHERE { VALUES ?s { b:07 } ?s ?p ?o }"),
+    ("Binding-class", PUT.format("b:07 a rdf:Statement")),
+    ("Binding-subject", CUT.format("b:07 rdf:subject ?x")),
+    ("Binding-subject", PUT.format("b:07 rdf:subject :R2")),
+    ("Binding-subject", "DELETE WHERE { b:07 rdf:subject ?x } ; INSERT DATA { b:07 rdf:subject :R8 }"),
+    ("Binding-predicate", CUT.format("b:07 rdf:predicate ?x")),
+    ("Binding-predicate", "DELETE WHERE { b:07 rdf:predicate ?x } ; INSERT DATA { b:07 rdf:predicate ids:owner }"),
+    ("Binding-predicate", "DELETE WHERE { b:07 rdf:predicate ?x } ; INSERT DATA { b:07 rdf:predicate rdfs:label }"),
+    ("Binding-object", CUT.format("b:07 rdf:object ?x")),
+    ("Binding-object", "DELETE WHERE { b:07 rdf:object ?x } ; INSERT DATA { b:07 rdf:object 1 }"),
+    ("Binding-by", CUT.format("b:07 prov:wasAssociatedWith ?x")),
+    ("Binding-by", PUT.format("b:07 prov:wasAssociatedWith party:bob")),
+    ("Binding-at", CUT.format("b:07 prov:endedAtTime ?x")),
+    ("Binding-note", PUT.format('b:07 skos:note "again"')),
+    ("KnownBinding", CUT.format("b:07 a ?x")),
+    ("Namespace", PUT.format(f'_:b a ids:Namespace ; ids:name "n" ; ids:scheme "puid" ; {_OWNED}')),
+    ("Namespace-name", CUT.format("h: ids:name ?x")),
+    ("Namespace-name", "DELETE WHERE { h: ids:name ?x } ; INSERT DATA { h: ids:name '-h' }"),
+    ("Namespace-unique", "DELETE WHERE { h: ids:name ?x } ; INSERT DATA { h: ids:name 'rdl' }"),
+    ("Namespace-scheme", CUT.format(": ids:scheme ?x")),
+    ("Namespace-scheme", "DELETE WHERE { : ids:scheme ?x } ; INSERT DATA { : ids:scheme 'RdsWip' }"),
+    ("Namespace-setting", PUT.format(": ids:setting 'digits'")),
+    ("Namespace-owner", CUT.format(": ids:owner ?x")),
+    ("Namespace-created", PUT.format(': dcterms:created "2026-11-20T08:00:01Z"^^xsd:dateTime')),
+    ("Namespace-allocator", PUT.format(": ids:allocator <http://example.org/staff>")),
+    ("Namespace-perMinute", PUT.format(": ids:perMinute 61")),
+    ("Namespace-perMinute", PUT.format("h: ids:perMinute 0")),
+    ("Namespace-frozen", PUT.format("h: ids:frozen false")),
+    ("Namespace-offeredTo", PUT.format(": ids:offeredTo party:eve")),
+    ("Namespace-superclass", PUT.format("h: rdfs:subClassOf skos:Concept")),
+    ("Party", "DELETE { ?s ?p ?o } INSERT { <http://example.org/ada> ?p ?o } WHERE { VALUES ?s { party:ada } ?s ?p ?o }"),
+    ("Party-class", PUT.format("party:bob a ids:Administrator")),
+    ("Party-class", "DELETE DATA { party:ada a ids:Administrator } ; INSERT DATA { party:ada a ids:Party }"),
+    ("Party-group", PUT.format("party:bob ids:memberOf party:ada")),
+    ("Party-suspended", PUT.format("party:bob ids:suspended 'more'")),
+    ("Event", "DELETE { ?s ?p ?o } INSERT { <urn:x> ?p ?o } WHERE { VALUES ?s { e:09 } ?s ?p ?o }"),
+    ("Event-kind", "DELETE DATA { e:09 a ids:Naming } ; INSERT DATA { e:09 a ids:Event }"),
+    ("Event-kind", PUT.format("e:0f a ids:Import")),
+    ("Event-about", CUT.format("e:05 ids:about ?x")),
+    ("Event-about", PUT.format("e:05 ids:about :")),
+    ("Event-by", CUT.format("e:05 prov:wasAssociatedWith ?x")),
+    ("Event-by", "DELETE WHERE { e:05 prov:wasAssociatedWith ?x } ; INSERT DATA { e:05 prov:wasAssociatedWith 'ada' }"),
+    ("Event-at", CUT.format("e:05 prov:endedAtTime ?x")),
+    ("Event-at", PUT.format('e:05 prov:endedAtTime "2026-11-20T12:00:00Z"^^xsd:dateTime')),
+    ("Event-parent", PUT.format("e:14 dcterms:isPartOf e:05")),
+    ("Event-parent", PUT.format("e:13 dcterms:isPartOf b:07")),
+    ("Event-party", PUT.format("e:03 ids:party 'staff'")),
+    ("Event-internal", "DELETE WHERE { e:0c ids:internal ?x } ; INSERT DATA { e:0c ids:internal false }"),
+    ("Event-digest", PUT.format('e:08 ids:requestDigest "key:0b"')),
+    ("KnownEvent", "DELETE DATA { e:05 a ids:Import } ; INSERT DATA { e:05 a ids:Export }"),
+    ("EventOfIdentifier", "DELETE WHERE { e:0f ids:about ?x } ; INSERT DATA { e:0f ids:about :R7 }"),
+    ("EventOfIdentifier", "DELETE WHERE { e:1d ?p ?o }"),
+    ("EventOfIdentifier", "DELETE WHERE { e:1f ?p ?o }"),
+    ("EventOfOwned", "DELETE WHERE { e:0c ids:about ?x } ; INSERT DATA { e:0c ids:about party:ada }"),
+    ("EventOfOwned", "DELETE WHERE { e:15 ids:about ?x } ; INSERT DATA { e:15 ids:about :R7 }"),
+    ("EventOfRevoked", "DELETE WHERE { e:13 ids:about ?x } ; INSERT DATA { e:13 ids:about : }"),
+    ("AboutNamespace", "DELETE WHERE { e:04 ids:about ?x } ; INSERT DATA { e:04 ids:about :R1 }"),
+    ("AboutParty", "DELETE WHERE { e:1a ids:about ?x } ; INSERT DATA { e:1a ids:about :R1 }"),
+    ("AboutNoIdentifier", PUT.format("e:1d ids:about :R1"), "Event-about"),
+    ("Allocation-namespace", CUT.format("e:08 ids:inNamespace ?x")),
+    ("Allocation-namespace", PUT.format("e:08 ids:inNamespace h:")),
+    ("Allocation-label", CUT.format("e:08 skos:notation ?x")),
+    ("Allocation-type", CUT.format("e:08 ids:type ?x")),
+    ("Allocation-stage", PUT.format("e:08 ids:stage ids:Created")),
+    ("Allocation-quality", PUT.format("e:08 ids:quality ids:Created")),
+    ("Allocation-name", PUT.format("e:08 ids:name ' '")),
+    ("Allocation-target", PUT.format("e:08 ids:target <http://example.org/b>")),
+    ("Allocation-comment", PUT.format("e:08 rdf:value 'more'")),
+    ("Naming", "DELETE WHERE { e:09 ids:name ?x } ; DELETE WHERE { e:09 owl:versionInfo ?x }"),
+    ("Naming-name", PUT.format("e:09 ids:name 5")),
+    ("Naming-version", PUT.format("e:09 owl:versionInfo '2'")),
+    ("Targeting-target", PUT.format("e:0a ids:target 'there'"), "Targeting-target"),
+    ("Relating-predicate", CUT.format("e:07 rdf:predicate ?x")),
+    ("Relating-predicate", "DELETE WHERE { e:07 rdf:predicate ?x } ; INSERT DATA { e:07 rdf:predicate rdf:type }"),
+    ("Relating-object", CUT.format("e:0b rdf:object ?x")),
+    ("Relating-note", PUT.format("e:07 skos:note 'more'")),
+    ("Commenting-text", CUT.format("e:0c rdf:value ?x")),
+    ("Concerning-party", CUT.format("e:0d ids:party ?x")),
+    ("Concerning-party", PUT.format("e:18 ids:party party:guests")),
+    ("Granting-right", PUT.format("e:0d ids:right ids:MayFixate")),
+    ("Justifying-reason", CUT.format("e:10 ids:reason ?x")),
+    ("Justifying-reason", CUT.format("e:1a ids:reason ?x")),
+    ("Succeeding-successor", CUT.format("e:11 dcterms:isReplacedBy ?x")),
+    ("AddingNamespace-name", CUT.format("e:02 ids:name ?x")),
+    ("AddingNamespace-scheme", CUT.format("e:02 ids:scheme ?x")),
+    ("AddingNamespace-setting", PUT.format("e:02 ids:setting '=10'")),
+    ("Allowing-perMinute", PUT.format("e:03 ids:perMinute 61")),
+    ("Freezing-frozen", CUT.format("e:04 ids:frozen ?x")),
+    ("AddingParty-type", "DELETE WHERE { e:17 ids:type ?x } ; INSERT DATA { e:17 ids:type ids:Party }"),
+]
+
+
+def broken(found: Report) -> set[str]:
+    return {finding.shape.removeprefix(SPACE) for finding in found.results}
+
+
+def test_sound_data_conform() -> None:
+    assert str(validate(sound(), SHAPES)) == "conforms"
+
+
+@pytest.mark.parametrize(("rule", "update", "beside"), [(rule, update, beside) for rule, update, *beside in DAMAGE])
+@pytest.mark.parametrize("at_once", [1, 1000], ids=["screened", "direct"])
+def test_each_damage_is_found_by_its_rule(rule: str, update: str, beside: list[str], at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "_AT_ONCE", at_once)
+    assert broken(validate(changed(update), SHAPES)) == {rule, *beside}
+
+
+def test_every_rule_is_tried() -> None:
+    rules = {check.shape.iri.removeprefix(SPACE) for check in compiler.compiled(SHAPES)[1]}
+    assert rules == {rule for rule, *_ in DAMAGE}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("update", [update for _, update, *_ in DAMAGE])
+def test_pyshacl_finds_the_same(update: str) -> None:
+    data = changed(update)
+    found = report(pyshacl_engine.findings([quad.triple for quad in data], SHAPES))
+    assert broken(found) == broken(validate(data, SHAPES))
+
+
+def test_every_shape_is_described_and_named() -> None:
+    graph = Graph(shapes.read((folder("shapes") / "registry.ttl").read_text(encoding="utf-8")).triples)
+    described = [node for node, kind in graph.pairs(RDF.type) if kind in (SH.NodeShape, SH.PropertyShape)]
+    for node in described:
+        assert isinstance(node, NamedNode) and node.value.startswith(SPACE)
+        for predicate in (SH.name, SH.message, SH.severity):
+            assert len(graph.values(node, predicate)) == 1, f"{node} {predicate}"
+    for predicate in (SH.property, SH.node, getattr(SH, "not"), SH.qualifiedValueShape):
+        assert {value for _, value in graph.pairs(predicate)} <= set(described)
+    alternatives = [members for _, members in graph.pairs(getattr(SH, "or"))]
+    assert {member for members in alternatives for member in graph.members(members) or ()} <= set(described)
