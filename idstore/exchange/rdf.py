@@ -1,0 +1,180 @@
+"""Turtle, TriG, N-Triples, N-Quads and JSON-LD: a registry written out, and read back without loss.
+
+What is written holds the log, and what is read back is the log: records, bindings and visibility follow from the events. Triples beside
+the events must be what the log says, else the file is refused.
+"""
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
+
+from idstore.errors import ExchangeError, IdstoreError, InvalidData
+from idstore.model import event as events
+from idstore.model.event import Event
+from idstore.model.party import Party
+from idstore.registry import Registry
+from idstore.registry.exporting import Extract
+from idstore.stores import Turn
+from idstore.stores.generation import Scratch
+from idstore.vocabulary import CLAIMS, IDS, PREFIXES
+
+FORMATS = {
+    "turtle": RdfFormat.TURTLE,
+    "trig": RdfFormat.TRIG,
+    "ntriples": RdfFormat.N_TRIPLES,
+    "nquads": RdfFormat.N_QUADS,
+    "jsonld": RdfFormat.JSON_LD,
+}
+"""RDF formats by the name that users type."""
+
+SUFFIXES = {".ttl": "turtle", ".trig": "trig", ".nt": "ntriples", ".nq": "nquads", ".jsonld": "jsonld"}
+"""Formats by the ending of a file's name."""
+
+
+def export(registry: Registry, target: IO[bytes], party: Party, format: str = "turtle", extract: Extract = Extract()) -> None:
+    """Write what the party may see; the same state gives the same bytes.
+
+    Raises InvalidData (format), UnknownNamespace, OSError. Memory: flat.
+    """
+    chosen = rdf_format(format)
+    with registry.quads(party, extract) as quads:
+        prefixes = PREFIXES if format in ("turtle", "trig") else None
+        if chosen.supports_datasets:
+            serialize(quads, target, format=chosen, prefixes=prefixes)
+        else:
+            serialize((quad.triple for quad in quads), target, format=chosen, prefixes=prefixes)
+
+
+def rdf_format(name: str) -> RdfFormat:
+    """The format of that name. Raises InvalidData."""
+    try:
+        return FORMATS[name]
+    except KeyError:
+        raise InvalidData(f"no RDF format {name!r}; there are {', '.join(FORMATS)}", format=name) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What was, or would be, taken in.
+
+    events   events that were new.
+    known    events that were there already.
+    created  identifiers that were new.
+    """
+
+    events: int
+    known: int
+    created: int
+
+
+class _DryRun(Exception):
+    """Ends a rehearsal."""
+
+
+def import_registry(
+    registry: Registry, paths: Sequence[Path], party: Party, format: str | None = None, *, dry_run: bool = False
+) -> ImportReport:
+    """Take in what `export` wrote: all or nothing. Only administrators may. Reading the same again changes nothing.
+
+    Into a registry in which nothing has happened yet, the whole of another registry comes as it was: the two export the same then.
+    Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable. Memory: flat.
+    """
+    with tempfile.TemporaryDirectory(prefix="idstore-import-") as folder:
+        scratch = Scratch(Path(folder) / "engine")
+        for path in paths:
+            _load(scratch, path, format)
+        source = ", ".join(str(path) for path in paths)
+        with closing(_order(scratch, Path(folder) / "order.sqlite")) as order:
+            return _take_in(registry, scratch, order, party, source, dry_run=dry_run)
+
+
+def _load(scratch: Scratch, path: Path, format: str | None) -> None:
+    name = format or SUFFIXES.get(path.suffix)
+    if name is None:
+        raise ExchangeError(str(path), None, f"the ending {path.suffix!r} tells no format; name one with --format ({', '.join(FORMATS)})")
+    try:
+        scratch.load(path, rdf_format(name))
+    except SyntaxError as error:
+        raise ExchangeError(str(path), error.lineno, f"not valid {name}: {error.msg}") from error
+    except (OSError, ValueError) as error:
+        raise ExchangeError(str(path), None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _order(scratch: Scratch, path: Path) -> sqlite3.Connection:
+    """The names of the events by time, origin and token, on disk."""
+    order = sqlite3.connect(path)
+    order.execute("CREATE TABLE event (at INTEGER, origin TEXT, token INTEGER, iri TEXT)")
+    order.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", _keys(scratch))
+    return order
+
+
+def _keys(scratch: Scratch) -> Iterator[tuple[int, str, int, str]]:
+    for quad in scratch.quads(None, IDS.about):
+        iri = quad.subject
+        try:
+            assert isinstance(iri, NamedNode)
+            event = events.parse(iri, scratch.quads(iri))
+        except (AssertionError, KeyError, ValueError, InvalidData):
+            raise InvalidData(f"{iri} is not a whole event: its kind, party or time is missing or malformed") from None
+        yield event.at, event.origin, event.token, iri.value
+
+
+def _take_in(registry: Registry, scratch: Scratch, order: sqlite3.Connection, party: Party, source: str, *, dry_run: bool) -> ImportReport:
+    whole = next(scratch.quads(None, IDS.partial), None) is None
+    fresh = registry.pristine()
+    registry.only_administrators(party, acting=True)
+    report = ImportReport(0, 0, 0)
+    try:
+        with registry.store.staging(empty=fresh and whole) as staged:
+            report = _replay_all(Registry(staged), staged, scratch, order, source)
+            if fresh and whole:
+                _compare(staged, scratch, source)
+            if dry_run or not report.events:
+                raise _DryRun  # noqa: TRY301 the staged generation is to be given up
+    except _DryRun:
+        pass
+    return report
+
+
+def _replay_all(registry: Registry, staged: Turn, scratch: Scratch, order: sqlite3.Connection, source: str) -> ImportReport:
+    new = known = created = 0
+    for (iri,) in order.execute("SELECT iri FROM event ORDER BY at, origin, token"):
+        event = _event(scratch, iri)
+        try:
+            if not registry.replay(staged, event):
+                known += 1
+                continue
+        except IdstoreError as error:
+            raise ExchangeError(source, None, error.message) from error
+        new += 1
+        created += event.kind in (IDS.Mint, IDS.Registration)
+    if not new and not known:
+        raise ExchangeError(
+            source, None, "holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv"
+        )
+    return ImportReport(new, known, created)
+
+
+def _event(scratch: Scratch, iri: str) -> Event:
+    return events.parse(NamedNode(iri), scratch.quads(NamedNode(iri)))
+
+
+def _compare(staged: Turn, scratch: Scratch, source: str) -> None:
+    """Every triple of the file is what the log says. Raises ExchangeError."""
+    for quad in scratch.quads():
+        subject, value = quad.subject, quad.object
+        if isinstance(subject, NamedNode) and not isinstance(value, BlankNode | Triple):
+            found = staged.quads(subject, quad.predicate, value)
+            if any(match.graph_name != CLAIMS for match in found):
+                continue
+        raise ExchangeError(
+            source,
+            None,
+            f"the triple {quad.triple} does not follow from the events in it; change a registry by its commands, not in its export",
+        )
