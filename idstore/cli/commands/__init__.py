@@ -1,0 +1,1 @@
+"""The commands, a module for those that belong together. Each is a function of `idstore.cli.options.Call` and its own parameters."""

@@ -1,0 +1,130 @@
+"""``idstore check``: whether a text is an identifier, and of which scheme."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
+
+import typer
+
+from idstore import schemes
+from idstore.cli import exits, inputs, session
+from idstore.cli.options import Call
+from idstore.cli.output import Output
+from idstore.errors import InvalidIdentifier, StoreUnavailable, clearest
+from idstore.schemes import Name, Scheme
+
+if TYPE_CHECKING:
+    from idstore.model.namespace import Namespace
+
+
+def check(
+    call: Call,
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Texts to check; - reads them from standard input, one a line.")],
+    scheme: Annotated[str | None, typer.Option(metavar="S", help="Ask this scheme only, and print the canonical form alone.")] = None,
+) -> int:
+    """Tell whether texts are identifiers, and of which scheme.
+
+    Prints the canonical form of each. Without --scheme there is a line for each scheme: the canonical form, a tab, the scheme's name;
+    first those of the namespaces that are registered in the store, if there is one, with the namespace's name as well; last the
+    moment when it was made, where it tells that. Exit code 3 if a text fits none.
+    """
+    asked = [schemes.scheme(scheme)] if scheme else list(schemes.installed().values())
+    spaces = [] if scheme else _namespaces(call)
+    fits = [_check(text, spaces, asked, call.output, alone=scheme is not None) for text in inputs.texts(texts)]
+    return exits.DONE if all(fits) else exits.INVALID
+
+
+def _namespaces(call: Call) -> "Sequence[Namespace]":
+    """The namespaces of the store; none if there is none."""
+    try:
+        return session.read(call, lambda registry, _: registry.namespaces()) if session.exists(call) else []
+    except StoreUnavailable as error:
+        call.output.warn(f"no registered namespace was asked: {error.message}")
+        return []
+
+
+def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], output: Output, *, alone: bool) -> bool:
+    """Print what namespaces and schemes make of a text. Whether it fits one of them."""
+    refusals: list[InvalidIdentifier] = []
+    named = [namespace for namespace in spaces if text.startswith((f"{namespace.name}:", namespace.base))]
+    fits = _in_namespaces(text, named or spaces, refusals, named=bool(named))
+    covered = {fit.scheme for fit in fits}
+    for scheme in asked:
+        if scheme.name not in covered:
+            try:
+                fits.append(_Fit.of(scheme.parse(text), scheme.name))
+            except InvalidIdentifier as error:
+                refusals.append(error)
+    for fit in fits:
+        output.data(fit.canonical if alone else fit.line(), fit.json(text))
+    if not fits:
+        _explain(refusals[: len(named)] or refusals, output)
+    return bool(fits)
+
+
+@runtime_checkable
+class Dated(Protocol):
+    """What a scheme's ``parse`` gives if the identifier tells when it was made."""
+
+    @property
+    def made(self) -> datetime:
+        """The moment, in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What a text is, in a scheme and perhaps in one of its namespaces."""
+
+    canonical: str
+    scheme: str
+    namespace: str | None = None
+    made: str | None = None
+
+    @classmethod
+    def of(cls, name: Name, scheme: str, namespace: str | None = None) -> "_Fit":
+        made = f"{name.made:%Y-%m-%dT%H:%M:%S}.{name.made.microsecond // 1000:03}Z" if isinstance(name, Dated) else None
+        return cls(str(name), scheme, namespace, made)
+
+    def line(self) -> str:
+        return "\t".join(filter(None, (self.canonical, self.scheme, self.namespace, self.made and f"made {self.made}")))
+
+    def json(self, text: str) -> dict[str, object]:
+        said = {"text": text, "scheme": self.scheme, "canonical": self.canonical, "namespace": self.namespace, "made": self.made}
+        return {key: value for key, value in said.items() if value is not None}
+
+
+def _in_namespaces(text: str, spaces: "Iterable[Namespace]", refusals: list[InvalidIdentifier], *, named: bool) -> list[_Fit]:
+    """What a text is in these namespaces.
+
+    named  whether it names them, by ``NAME:`` or by their base; what does not must be an identifier of the scheme as it stands, since
+           almost every text can be the suffix of a handle.
+    """
+    fits = []
+    for namespace in spaces:
+        scheme, context = namespace.scheme, namespace.context
+        try:
+            if not named:
+                scheme.parse(text)
+            iri = scheme.iri(scheme.label(text.removeprefix(f"{namespace.name}:"), context), context)
+        except InvalidIdentifier as error:
+            refusals.append(error)
+        else:
+            fits.append(_registered(scheme, iri, namespace.name))
+    return fits
+
+
+def _registered(scheme: Scheme, iri: str, namespace: str) -> _Fit:
+    """The canonical form in a registered namespace: the IRI, where only the namespace's own settings allow it."""
+    try:
+        return _Fit.of(scheme.parse(iri), scheme.name, namespace)
+    except InvalidIdentifier:
+        return _Fit(iri, scheme.name, namespace)
+
+
+def _explain(refusals: list[InvalidIdentifier], output: Output) -> None:
+    """Say why no scheme takes a text: in the words of the one that could read most of it."""
+    furthest = clearest(refusals)
+    every = [{"scheme": refusal.scheme, "reason": refusal.reason, "position": refusal.position} for refusal in refusals]
+    message = furthest.message if len(every) == 1 else f"no scheme fits: {furthest.message}"
+    output.failure(furthest.code, message, {**furthest.fields, "refusals": every})

@@ -1,0 +1,88 @@
+"""``idstore validate`` and ``verify``: whether data keep the rules, and whether the store is sound."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from idstore.cli import exits, inputs, session
+from idstore.cli.options import Call
+from idstore.cli.output import one_line
+
+if TYPE_CHECKING:
+    from idstore.validation import Report, Shapes
+
+
+def validate(
+    call: Call,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE]...", help="RDF files to check instead of the store; - is Turtle on standard input."),
+    ] = None,
+) -> int:
+    """Check the registry, or files, against the SHACL shapes.
+
+    A line for each finding. Exit code 5 if a rule is broken; warnings alone break none.
+    """
+    from idstore.validation.registries import check, shapes
+
+    if not files:
+        return _print(call, [session.read(call, check, detached=True)])
+    known = session.read(call, lambda registry, _: registry.namespaces()) if session.exists(call) else []
+    wanted = shapes(known)
+    return _print(call, [_check_file(file, wanted) for file in files])
+
+
+def _check_file(file: str, wanted: "Shapes") -> "Report":
+    from idstore.validation import validate_file
+
+    if file != inputs.STDIN:
+        return validate_file(file, wanted)
+    with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
+        place = Path(scratch) / "standard input.ttl"
+        place.write_bytes(inputs.content(file))
+        return validate_file(place, wanted)
+
+
+def _print(call: Call, reports: "Sequence[Report]") -> int:
+    found = [finding for report in reports for finding in report.results]
+    for one in found:
+        made = {
+            "severity": one.severity,
+            "focus": str(one.focus),
+            "path": one.path,
+            "value": None if one.value is None else str(one.value),
+            "shape": one.shape,
+            "message": one.message,
+        }
+        call.output.data(one_line(str(one)), made)
+    broken = any(one.severity == "Violation" for one in found)
+    complete = all(report.complete for report in reports)
+    if not found:
+        call.output.data("conforms", {"conforms": True})
+    if not complete:
+        call.output.warn("there are more findings, which are not listed")
+    return exits.BROKEN if broken else exits.DONE
+
+
+def verify(
+    call: Call,
+    repair_counters: Annotated[
+        bool, typer.Option("--repair-counters", help="Count anew, if counters alone are wrong; nothing else.")
+    ] = False,
+) -> int:
+    """Compare the store with its log. Administrators may.
+
+    The whole log is folded into the state that it implies. A line for each contradiction; exit code 5 if there is one.
+    """
+    found = session.read(call, lambda registry, party: list(registry.verify(party)), detached=True)
+    for one in found:
+        call.output.data(one_line(str(one)), {"kind": one.kind, "node": one.node, "message": one.message})
+    if found and repair_counters:
+        session.write(call, lambda registry, party: registry.repair_counters(party))
+        call.output.say("idstore: counted anew; run verify again to see what is left")
+    if not found:
+        call.output.data("sound", {"sound": True})
+    return exits.BROKEN if found else exits.DONE

@@ -1,0 +1,165 @@
+"""``idstore export`` and ``import``: files going out and coming in."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from idstore.cli import arguments, inputs, session
+from idstore.cli.commands.lookup import Stage
+from idstore.cli.options import Call
+
+if TYPE_CHECKING:
+    from idstore.model.party import Party
+    from idstore.registry import Registry
+    from idstore.registry.adopting import Adoption
+
+DROID: Final = "droid"
+_IN_MEMORY: Final = 1 << 24
+"""Bytes of an export that are held in memory before they go to a temporary file."""
+_SHOWN: Final = 10
+"""Identifiers that a report lists of each sort, without --json."""
+
+
+def export(
+    call: Call,
+    namespace: Annotated[str | None, typer.Option(metavar="N", help="Only this namespace.")] = None,
+    stage: Annotated[Stage | None, typer.Option(help="Only identifiers in this stage.")] = None,
+    since: arguments.Since = None,
+    format: Annotated[
+        str | None, typer.Option(metavar="F", help="turtle, trig, ntriples, nquads or jsonld. [default: by FILE's ending, else turtle]")
+    ] = None,
+    file: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to; - is standard output.")] = inputs.STDIN,
+) -> None:
+    """Write out what you may see; the same state gives the same bytes.
+
+    All that an administrator exports can be imported without loss; anything less is marked as partial.
+    """
+    from idstore.exchange import rdf
+    from idstore.registry.exporting import Extract
+
+    chosen = format or rdf.SUFFIXES.get(Path(file).suffix, "turtle")
+    if chosen not in rdf.FORMATS:
+        raise arguments.Misuse(f"no format {chosen!r} to export to; there are {', '.join(rdf.FORMATS)}")
+    extract = Extract(namespace, stage and stage.value, arguments.moment(since))
+    with _output(file) as target:
+        session.read(call, lambda registry, party: rdf.export(registry, target, party, chosen, extract), detached=True)
+
+
+@contextmanager
+def _output(file: str) -> Iterator[IO[bytes]]:
+    """Where to write: a file appears whole or not at all, and whoever reads standard output slowly keeps nobody from the store."""
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spool:
+        yield spool
+        spool.seek(0)
+        if file == inputs.STDIN:
+            shutil.copyfileobj(spool, sys.stdout.buffer)
+        else:
+            _put(spool, Path(file).resolve())
+
+
+def _put(content: IO[bytes], place: Path) -> None:
+    if place.exists() and not place.is_file():  # a pipe, a device
+        with place.open("wb") as target:
+            shutil.copyfileobj(content, target)
+        return
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        with draft.open("wb") as target:
+            shutil.copyfileobj(content, target)
+        draft.replace(place)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def import_(
+    call: Call,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to read; - is standard input.")],
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="F", help="turtle, trig, ntriples, nquads, jsonld or droid. [default: by each FILE's ending; .xml is droid]"),
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option(metavar="N", help="Where to, for droid. [default: the namespace of info:pronom/]")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
+    """Take in what export wrote, or a DROID signature file. Administrators may.
+
+    All or nothing: where a file is malformed, nothing is imported. Reading the same again changes nothing.
+    """
+    kinds = {format or (DROID if _is_droid(file) else "rdf") for file in files}
+    if len(kinds) > 1 or (kinds == {DROID} and len(files) > 1):
+        raise arguments.Misuse("import one signature file at a time, and not together with others")
+    if kinds != {DROID}:
+        if namespace is not None:
+            raise arguments.Misuse("--namespace is for signature files; an export names its namespaces itself")
+        _import_registry(call, files, format, dry_run)
+    else:
+        _import_droid(call, files[0], namespace, dry_run)
+
+
+def _is_droid(file: str) -> bool:
+    return file.removesuffix(".gz").lower().endswith(".xml")
+
+
+def _import_registry(call: Call, files: list[str], format: str | None, dry_run: bool) -> None:
+    from idstore.exchange import rdf
+
+    if format is not None and format not in rdf.FORMATS:
+        raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {DROID}")
+    with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
+        paths = [_path(file, Path(scratch)) for file in files]
+        found = session.write(
+            call, lambda registry, party: rdf.import_registry(registry, paths, party, format, dry_run=dry_run), dry=dry_run
+        )
+    call.output.data(
+        f"{_tense(dry_run)} {found.created} identifiers, {found.events} events; {found.known} events were known",
+        {"dryRun": dry_run, "created": found.created, "events": found.events, "known": found.known},
+    )
+
+
+def _path(file: str, scratch: Path) -> Path:
+    """The file; what standard input brings, as a file."""
+    if file != inputs.STDIN:
+        return Path(file)
+    place = scratch / "standard input"
+    place.write_bytes(inputs.content(file))
+    return place
+
+
+def _import_droid(call: Call, file: str, namespace: str | None, dry_run: bool) -> None:
+    from idstore.exchange import droid, pronom
+
+    def act(registry: "Registry", party: "Party") -> "Adoption":
+        with droid.signatures(file) as signatures:
+            return pronom.import_formats(registry, signatures, party, namespace, dry_run=dry_run)
+
+    found = session.write(call, act, dry=dry_run)
+    sorts = {
+        "new": [*found.new],
+        "renamed": [f"{one.iri}: {_called(one.old_name, one.old_version)} → {_called(one.name, one.version)}" for one in found.renamed],
+        "vanished": [*found.vanished],
+        "kept": [*found.kept],
+    }
+    lines = [f"{_tense(dry_run)} {len(found.new)} identifiers, renamed {len(found.renamed)}; {len(found.unchanged)} are as they were"]
+    for sort in ("renamed", "vanished", "kept"):
+        shown = sorts[sort]
+        lines += [f"{sort}\t{one}" for one in shown[:_SHOWN]]
+        if len(shown) > _SHOWN:
+            lines.append(f"{sort}\tand {len(shown) - _SHOWN} more; --json lists all")
+    call.output.data("\n".join(lines), {"dryRun": dry_run, **sorts, "unchanged": len(found.unchanged)})
+
+
+def _called(name: str, version: str | None) -> str:
+    return name if version is None else f"{name} {version}"
+
+
+def _tense(dry_run: bool) -> str:
+    return "would register" if dry_run else "registered"

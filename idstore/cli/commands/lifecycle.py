@@ -1,0 +1,144 @@
+"""``idstore fixate``, ``release``, ``revoke``, ``supersede``, ``deprecate``, ``transfer``, ``grant`` and ``ungrant``: from draft to end."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from idstore.cli import arguments, inputs, session
+from idstore.cli.options import Call
+
+if TYPE_CHECKING:
+    from idstore.model.event import Event
+    from idstore.model.namespace import Namespace
+    from idstore.model.party import Party
+    from idstore.registry import Registry
+
+
+def fixate(call: Call, ids: arguments.Ids) -> None:
+    """Publish identifiers for ever, all of them or none. Their owner may."""
+    from idstore.cli.events import done
+
+    texts = list(inputs.texts(ids))
+
+    def act(registry: "Registry", party: "Party") -> "tuple[list[Event], list[int]]":
+        open_comments = [sum(not remark.internal for remark in registry.remarks(text, party)) for text in texts]
+        return registry.fixate(texts, party), open_comments
+
+    made, open_comments = session.write(call, act)
+    if count := sum(open_comments):
+        commented = [text for text, said in zip(texts, open_comments, strict=True) if said]
+        place = commented[0] if len(commented) == 1 else f"{len(commented)} identifiers"
+        call.output.warn(f"{count} comment{'s' if count > 1 else ''} on {place} can be read by everyone now")
+    done(call, *made)
+
+
+def release(call: Call, id: arguments.Id) -> None:
+    """Give a created identifier up. Its owner may. Its label is never issued again."""
+    from idstore.cli.events import done
+
+    done(call, session.write(call, lambda registry, party: registry.release(id, party)))
+
+
+def revoke(
+    call: Call,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.WRITTEN}.")] = None,
+    reason: Annotated[str | None, typer.Option(metavar="T", help="Why; a tombstone tells everyone.")] = None,
+    of: Annotated[
+        str | None, typer.Option("--party", metavar="U", help="Revoke everything that this party allocated; with --since.")
+    ] = None,
+    since: arguments.Since = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be revoked; so without --yes.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Revoke what --dry-run lists.")] = False,
+) -> None:
+    """Take back abusive identifiers. Administrators may.
+
+    Created ones are released, fixated ones become tombstones, which resolve to the reason.
+    """
+    from idstore.cli.events import done
+
+    if id is not None and of is None and since is None and not dry_run and not yes:
+        if reason is None:
+            raise arguments.Misuse("say why with --reason")
+        because = reason
+        done(call, session.write(call, lambda registry, party: registry.revoke(id, because, party)))
+    elif id is None and of is not None and since is not None and not (dry_run and yes):
+        _revoke_all(call, of, since, reason, yes)
+    else:
+        raise arguments.Misuse("write ID --reason T, or --party U --since T with --dry-run or --yes")
+
+
+def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) -> None:
+    from idstore.cli.events import done
+    from idstore.model.party import Party
+
+    culprit, moment = Party(of), arguments.moment(since) or 0
+    if yes:
+        because = reason or f"everything that {of} allocated since {since} was revoked"
+        made = session.write(call, lambda registry, party: registry.revoke_all(culprit, moment, because, party))
+        call.output.say(f"idstore: {len(made)} revoked")
+        done(call, *made)
+        return
+    found = session.write(call, lambda registry, party: registry.revocable(culprit, moment, party), dry=True)
+    for iri in found:
+        call.output.data(iri, {"id": iri, "revoked": False})
+    call.output.say(f"idstore: dry run, nothing was changed: {len(found)} would be revoked; add --yes to revoke them")
+
+
+def supersede(call: Call, ids: arguments.IdAndMore, by: arguments.By = None) -> None:
+    """Name what replaces an identifier. Its owner may."""
+    from idstore.cli.events import done
+
+    one, successors = arguments.successors(ids, by)
+    done(call, session.write(call, lambda registry, party: registry.supersede(one, successors, party)))
+
+
+def deprecate(call: Call, ids: arguments.IdAndMore, reason: arguments.Reason, by: arguments.By = None) -> None:
+    """Mark a fixated identifier as outdated. Its owner may."""
+    from idstore.cli.events import done
+
+    one, successors = arguments.successors(ids, by)
+    done(call, session.write(call, lambda registry, party: registry.deprecate(one, reason, party, successors)))
+
+
+def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.User) -> None:
+    """Offer an identifier or namespace to another party.
+
+    Its owner may; it changes hands when the receiver runs the same command.
+    """
+    from idstore.cli.events import done
+    from idstore.model.party import Party
+
+    receiver = Party(user)
+
+    def act(registry: "Registry", party: "Party") -> "Event | Namespace":
+        if arguments.is_namespace(registry, what):
+            return registry.transfer_namespace(what, receiver, party)
+        return registry.transfer(what, receiver, party)
+
+    done(call, session.write(call, act))
+
+
+def grant(
+    call: Call,
+    id: arguments.Id,
+    user: arguments.User,
+    bind: Annotated[bool, typer.Option("--bind", help="And to bind it.")] = False,
+) -> None:
+    """Let others see a created identifier and comment on it.
+
+    Its owner may. Once it is fixated everyone sees it, and the grant list can still comment.
+    """
+    from idstore.cli.events import done
+    from idstore.model.party import Party
+
+    grantee = Party(user)
+    done(call, session.write(call, lambda registry, party: registry.grant(id, grantee, party, bind=bind)))
+
+
+def ungrant(call: Call, id: arguments.Id, user: arguments.User) -> None:
+    """Take a party or group off the grant list. The owner of the identifier may."""
+    from idstore.cli.events import done
+    from idstore.model.party import Party
+
+    grantee = Party(user)
+    done(call, session.write(call, lambda registry, party: registry.ungrant(id, grantee, party)))

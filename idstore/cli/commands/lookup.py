@@ -1,0 +1,113 @@
+"""``idstore show``, ``list``, ``resolve`` and ``cite``: looking identifiers up."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from idstore.cli import arguments, session
+from idstore.cli.options import Call
+
+if TYPE_CHECKING:
+    from idstore.cli.records import Described
+    from idstore.model.party import Party
+    from idstore.registry import Registry
+    from idstore.registry.resolving import Resolution
+
+LIMIT: Final = 100
+
+
+class Stage(StrEnum):
+    """Stages that a listed identifier can be in."""
+
+    CREATED = "created"
+    FIXATED = "fixated"
+    TOMBSTONE = "tombstone"
+
+
+def show(call: Call, id: arguments.Id) -> None:
+    """Show all that you may see of an identifier."""
+    from idstore.cli.records import described
+
+    [found] = session.read(call, lambda registry, party: described(registry, party, [registry.show(id, party)], remarks=True))
+    call.output.data(found.text(), found.json())
+
+
+def list_(
+    call: Call,
+    namespace: Annotated[str | None, typer.Option(metavar="N", help="Only those in this namespace.")] = None,
+    owner: Annotated[str | None, typer.Option(metavar="U", help="Only this party's.")] = None,
+    stage: Annotated[Stage | None, typer.Option(help="Only those in this stage.")] = None,
+    since: arguments.Since = None,
+    until: arguments.Until = None,
+    bound_to: Annotated[str | None, typer.Option(metavar="URI", help="Only those bound to this URI, or leading to it.")] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="At most so many; 0: all.")] = LIMIT,
+) -> None:
+    """List the identifiers that you may see, newest first.
+
+    The columns are IRI, stage, owner, time of creation and name, divided by tabs.
+    """
+    from idstore.cli.records import described
+    from idstore.stores.catalogue import Selection
+
+    chosen = Selection(
+        namespace=namespace,
+        owner=owner,
+        stage=stage and stage.value,
+        since=arguments.moment(since),
+        until=arguments.moment(until),
+    )
+    most = limit + 1 if limit else None
+
+    def act(registry: "Registry", party: "Party") -> "list[Described]":
+        found = registry.list(party, chosen, limit=most) if bound_to is None else registry.list_bound(bound_to, party, chosen, limit=most)
+        return described(registry, party, found, remarks=call.output.json)
+
+    found = session.read(call, act)
+    for one in found[: limit or None]:
+        call.output.data(one.line(), one.json() if call.output.json else {})
+    if limit and len(found) > limit:
+        call.output.warn(f"only the newest {limit} are listed; --limit N lists more, --limit 0 all")
+
+
+def resolve(call: Call, id: arguments.Id) -> None:
+    """Print where an identifier leads.
+
+    Its target; while that is unset, what its owner bound it to first. Of a tombstone the reason, the date and what replaces it.
+    """
+    found = session.read(call, lambda registry, party: registry.resolve(id, party))
+    asked = found.asked
+    if asked.deprecated:
+        successors = ", ".join(one.value for one in asked.successors)
+        said = [asked.reason or "", f"superseded by {successors}" if successors else ""]
+        call.output.warn(f"{asked.iri.value} is deprecated: {'; '.join(filter(None, said))}")
+    call.output.data(found.target or _epitaph(found), _resolution(found))
+
+
+def cite(call: Call, id: arguments.Id) -> None:
+    """Print every form in which to cite an identifier."""
+    for form in session.read(call, lambda registry, party: registry.cite(id, party)):
+        call.output.data(form.text, {"kind": form.kind, "text": form.text})
+
+
+def _epitaph(found: "Resolution") -> str:
+    from idstore.model import times
+
+    since = "" if found.ended is None else f" since {times.iso(found.ended)}"
+    lines = [f"{found.answer.iri.value} is a tombstone{since}: {found.answer.reason}"]
+    return "\n".join(lines + [f"replaced by {one.value}" for one in found.answer.successors])
+
+
+def _resolution(found: "Resolution") -> dict[str, object]:
+    from idstore.model import times
+
+    made: dict[str, object] = {
+        "id": found.asked.iri.value,
+        "target": found.target,
+        "path": [*found.path],
+        "tombstone": found.target is None,
+        "supersededBy": [one.value for one in (found.answer if found.target is None else found.asked).successors],
+    }
+    if found.target is None:
+        made |= {"reason": found.answer.reason, "date": None if found.ended is None else times.iso(found.ended)}
+    return made

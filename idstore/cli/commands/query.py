@@ -1,0 +1,62 @@
+"""``idstore query``: SPARQL over what the acting party may see."""
+
+import shutil
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from idstore.cli import arguments, inputs, session
+from idstore.cli.options import Call
+from idstore.errors import InvalidData
+from idstore.queries.formats import FORMATS
+from idstore.queries.limits import MEMORY, ROWS, SECONDS
+
+if TYPE_CHECKING:
+    from idstore.queries.process import Answer
+
+
+def query(
+    call: Call,
+    sparql: Annotated[str | None, typer.Argument(metavar="SPARQL", help="The query; - reads it from standard input.")] = None,
+    file: Annotated[str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the query from this file.")] = None,
+    format: Annotated[str | None, typer.Option(metavar="F", help=f"{', '.join(FORMATS)}. [default: table, or turtle for triples]")] = None,
+    timeout: Annotated[float, typer.Option(metavar="S", help="End the query after so many seconds.")] = SECONDS,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="At most so many rows or triples; 0: all.")] = ROWS,
+) -> None:
+    """Answer a SPARQL query from all that you may see.
+
+    SELECT, ASK, CONSTRUCT and DESCRIBE. The usual prefixes need no declaration: ids, skos, rdfs, rdf, owl, dcterms, prov, xsd.
+    A query cannot change anything nor reach out of the store, and uses at most 2 GB.
+    """
+    with ExitStack() as held:
+        with session.reading(call) as (registry, party):
+            wanted = format or ("json" if call.output.json else None)
+            run = held.enter_context(
+                registry.query_prepared(_text(sparql, file), party, wanted, timeout=timeout, rows=limit or None, memory=MEMORY)
+            )
+        with run() as answer:  # the store is given up by now
+            _print(answer)
+            if answer.truncated:
+                call.output.warn(f"only the first {answer.rows} are given; --limit N gives more, --limit 0 all")
+
+
+def _text(sparql: str | None, file: str | None) -> str:
+    """The query. Raises a usage error unless there is exactly one; InvalidData when it cannot be read."""
+    if (sparql is None) == (file is None):
+        raise arguments.Misuse("give either a query or --file FILE")
+    if sparql is not None and sparql != inputs.STDIN:
+        return sparql
+    place = file or inputs.STDIN
+    try:
+        return inputs.content(place).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidData(f"{inputs.name(place)}: not UTF-8 (byte {error.start + 1})", file=inputs.name(place)) from error
+
+
+def _print(answer: "Answer") -> None:
+    """Print an answer as it is."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+        shutil.copyfileobj(answer.stream, sys.stdout.buffer)

@@ -1,0 +1,66 @@
+"""``idstore init`` and ``idstore stats``: the registry as a whole."""
+
+from typing import Annotated
+
+import typer
+
+from idstore.cli import arguments, session
+from idstore.cli.options import Call
+
+
+def init(
+    call: Call,
+    administrator: Annotated[str | None, typer.Option(metavar="NAME", help="The first administrator. [default: the acting party]")] = None,
+) -> None:
+    """Make a store, with its first administrator."""
+    from idstore.model.party import Party
+
+    party = Party(administrator or call.user)
+    place = session.begin(call, party)
+    call.output.data(str(place), {"store": str(place), "administrator": party.name})
+
+
+def stats(
+    call: Call,
+    days: Annotated[bool, typer.Option("--days", help="By day of creation and namespace instead.")] = False,
+    pace: Annotated[bool, typer.Option("--pace", help="Who allocates fastest instead.")] = False,
+    since: Annotated[
+        str | None, typer.Option(metavar="T", help="With --pace: from this date or time (UTC) on. [default: a day ago]")
+    ] = None,
+) -> None:
+    """Count the identifiers that you may see.
+
+    By namespace, stage and owner, with the total in the last line; with --pace by party, with the most of a minute, and when that was.
+    The columns are divided by tabs. With --json one object; with --pace one for each party.
+    """
+    if pace and days:
+        raise arguments.Misuse("give --days or --pace")
+    if since is not None and not pace:
+        raise arguments.Misuse("--since is for --pace; `idstore list --since` lists what is new")
+    if pace:
+        _print_pace(call, since)
+    else:
+        _print_counts(call, days=days)
+
+
+def _print_pace(call: Call, since: str | None) -> None:
+    from idstore.model import times
+
+    start = times.now() - times.DAY if since is None else times.parse(since)
+    for one in session.read(call, lambda registry, party: registry.pace(party, start)):
+        minute = times.iso(one.minute)
+        made = {"party": one.party, "total": one.total, "most": one.most, "minute": minute}
+        call.output.data("\t".join(map(str, made.values())), made)
+
+
+def _print_counts(call: Call, *, days: bool) -> None:
+    from idstore.model import times
+
+    counts, names = session.read(
+        call, lambda registry, party: (registry.counts(party), {known.base: known.name for known in registry.namespaces()})
+    )
+    tallies = sorted((names[base], stage, owner, count) for base, owner, stage, count in counts.tallies)
+    by_owner = [{"namespace": name, "stage": stage, "owner": owner, "count": count} for name, stage, owner, count in tallies]
+    by_day = [{"day": times.day_text(day), "namespace": names[base], "count": count} for day, base, count in counts.days]
+    lines = ["\t".join(map(str, row.values())) for row in (by_day if days else by_owner)]
+    call.output.data("\n".join([*lines, f"total\t{counts.total}"]), {"total": counts.total, "counts": by_owner, "days": by_day})

@@ -1,0 +1,106 @@
+"""The store that a command works on, and the party that acts."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from idstore.cli import arguments
+from idstore.cli.options import Call
+
+if TYPE_CHECKING:
+    from idstore.model.party import Party
+    from idstore.registry import Registry
+
+T = TypeVar("T")
+
+
+@contextmanager
+def reading(call: Call, *, detached: bool = False) -> "Iterator[tuple[Registry, Party]]":
+    """The registry, to read while the block runs: others may read as well, and nobody writes.
+
+    detached  read the state of this moment, and keep nobody from writing: for what takes long.
+    Raises StoreUnavailable.
+    """
+    from idstore.model.party import Party
+    from idstore.registry import opening
+
+    party = Party(call.user)
+    with opening.open(folder(call), wait=call.wait, read_only=True, detached=detached) as registry:
+        yield registry, party
+
+
+def read(call: Call, act: "Callable[[Registry, Party], T]", *, detached: bool = False) -> T:
+    """What the function makes of the registry; the store is given up before it is printed. Parameters and errors as for `reading`."""
+    with reading(call, detached=detached) as (registry, party):
+        return act(registry, party)
+
+
+def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = False, brief: bool = False) -> T:
+    """Carry out an act, and give the store up.
+
+    Where there is no store, one is made, with the acting party as its first administrator; but an act that fails makes none, nor does one
+    that is a dry run.
+
+    brief  the act is an allocation, and nothing else is asked of the store.
+    Raises StoreUnavailable.
+    """
+    from idstore.model.party import Party
+    from idstore.registry import opening
+
+    place, party = folder(call), Party(call.user)
+    if is_vacant(place):
+        rehearsed = _rehearse(act, party)
+        if dry:
+            return rehearsed
+        with opening.open(place, administrator=party, wait=call.wait) as registry:
+            done = act(registry, party)
+        call.output.say(f"idstore: made a store at {place}, with {party} as its first administrator")
+        return done
+    with opening.open(place, administrator=party, wait=call.wait, brief=brief) as registry:
+        return act(registry, party)
+
+
+def begin(call: Call, administrator: "Party") -> Path:
+    """Make a store, and give its folder. Raises AlreadyRegistered if there is one, StoreUnavailable."""
+    from idstore.registry import opening
+
+    place = folder(call)
+    there = exists(call)
+    with opening.open(place, administrator=administrator, wait=call.wait) as registry:
+        if there or not any(known.name == administrator.name for known in registry.parties(administrator)):
+            registry.initialize(administrator)
+    return place
+
+
+def _rehearse(act: "Callable[[Registry, Party], T]", party: "Party") -> T:
+    """Carry the act out on a store of no consequence. Raises what the act raises."""
+    from idstore.registry import opening
+
+    with tempfile.TemporaryDirectory(prefix="idstore-") as scratch, opening.open(Path(scratch) / "store", administrator=party) as registry:
+        return act(registry, party)
+
+
+def folder(call: Call) -> Path:
+    """The directory of the store. Raises a usage error for an address."""
+    if "://" in call.store:
+        raise arguments.Misuse(f"{call.store!r} is an address, and a store is a folder; name one with --store")
+    return Path(call.store)
+
+
+def exists(call: Call) -> bool:
+    """Whether there is a store."""
+    from idstore.stores.founding import exists
+
+    return "://" not in call.store and not is_vacant(Path(call.store)) and exists(Path(call.store))
+
+
+def is_vacant(place: Path) -> bool:
+    """Whether a store can be made there: nothing is there, or nothing but what an earlier attempt left."""
+    from idstore.stores.founding import is_vacant
+
+    try:
+        return is_vacant(place)
+    except OSError:
+        return False

@@ -1,0 +1,304 @@
+"""What is said of identifiers, their life, parties, trails, files and checks."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from command_lines import NEVER, RDL, WIKIDATA, Minting, Outcome, Run
+
+from idstore.cli import session
+from idstore.cli.commands import trail
+from idstore.cli.options import Call
+from idstore.model.party import Party
+from idstore.registry import Registry
+from idstore.registry.trails import Entry
+
+
+def test_an_act_says_nothing_but_its_event_with_json(run: Run, mint: Minting) -> None:
+    iri = mint()
+    assert run("name", iri, "valve").out == ""
+    event = run("name", iri, "Ventil", "--lang", "de", "--json").object
+    assert (event["kind"], event["about"], event["by"], event["name"], event["lang"]) == ("Naming", iri, "alice", "Ventil", "de")
+    assert run("show", iri, "--json").object["names"] == {"und": "valve", "de": "Ventil"}
+
+
+def test_binding_again_changes_nothing(run: Run, mint: Minting) -> None:
+    iri = mint()
+    assert run("bind", iri, WIKIDATA, "--json").object["target"] == WIKIDATA
+    again = run("bind", iri, WIKIDATA, "--json")
+    assert again.out == "" and "already" in again.err
+    run("bind", iri, "http://example.org/", "--relation", "owl:sameAs")
+    relations = {one["relation"] for one in run("show", iri, "--json").object["bindings"]}
+    assert "http://www.w3.org/2002/07/owl#sameAs" in relations
+    run("unbind", iri, "http://example.org/", "--relation", "http://www.w3.org/2002/07/owl#sameAs")
+    run("unbind", iri, "http://example.org/", code=4)
+    assert len(run("show", iri, "--json").object["bindings"]) == 1
+
+
+def test_comments_and_their_fixation(run: Run, mint: Minting) -> None:
+    iri = mint("--comment", "draft")
+    run("comment", iri, "between us", "--internal")
+    assert run("fixate", iri).err == f"idstore: warning: 1 comment on {iri} can be read by everyone now\n"
+    assert "2 comments on 2 identifiers" in run("fixate", mint("--comment", "a"), mint("--comment", "b")).err
+    assert [one["text"] for one in run("show", iri, "--json", by="carol").object["comments"]] == ["draft"]
+    assert len(run("show", iri, "--json").object["comments"]) == 2
+
+
+def test_namespaces_are_commented_by_their_owner(run: Run, rdl: str) -> None:
+    run("comment", rdl, "for valves")
+    assert run("namespace", "show", RDL, "--json", by="carol").object["comments"][0]["text"] == "for valves"
+    run("comment", rdl, "mine?", by="carol", code=7)
+    run("comment", rdl, "hidden", "--internal", code=2)
+
+
+def test_fixate_reads_identifiers_and_is_all_or_nothing(run: Run, mint: Minting) -> None:
+    ids = [mint(), mint()]
+    run("fixate", *ids, NEVER, code=4)
+    assert {one["stage"] for one in run("list", "--json").objects} == {"created"}
+    assert [one["kind"] for one in run("fixate", "-", "--json", stdin="\n".join(ids)).objects] == ["Fixation"] * 2
+    run("fixate", ids[0], code=8)
+    run("release", ids[0], code=8)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_release_keeps_the_label(run: Run) -> None:
+    run("register", "h", "a")
+    assert run("release", "h:a", "--json").object["kind"] == "Release"
+    run("show", "h:a", code=4)
+    assert "taken" in run("register", "h", "a", code=8).err
+
+
+def test_deprecate_and_supersede_name_successors(run: Run, mint: Minting) -> None:
+    old, new, newer = mint(), mint(), mint()
+    run("fixate", old, new, newer)
+    assert set(run("supersede", old, "--by", new, newer, "--json").object["supersededBy"]) == {new, newer}
+    run("deprecate", new, "--reason", "worn out")
+    found = run("show", new, "--json").object
+    assert (found["deprecated"], found["reason"]) == (True, "worn out")
+    assert run("show", old, "--json").object["supersededBy"] == sorted([new, newer])
+    run("deprecate", old, new, "--reason", "x", code=2)
+    run("supersede", old, code=3)
+
+
+def test_transfer_needs_the_receiver(run: Run, mint: Minting) -> None:
+    iri = mint()
+    run("transfer", iri, "bob")
+    assert run("show", iri, "--json", by="bob").object["owner"] == "alice"
+    run("transfer", iri, "bob", by="bob")
+    assert run("show", iri, "--json", by="bob").object["owner"] == "bob"
+    run("transfer", "rdl", "bob")
+    assert run("transfer", "rdl", "bob", "--json", by="bob").object["owner"] == "bob"
+
+
+def test_grants(run: Run, mint: Minting) -> None:
+    iri = mint()
+    run("grant", iri, "bob")
+    run("bind", iri, WIKIDATA, by="bob", code=7)
+    run("grant", iri, "bob", "--bind")
+    run("bind", iri, WIKIDATA, by="bob")
+    assert run("show", iri, "--json").object["mayBind"] == ["bob"]
+    run("ungrant", iri, "bob")
+    run("show", iri, by="bob", code=4)
+
+
+def test_groups_see_what_they_are_granted(run: Run, mint: Minting) -> None:
+    iri = mint()
+    run("party", "add", "staff", "--group")
+    run("party", "add", "bob")
+    run("grant", iri, "staff")
+    assert run("party", "join", "bob", "staff", "--json").object == {"name": "bob", "kind": "user", "groups": ["staff"], "suspended": None}
+    assert run("party", "show", "staff", "--json").object["members"] == ["bob"]
+    assert run("list", by="bob").line.startswith(iri)
+    run("party", "leave", "bob", "staff")
+    assert run("list", by="bob").out == ""
+    assert [line.split("\t")[:2] for line in run("party", "list").lines] == [
+        ["alice", "administrator"],
+        ["bob", "user"],
+        ["staff", "group"],
+    ]
+    run("party", "show", "nobody", code=4)
+    run("party", "add", "root", "--group", "--administrator", code=2)
+
+
+def test_a_suspended_party_is_told_why(run: Run, mint: Minting) -> None:
+    run("suspend", "bob", "--reason", "spam")
+    assert "spam" in run("mint", "rdl", by="bob", code=7).err
+    run("reinstate", "bob")
+    mint(by="bob")
+
+
+def test_revocation_is_rehearsed_first(run: Run, mint: Minting) -> None:
+    draft, published = mint(by="bob"), mint(by="bob")
+    run("fixate", published, by="bob")
+    dry = run("revoke", "--party", "bob", "--since", "2020-01-01")
+    assert set(dry.lines) == {draft, published}
+    assert "dry run" in dry.err and "--yes" in dry.err
+    assert run("revoke", "--party", "bob", "--since", "2020-01-01", "--dry-run").lines == dry.lines
+    assert run("show", published, "--json").object["stage"] == "fixated"
+    assert len(run("revoke", "--party", "bob", "--since", "2020-01-01", "--yes", "--json").objects) == 2
+    assert run("show", published, "--json").object["stage"] == "tombstone"
+    run("show", draft, code=4)
+    for words in (("--party", "bob"), (NEVER, "--party", "bob", "--since", "2020"), (), (NEVER,)):
+        run("revoke", *words, code=2)
+
+
+def test_namespaces(run: Run, store: Path) -> None:
+    made = run("namespace", "add", "rdl", RDL, "--scheme", "rdswip", "--set", "profile=rdlfacade", "--set", "refuse_patterns=true")
+    assert made.line == f"rdl\t{RDL}\trdswip\talice\topen"
+    assert made.err == f"idstore: made a store at {store}, with alice as its first administrator\n"
+    found = run("namespace", "show", "rdl", "--json").object
+    assert found["settings"] == {"digits": "11", "max_run": "2", "max_count": "4", "refuse_patterns": "true"}
+    assert "setting      digits=11" in run("namespace", "show", "rdl").out
+    assert run("namespace", "list", "--json").object["name"] == "rdl"
+    assert run("namespace", "allow", "rdl", "bob", "--per-minute", "1", "--json").object["allocators"] == ["bob"]
+    run("mint", "rdl", by="carol", code=7)
+    run("mint", "rdl", by="bob")
+    assert "a minute" in run("mint", "rdl", by="bob", code=7).err
+    run("namespace", "allow", "rdl", code=2)
+    run("namespace", "allow", "rdl", "--everyone")
+    run("mint", "rdl", by="carol")
+    assert run("namespace", "freeze", "rdl").line.endswith("\tfrozen")
+    run("mint", "rdl", code=8)
+    run("namespace", "freeze", "rdl", "--thaw")
+    run("mint", "rdl")
+    run("namespace", "add", "x", "http://x.example.org/#", "--scheme", "rdswip", "--set", "digits", code=2)
+    run("namespace", "add", "x", "http://x.example.org/#", "--scheme", "rdswip", by="bob", code=7)
+
+
+def test_init_makes_a_store_once(run: Run, store: Path) -> None:
+    assert run("init", "--administrator", "root", "--json").object == {"store": str(store), "administrator": "root"}
+    assert run("party", "list").line.startswith("root\tadministrator")
+    run("init", code=8)
+
+
+def test_the_trails_show_who_did_what(run: Run, mint: Minting) -> None:
+    iri = mint("--name", "valve")
+    run("bind", iri, WIKIDATA)
+    mint(by="bob")
+    lines = [line.split("\t") for line in run("log").lines]
+    assert [line[2] for line in lines] == ["Initialization", *["NamespaceAddition"] * 4, "Mint", "Bind", "Mint"]
+    assert lines[-2][1:4] == ["alice", "Bind", iri] and "relation=skos:exactMatch" in lines[-2][4]
+    assert lines[1][4].startswith("name=rdl scheme=rdswip settings=digits=10,")
+    assert [one["kind"] for one in run("log", "--id", iri, "--json").objects] == ["Mint", "Bind"]
+    assert [one["by"] for one in run("log", "--user", "bob", "--json").objects] == ["bob"]
+    assert [one["kind"] for one in run("log", "--kind", "mint", "--kind", "Bind", "--json").objects] == ["Mint", "Bind", "Mint"]
+    assert "publication" not in run("log", "--id", iri, "--json").objects[0]
+    assert run("log", "--until", "2020-01-01").out == run("log", "--since", "2999-01-01").out == ""
+    assert len(run("log", by="carol").lines) == 5
+    assert "did you mean Mint" in run("log", "--kind", "mnt", code=2).err
+    run("log", "--id", NEVER, code=4)
+
+
+def test_a_trail_can_be_followed(run: Run, mint: Minting, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the follower pauses, others act: what they publish appears, with what was said before it was public."""
+    made = [mint()]
+    run("comment", "rdl", "public, and later")
+    acts: Iterator[Callable[[], Outcome]] = iter([lambda: run("fixate", made[0]), lambda: run("bind", made[0], WIKIDATA)])
+    seen: list[str] = []
+
+    def pause(_: float) -> None:
+        act = next(acts, None)
+        if act is None:
+            raise KeyboardInterrupt
+        act()
+
+    def read(call: Call, act: Callable[[Registry, Party], list[Entry]]) -> list[Entry]:
+        found = session.read(call, act)
+        seen.extend(entry.event.act for entry in found)
+        return found
+
+    monkeypatch.setattr(trail, "time", SimpleNamespace(sleep=pause))
+    monkeypatch.setattr(trail, "session", SimpleNamespace(read=read))
+    run("--user", "carol", "log", "--follow", code=130)
+    assert seen[5:] == ["Comment", "Fixation", "Mint", "Bind"]
+
+
+def test_counts_are_of_what_a_party_sees(run: Run, mint: Minting) -> None:
+    run("fixate", mint())
+    mint()
+    mint(by="bob")
+    assert run("stats").lines == ["rdl\tcreated\talice\t1", "rdl\tcreated\tbob\t1", "rdl\tfixated\talice\t1", "total\t3"]
+    assert run("stats", by="carol").lines == ["rdl\tfixated\talice\t1", "total\t1"]
+    found = run("stats", "--json", by="bob").object
+    assert found["total"] == 2 and found["days"][0]["count"] == 2
+    assert run("stats", "--days").lines[-1] == "total\t3"
+    assert {one["party"]: one["total"] for one in run("stats", "--pace", "--json").objects} == {"alice": 2, "bob": 1}
+    assert run("stats", "--pace", "--since", "2999-01-01").out == ""
+    run("stats", "--days", "--pace", code=2)
+    run("stats", "--since", "2020-01-01", code=2)
+
+
+@pytest.mark.parametrize("form", ["turtle", "trig", "ntriples", "nquads", "jsonld"])
+def test_what_is_exported_comes_back(run: Run, mint: Minting, tmp_path: Path, form: str) -> None:
+    run("fixate", mint("--name", "valve"))
+    mint("--comment", "draft")
+    file, again = tmp_path / "all", tmp_path / "again"
+    run("export", "--format", form, "-o", file)
+    assert run("export", "--format", form).out.encode() == file.read_bytes()
+    dry = run("import", file, "--format", form, "--store", tmp_path / "other", "--dry-run", "--json").object
+    assert dry["created"] == 2 and not (tmp_path / "other").exists()
+    run("import", "-", "--format", form, "--store", tmp_path / "other", stdin=file.read_bytes())
+    run("export", "--format", form, "-o", again, "--store", tmp_path / "other")
+    assert again.read_bytes() == file.read_bytes()
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["again", "all", "other", "store"]
+
+
+def test_an_export_is_of_what_a_party_sees(run: Run, mint: Minting, tmp_path: Path) -> None:
+    public, draft = mint(), mint()
+    run("fixate", public)
+    seen = run("export", by="carol").out
+    assert public in seen and draft not in seen and "ids:partial" in seen
+    part = run("export", "--namespace", "rdl", "--stage", "created", "--format", "ntriples").out
+    assert draft in part and public not in part
+    run("export", "-o", tmp_path / "x.nq")
+    assert (tmp_path / "x.nq").read_text().endswith(" .\n")
+    run("export", "-o", tmp_path / "missing" / "x.ttl", code=1)
+    run("export", "--format", "word", code=2)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_signature_file_is_taken_over(run: Run) -> None:
+    one = '<FileFormat ID="637" Name="{}" PUID="fmt/18" Version="1.4" MIMEType="application/pdf"/>'
+    text = '<FFSignatureFile Version="1"><FileFormatCollection>' + one + "</FileFormatCollection></FFSignatureFile>"
+    assert "idstore namespace add pronom" in run("import", "-", "--format", "droid", stdin=text, code=3).err
+    run("namespace", "add", "pronom", "info:pronom/", "--scheme", "puid")
+    found = run("import", "-", "--format", "droid", stdin=text.format("PDF"))
+    assert found.line == "registered 1 identifiers, renamed 0; 0 are as they were"
+    assert run("show", "fmt/18", "--json").object["version"] == "1.4"
+    renamed = run("import", "-", "--format", "droid", "--dry-run", stdin=text.format("Acrobat"))
+    assert renamed.lines[1] == "renamed\tinfo:pronom/fmt/18: PDF 1.4 → Acrobat 1.4"
+    run("import", "a.xml", "b.xml", code=2)
+    run("import", "a.ttl", "--namespace", "rdl", code=2)
+
+
+def test_a_sound_store_conforms(run: Run, mint: Minting, tmp_path: Path) -> None:
+    run("fixate", mint())
+    assert run("validate").out == "conforms\n"
+    assert run("verify", "--json").object == {"sound": True}
+    run("verify", by="carol", code=7)
+    text = run("export").out.replace("a ids:RdsWipIdentifier", "a ids:Puid")
+    broken = run("validate", "-", stdin=text, code=5)
+    assert broken.lines and all(line.startswith(("Violation: ", "Warning: ")) for line in broken.lines)
+    (tmp_path / "x.ttl").write_text(text)
+    assert run("validate", tmp_path / "x.ttl", "--json", code=5).objects[0]["severity"] == "Violation"
+
+
+def test_counters_can_be_repaired(run: Run, mint: Minting, store: Path) -> None:
+    mint()
+    [catalogue] = store.glob("generation-*/catalogue.sqlite")
+    damaged = sqlite3.connect(catalogue)
+    damaged.execute("UPDATE tally SET count = count + 1")
+    damaged.commit()
+    damaged.close()
+    assert run("verify", "--json", code=5).objects[0]["kind"] == "counter"
+    run("verify", "--repair-counters", code=5)
+    run("verify")
+
+
+@pytest.mark.usefixtures("rdl")
+def test_names_are_read_in_every_written_form(run: Run) -> None:
+    run("register", "h", "Abc", "--target", WIKIDATA)
+    for form in ("h:Abc", "hdl:10.1000/Abc", "https://doi.org/10.1000/Abc", "10.1000/ABC"):
+        assert run("resolve", form).line == WIKIDATA

@@ -1,0 +1,183 @@
+"""How bad input is met: an exit code, one clear line, nothing written."""
+
+import gzip
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from command_lines import NEVER, RDL, WIKIDATA, Outcome, Run, tree
+
+import idstore
+
+NAMESPACE = ("namespace", "add", "x")
+REFUSED: Sequence[tuple[str, tuple[str, ...], int, str]] = [
+    ("wrong scheme", (*NAMESPACE, "http://x.example.org/#", "--scheme", "nonesuch"), 2, "unknown-scheme"),
+    ("a base without # for rdswip", (*NAMESPACE, "http://x.example.org/", "--scheme", "rdswip"), 3, "invalid-data"),
+    ("an unknown setting", (*NAMESPACE, "http://x.example.org/#", "--scheme", "rdswip", "--set", "colour=red"), 3, "invalid-data"),
+    ("an unregistered parent", (*NAMESPACE, "10.1000.7", "--scheme", "handle", "--set", "parent=10.1000.1"), 3, "invalid-data"),
+    ("a taken base", (*NAMESPACE, RDL, "--scheme", "rdswip"), 8, "taken"),
+    ("a taken name", ("namespace", "add", "rdl", "http://x.example.org/#", "--scheme", "rdswip"), 8, "taken"),
+    ("a malformed name", ("namespace", "add", "a b", "http://x.example.org/#", "--scheme", "rdswip"), 3, "invalid-data"),
+    ("a malformed label", ("register", "own", "FMT/1"), 3, "invalid-identifier"),
+    ("a malformed identifier", ("show", "rdl:R37"), 3, "invalid-identifier"),
+    ("a chosen label where they are drawn", ("register", "rdl", "R3732211754"), 7, "not-permitted"),
+    ("a taken label", ("register", "h", "taken"), 8, "taken"),
+    ("a taken label under the comparison rule", ("register", "h", "TAKEN"), 8, "taken"),
+    ("an unknown namespace", ("mint", "nonesuch"), 4, "unknown-namespace"),
+    ("a binding to no absolute IRI", ("bind", "h:taken", "nonsense"), 3, "invalid-data"),
+    ("a relation that is the record's own", ("bind", "h:taken", WIKIDATA, "--relation", "ids:stage"), 3, "invalid-data"),
+    ("a target that is no IRI", ("target", "h:taken", "http://example.org/a b"), 3, "invalid-data"),
+    ("a target of a new identifier that is no IRI", ("mint", "rdl", "--target", "nonsense"), 3, "invalid-data"),
+    ("an empty name", ("name", "h:taken", " "), 3, "invalid-data"),
+    ("a language that is none", ("name", "h:taken", "x", "--lang", "no language"), 3, "invalid-data"),
+    ("fixating twice", ("fixate", "h:public"), 8, "wrong-stage"),
+    ("releasing what is fixated", ("release", "h:public"), 8, "wrong-stage"),
+    ("releasing somebody else's", ("--user", "bob", "release", "h:shared"), 7, "not-permitted"),
+    ("releasing what is not there", ("release", NEVER), 4, "not-registered"),
+    ("replacing itself", ("supersede", "h:public", "--by", "h:public"), 3, "invalid-data"),
+    ("a party's name that is none", ("grant", "h:taken", "a b"), 3, "invalid-data"),
+    ("acting under a name that is none", ("--user", "a b", "mint", "rdl"), 3, "invalid-data"),
+    ("an unknown party", ("party", "join", "nobody", "nowhere"), 4, "unknown-party"),
+    ("revoking as no administrator", ("--user", "bob", "revoke", "h:public", "--reason", "x"), 7, "not-permitted"),
+    ("a store that is an address", ("mint", "rdl", "--store", "http://example.org/"), 2, "usage"),
+    ("an unknown command", ("mnit", "rdl"), 2, "usage"),
+    ("an unknown option", ("mint", "rdl", "--colour", "red"), 2, "usage"),
+    ("an unknown kind", ("mint", "sp", "--parent", "h:taken", "--kind", "box"), 2, "usage"),
+    ("a metadata file that is not there", ("mint", "sp", "--metadata", "nonesuch.json"), 3, "invalid-data"),
+    ("metadata without an ISSN", ("mint", "sp", "--metadata", "-"), 3, "invalid-data"),
+    ("deriving where nothing is derived", ("derive", "rdl", "--metadata", "-"), 3, "invalid-data"),
+    ("a file to import that is not there", ("import", "nonesuch.ttl"), 3, "invalid-file"),
+    ("an unknown format", ("import", "x", "--format", "word"), 2, "usage"),
+]
+
+
+@pytest.fixture(scope="module")
+def handles(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with handles in different states, to copy."""
+    place = tmp_path_factory.mktemp("handles") / "store"
+    shutil.copytree(prepared, place)
+    alice = idstore.Party("alice")
+    with idstore.open(place, durability="process") as registry:
+        for label in ("taken", "public", "shared"):
+            registry.register("h", label, alice)
+        registry.fixate(["h:public"], alice)
+        registry.grant("h:shared", idstore.Party("bob"), alice)
+    return place
+
+
+@pytest.fixture
+def registry(handles: Path, store: Path) -> None:
+    shutil.copytree(handles, store)
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(("words", "code", "slug"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_bad_input_is_refused_in_one_line(run: Run, words: tuple[str, ...], code: int, slug: str) -> None:
+    before = run("log").out
+    refused = run(*words, code=code, stdin='{"title": "Valves"}')
+    assert refused.out in ("", "\n")
+    assert one_line(refused).startswith("idstore: ")
+    found = json.loads(one_line(run("--json", *words, code=code, stdin='{"title": "Valves"}')))
+    assert found["error"] == slug and one_line(refused) == f"idstore: {found['message']}"
+    assert run("log").out == before
+
+
+def one_line(refused: Outcome) -> str:
+    [line] = refused.err.splitlines()
+    return line
+
+
+BROKEN = b'@prefix e: <http://e.example/> .\ne:a e:b "\xff" .\n'
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("place", ["store", "fresh"])
+def test_a_file_that_breaks_off_is_refused_with_its_line(run: Run, tmp_path: Path, place: str) -> None:
+    run("mint", "rdl", "--name", "valve")
+    whole = run("export").out.encode()
+    lines = whole.splitlines(keepends=True)
+    for name, content in {
+        "syntax.ttl": b"".join([*lines[:12], b"this is no Turtle\n", *lines[12:]]),
+        "bytes.ttl": BROKEN,
+        "cut.ttl": whole[: len(whole) // 2],
+    }.items():
+        file = tmp_path / name
+        file.write_bytes(content)
+        before = run("log").out
+        assert one_line(run("import", file, "--store", tmp_path / place, code=3)).startswith(f"idstore: {file}, line ")
+        assert run("log").out == before
+    assert not (tmp_path / "fresh").exists()
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_gzip_that_is_cut_off_is_refused(run: Run, tmp_path: Path) -> None:
+    run("namespace", "add", "pronom", "info:pronom/", "--scheme", "puid")
+    formats = "".join(f'<FileFormat ID="{n}" Name="Format {n}" PUID="fmt/{n}"/>\n' for n in range(1, 2000))
+    text = f'<FFSignatureFile Version="1"><FileFormatCollection>\n{formats}</FileFormatCollection></FFSignatureFile>'
+    file = tmp_path / "signatures.xml.gz"
+    file.write_bytes(gzip.compress(text.encode())[:-200])
+    refused = one_line(run("import", file, code=3))
+    assert refused.startswith(f"idstore: {file}, line ") and "too soon" in refused
+    file.write_bytes(gzip.compress(text.replace("Format 7", "Format \x07", 1).encode()))
+    assert "line 8" in one_line(run("import", file, code=3))
+    assert run("list", "--namespace", "pronom").out == ""
+
+
+@pytest.mark.parametrize(
+    "words", [("mint", "rdl"), ("list",), ("init",), ("namespace", "add", "rdl", RDL, "--scheme", "rdswip"), ("export",)]
+)
+def test_a_store_that_is_something_else_is_left_alone(run: Run, store: Path, words: tuple[str, ...]) -> None:
+    store.mkdir()
+    (store / "letter.txt").write_text("dear")
+    refused = one_line(run(*words, code=6))
+    assert str(store) in refused and "--store" in refused
+    assert tree(store) == {"letter.txt": b"dear"}
+
+
+def test_a_file_where_the_store_should_be_is_left_alone(run: Run, store: Path) -> None:
+    store.write_text("dear")
+    assert str(store) in one_line(run("mint", "rdl", code=6))
+    assert str(store) in one_line(run("list", code=6))
+    assert store.read_text() == "dear"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written(run: Run, store: Path) -> None:
+    store.parent.chmod(0o500)
+    try:
+        one_line(run("init", "--store", store.parent / "other", code=6))
+    finally:
+        store.parent.chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    "words", [("list",), ("show", NEVER), ("log",), ("stats",), ("namespace", "list"), ("export",), ("validate",), ("verify",)]
+)
+def test_reading_makes_no_store(run: Run, store: Path, words: tuple[str, ...]) -> None:
+    assert "idstore init" in one_line(run(*words, code=6))
+    assert not store.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("mint", "rdl"), 4),
+        (("namespace", "add", "rdl", "http://rdl.example.org/data", "--scheme", "rdswip"), 3),
+        (("namespace", "add", "rdl", RDL, "--scheme", "nonesuch"), 2),
+        (("bind", NEVER, WIKIDATA), 4),
+        (("import", "nonesuch.ttl"), 3),
+    ],
+)
+def test_a_first_act_that_fails_makes_no_store(run: Run, store: Path, words: tuple[str, ...], code: int) -> None:
+    one_line(run(*words, code=code))
+    assert not store.exists()
+
+
+@pytest.mark.usefixtures("rdl")
+def test_what_is_not_utf8_is_refused(run: Run) -> None:
+    assert "line 2" in one_line(run("fixate", "-", code=3, stdin=b"h:a\nh:\xff\n"))
+    assert "UTF-8" in one_line(run("derive", "sp", "--metadata", "-", code=3, stdin=b'{"title": "\xff"}'))
+    assert "UTF-8" in one_line(run("mint", "rdl", "--name", "\udcff", code=3))

@@ -1,0 +1,233 @@
+"""Allocating, looking up, resolving and citing identifiers."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_lines import NEVER, RDL, WIKIDATA, Minting, Run
+
+from idstore.model import times
+
+ARTICLE = {"issn": "1936-0851", "volume": 4, "issue": "10", "page": "6153", "title": "Direct Synthesis of Graphene"}
+DERIVED = "http://journals.example.org/19360851/v04i0010/6153_dsog"
+
+
+def test_mint_prints_the_iri_alone(run: Run, rdl: str) -> None:
+    outcome = run("mint", rdl, "--name", "valve", "--lang", "EN", "--comment", "a try", "--target", WIKIDATA)
+    assert outcome.line.startswith(f"{RDL}R")
+    assert outcome.err == ""
+
+
+def test_a_record_has_the_keys_of_the_contract(run: Run, mint: Minting) -> None:
+    iri = mint("--name", "valve", "--lang", "en", "--comment", "a try", "--target", WIKIDATA)
+    run("bind", iri, WIKIDATA, "--note", "surely")
+    run("grant", iri, "bob")
+    found = run("show", iri, "--json").object
+    created, bound, said = found.pop("created"), found["bindings"][0].pop("at"), found["comments"][0].pop("at")
+    assert times.iso(times.parse(created)) == created and bound > created == said
+    assert found.pop("grants") in (["bob"], ["alice", "bob"])
+    for extra in ("version", "deprecated", "reason", "offeredTo", "mayBind"):
+        found.pop(extra)
+    assert found == {
+        "id": iri,
+        "label": iri.removeprefix(RDL),
+        "namespace": "rdl",
+        "scheme": "rdswip",
+        "stage": "created",
+        "provisional": False,
+        "owner": "alice",
+        "names": {"en": "valve"},
+        "target": WIKIDATA,
+        "fixated": None,
+        "supersededBy": [],
+        "bindings": [{"relation": "http://www.w3.org/2004/02/skos/core#exactMatch", "target": WIKIDATA, "by": "alice", "note": "surely"}],
+        "comments": [{"text": "a try", "by": "alice", "internal": False}],
+    }
+
+
+def test_mint_and_register_print_the_record_with_json(run: Run, rdl: str) -> None:
+    assert run("mint", rdl, "--json").object["stage"] == "created"
+    made = run("register", "h", "abc/def", "--name", "x", "--json").object
+    assert (made["id"], made["label"], made["names"]) == ("https://hdl.handle.net/10.1000/abc/def", "abc/def", {"und": "x"})
+
+
+def test_a_target_that_is_bound_already_is_warned_about(run: Run, mint: Minting) -> None:
+    first = mint("--target", WIKIDATA)
+    again = run("mint", "rdl", "--target", WIKIDATA)
+    assert again.err == f"idstore: warning: {WIKIDATA} is identified already by {first}\n"
+    assert run("mint", "rdl", "--target", WIKIDATA, by="bob").err == ""  # bob sees neither
+    third = mint()
+    assert first in run("target", third, WIKIDATA).err
+
+
+def test_a_request_key_gives_the_same_identifier(run: Run, mint: Minting) -> None:
+    first = mint("--request-key", "k", "--target", WIKIDATA)
+    again = run("mint", "rdl", "--request-key", "k", "--target", WIKIDATA)
+    assert (again.line, again.err) == (first, "")
+    assert "target" in run("mint", "rdl", "--request-key", "k", "--target", "http://example.org/", code=8).err
+
+
+@pytest.mark.usefixtures("rdl")
+def test_provisional_puids_are_minted_by_type(run: Run) -> None:
+    assert run("mint", "own", "--type", "x-fmt", "--json").object["provisional"]
+    assert run("mint", "own", "--metadata", "-", stdin='{"type": "sfw"}').line == "http://formats.example.org/sfw/1"
+
+
+@pytest.mark.usefixtures("rdl")
+def test_derive_writes_nothing_and_goes_on_behind_a_bad_line(run: Run) -> None:
+    lines = [json.dumps(ARTICLE), "not json", json.dumps(ARTICLE), '{"volume": 1}']
+    outcome = run("derive", "sp", "--metadata", "-", stdin="\n".join(lines) + "\n", code=3)
+    assert outcome.lines == [DERIVED, "", DERIVED, ""]
+    first, second = outcome.err.splitlines()
+    assert first.startswith("idstore: standard input, line 2: ")
+    assert second.startswith("idstore: standard input, line 4: the metadata have no issn")
+    assert run("list", "--namespace", "sp").out == ""
+
+
+@pytest.mark.usefixtures("rdl")
+def test_derive_tells_of_collisions(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "articles.jsonl"
+    file.write_text(json.dumps(ARTICLE) + "\n" + json.dumps(ARTICLE) + "\n")
+    assert [found["collides"] for found in run("derive", "sp", "--metadata", file, "--json").objects] == [False, True]
+    assert run("mint", "sp", "--metadata", file).lines == [DERIVED, f"{DERIVED}_1"]
+    found = run("derive", "sp", "--metadata", file, "--json").objects
+    assert [one["collides"] for one in found] == [True, True]
+    assert found[0]["id"] == DERIVED and found[0]["extensions"] == []
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_single_object_may_stand_on_several_lines(run: Run) -> None:
+    assert run("derive", "sp", "--metadata", "-", stdin=json.dumps(ARTICLE, indent=2)).line == DERIVED
+
+
+@pytest.mark.usefixtures("rdl")
+def test_one_bad_article_among_several_mints_none(run: Run) -> None:
+    lines = json.dumps(ARTICLE) + '\n{"volume": 1}\n'
+    assert "line 2: " in run("mint", "sp", "--metadata", "-", stdin=lines, code=3).err
+    assert run("list", "--namespace", "sp").out == ""
+
+
+@pytest.mark.usefixtures("rdl")
+def test_files_are_minted_below_their_article(run: Run) -> None:
+    run("mint", "sp", "--metadata", "-", stdin=json.dumps(ARTICLE))
+    assert run("mint", "sp", "--parent", DERIVED, "--kind", "pdf").line.startswith(f"{DERIVED}/pdf_fulltext/")
+    run("mint", "sp", "--parent", f"{DERIVED}_1", "--kind", "pdf", code=4)
+    run("mint", "sp", "--parent", DERIVED, code=2)
+
+
+def test_check_asks_every_scheme(run: Run) -> None:
+    assert run("check", "R3732211754").line == "R3732211754\trdswip"
+    assert run("check", "-", "--scheme", "puid", stdin="info:pronom/fmt/18\nfmt/19\n").lines == ["fmt/18", "fmt/19"]
+    refused = run("check", "R37322", "--json", code=3)
+    assert refused.out == "" and json.loads(refused.err)["error"] == "invalid-identifier"
+    assert "position" in json.loads(refused.err)
+
+
+def test_check_tells_when_a_suffix_was_made(run: Run) -> None:
+    assert run("check", "Y35XYS0QH").line == "Y35XYS0QH\tpilin\tmade 2007-05-25T03:49:52.865Z"
+    assert run("check", "Y35XYS0QH", "--scheme", "pilin").line == "Y35XYS0QH"
+    assert run("check", "Y35XYS0QH", "--scheme", "pilin", "--json").object["made"] == "2007-05-25T03:49:52.865Z"
+
+
+@pytest.mark.usefixtures("rdl")
+def test_check_asks_registered_namespaces_first(run: Run) -> None:
+    assert run("check", "R3732211754").line == f"{NEVER}\trdswip\trdl"
+    assert run("check", "rdl:R3732211754", NEVER).lines == [f"{NEVER}\trdswip\trdl"] * 2
+    assert run("check", "10.1000/a", "--json").object == {
+        "text": "10.1000/a",
+        "scheme": "handle",
+        "canonical": "10.1000/a",
+        "namespace": "h",
+    }
+    assert "rdswip" in run("check", "rdl:R37", code=3).err
+    run("check", "no identifier", code=3)  # though it could be the suffix of a handle
+
+
+def test_check_works_beside_a_broken_store(run: Run, store: Path) -> None:
+    store.write_text("a file")
+    assert run("check", "R3732211754").line == "R3732211754\trdswip"
+
+
+def test_show_gives_a_line_for_each_fact(run: Run, mint: Minting) -> None:
+    iri = mint("--name", "va\x1b[31mlve")
+    lines = run("show", iri.removeprefix(RDL)).lines
+    assert lines[0] == iri
+    assert [line.split()[0] for line in lines[1:6]] == ["namespace", "label", "stage", "owner", "created"]
+    assert lines[6].endswith("va\\x1b[31mlve")  # nothing steers the terminal
+
+
+def test_list_chooses_and_cuts(run: Run, mint: Minting) -> None:
+    ids = [mint("--target", WIKIDATA), mint(), mint(by="bob")]
+    handle = run("register", "h", "a").line
+    run("fixate", ids[0], ids[1])
+    run("bind", ids[1], WIKIDATA, by="bob")
+    listed = [line.split("\t")[0] for line in run("list").lines]
+    assert listed == [handle, ids[2], ids[1], ids[0]]  # newest first
+    assert run("list", by="carol", code=0).lines == [line for line in run("list").lines if "fixated" in line]
+    for words, expected in (
+        (("--namespace", "rdl", "--owner", "alice"), [ids[1], ids[0]]),
+        (("--stage", "created"), [handle, ids[2]]),
+        (("--until", "2020-01-01"), []),
+        (("--since", "2020-01-01T00:00:00Z", "--namespace", "h"), [handle]),
+        (("--bound-to", WIKIDATA), [ids[1], ids[0]]),
+        (("--bound-to", WIKIDATA, "--limit", "1"), [ids[1]]),
+        (("--bound-to", WIKIDATA, "--stage", "tombstone"), []),
+    ):
+        assert [found["id"] for found in run("list", *words, "--json").objects] == expected
+    cut = run("list", "--limit", "2")
+    assert len(cut.lines) == 2 and "--limit N" in cut.err
+    assert len(run("list", "--limit", "0").lines) == len(run("list", "--limit", "4").lines) == 4
+
+
+def test_resolve_leads_to_the_target(run: Run, mint: Minting) -> None:
+    iri = mint()
+    assert "idstore target" in run("resolve", iri, code=4).err
+    run("bind", iri, "http://example.org/first")
+    assert run("resolve", iri).line == "http://example.org/first"
+    run("target", iri, WIKIDATA)
+    assert run("resolve", iri).line == WIKIDATA
+    assert run("resolve", iri, "--json").object["target"] == WIKIDATA
+    run("target", iri, "--unset")
+    assert run("resolve", iri).line == "http://example.org/first"
+
+
+@pytest.mark.usefixtures("rdl")
+def test_resolve_follows_the_only_successor(run: Run) -> None:
+    draft = run("mint", "own", "--type", "x-fmt").line
+    formal = run("mint", "own", "--target", WIKIDATA).line
+    run("supersede", draft, "--by", formal, code=8)  # not published yet
+    run("fixate", formal)
+    run("supersede", draft, "--by", formal)
+    outcome = run("resolve", draft)
+    assert outcome.line == WIKIDATA
+    assert f"superseded by {formal}" in outcome.err
+    assert run("resolve", draft, "--json", "--quiet").object["path"] == [draft, formal]
+
+
+def test_a_tombstone_resolves_to_its_reason(run: Run, mint: Minting) -> None:
+    iri, other = mint("--target", WIKIDATA), mint()
+    run("fixate", iri, other)
+    run("deprecate", iri, "--reason", "old", "--by", other)
+    run("revoke", iri, "--reason", "spam")
+    lines = run("resolve", iri).lines
+    assert lines[0].startswith(f"{iri} is a tombstone since 20") and lines[0].endswith(": spam")
+    assert lines[1] == f"replaced by {other}"
+    found = run("resolve", iri, "--json").object
+    assert (found["target"], found["reason"], found["supersededBy"]) == (None, "spam", [other])
+    assert times.parse(found["date"])
+
+
+@pytest.mark.usefixtures("rdl")
+def test_cite_writes_every_form(run: Run) -> None:
+    run("register", "h", "abc")
+    lines = run("cite", "h:abc").lines
+    assert {"https://hdl.handle.net/10.1000/abc", "hdl:10.1000/abc", "https://doi.org/10.1000/abc"} <= set(lines)
+    for form in lines:
+        assert run("show", form).lines[0] == "https://hdl.handle.net/10.1000/abc"
+    assert {"kind", "text"} == run("cite", "h:abc", "--json").objects[0].keys()
+
+
+@pytest.mark.parametrize("option", ["--since", "--until"])
+@pytest.mark.usefixtures("rdl")
+def test_a_malformed_date_is_refused(run: Run, option: str) -> None:
+    assert "2026-11-20" in run("list", option, "yesterday", code=3).err

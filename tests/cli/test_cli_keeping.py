@@ -1,0 +1,37 @@
+"""``backup``, ``restore``, and what an administrator revokes of a party."""
+
+from pathlib import Path
+
+from command_lines import Minting, Run
+
+
+def test_a_backup_becomes_the_same_registry(run: Run, mint: Minting, store: Path, tmp_path: Path) -> None:
+    mint("--name", "valve")
+    before = run("export", "--format", "trig").out
+    assert run("backup", tmp_path / "copy").line == str(tmp_path / "copy")
+    mint()
+    assert run("restore", tmp_path / "copy", "--store", tmp_path / "again").line == str(tmp_path / "again")
+    assert run("export", "--format", "trig", "--store", tmp_path / "again").out == before
+    assert run("verify", "--store", tmp_path / "again").out.strip() == "sound"
+    assert store.is_dir()
+
+
+def test_what_cannot_be_kept_is_refused(run: Run, mint: Minting, tmp_path: Path) -> None:
+    mint()
+    run("backup", tmp_path / "copy", by="bob", code=7)
+    assert not (tmp_path / "copy").exists()
+    run("restore", tmp_path / "copy", "--store", tmp_path / "again", code=6)
+    run("backup", tmp_path / "copy")
+    run("restore", tmp_path / "copy", code=6)
+
+
+def test_allocations_are_revoked_whoever_owns_them_now(run: Run, mint: Minting) -> None:
+    handed, kept, received = mint(by="eve"), mint(by="eve"), mint(by="bob")
+    for iri, giver, taker in ((handed, "eve", "bob"), (received, "bob", "eve")):
+        run("transfer", iri, taker, by=giver)
+        run("transfer", iri, taker, by=taker)
+    listed = run("revoke", "--party", "eve", "--since", "2020-01-01", "--dry-run").out.split()
+    assert listed == [handed, kept]
+    run("revoke", "--party", "eve", "--since", "2020-01-01", "--yes", "--reason", "bulk")
+    run("show", handed, by="bob", code=4)
+    assert received in run("show", received, by="eve").out

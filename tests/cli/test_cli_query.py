@@ -1,0 +1,126 @@
+"""``idstore query`` as it is typed."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_lines import Minting, Run
+
+from idstore.cli import exits
+from idstore.cli.commands.query import query
+from idstore.vocabulary import PREFIXES
+
+LABELS = "SELECT ?l { ?s rdfs:label ?l } ORDER BY ?l"
+ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p . ?q ?r ?s }"
+
+
+def test_a_table_for_people(run: Run, mint: Minting) -> None:
+    iri = mint("--name", "valve")
+    assert run("query", "SELECT ?s ?stage { ?s rdfs:label 'valve' ; ids:stage ?stage }").lines == [
+        f"{'s':<{len(iri)}}  stage",
+        f"{'-' * len(iri)}  {'-' * 11}",
+        f"{iri}  ids:Created",
+    ]
+    assert run("query", "ASK {}").line == "true"
+    assert run("query", "CONSTRUCT WHERE { ?s rdfs:label ?l }").lines[-1] == f'<{iri}> rdfs:label "valve" .'
+
+
+@pytest.mark.parametrize(
+    ("format", "out"),
+    [
+        ("csv", "l\r\nvalve\r\n"),
+        ("tsv", '?l\n"valve"\n'),
+        ("json", '{"head":{"vars":["l"]},"results":{"bindings":[{"l":{"type":"literal","value":"valve"}}]}}\n'),
+    ],
+)
+def test_formats(run: Run, mint: Minting, format: str, out: str) -> None:
+    mint("--name", "valve")
+    assert run("query", LABELS, "--format", format).out.replace("\r\n", "\n") == out.replace("\r\n", "\n")
+
+
+def test_json_is_an_object_on_a_line(run: Run, mint: Minting) -> None:
+    mint("--name", "valve")
+    assert run("--json", "query", LABELS).object["results"]["bindings"] == [{"l": {"type": "literal", "value": "valve"}}]
+    assert run("query", "--json", "ASK {}", "--format", "csv").line == "true"
+
+
+def test_where_the_query_comes_from(run: Run, rdl: str, tmp_path: Path) -> None:
+    file = tmp_path / "question.rq"
+    file.write_text("\ufeffASK {}  # ü", encoding="utf-8")
+    assert run("query", "-f", file).line == "true"
+    assert run("query", "--file", "-", stdin="ASK {}").line == "true"
+    assert run("query", "-", stdin="ASK {}").line == "true"
+    for words in (["query"], ["query", "ASK {}", "-f", str(file)]):
+        assert "either a query or --file" in run(*words, code=exits.USAGE).err
+    file.write_bytes(b"ASK {} # \xff")
+    assert "not UTF-8 (byte 10)" in run("query", "-f", file, code=exits.INVALID).err
+    assert "No such file" in run("query", "-f", tmp_path / "none", code=exits.INVALID).err
+    assert rdl
+
+
+def test_it_is_asked_by_the_acting_party(run: Run, mint: Minting) -> None:
+    mint("--name", "mine", by="bob")
+    assert run("query", LABELS, "--format", "csv", by="bob").lines == ["l", "mine"]
+    assert run("query", LABELS, "--format", "csv", by="eve").lines == ["l"]
+
+
+def test_a_cut_is_announced(run: Run, mint: Minting) -> None:
+    for name in "abc":
+        mint("--name", name)
+    cut = run("query", LABELS, "--format", "csv", "--limit", "2")
+    assert (cut.lines, cut.err) == (["l", "a", "b"], "idstore: warning: only the first 2 are given; --limit N gives more, --limit 0 all\n")
+    assert json.loads(run("--json", "query", LABELS, "--limit", "2").err)["warning"].startswith("only the first 2")
+    for enough in ("3", "0"):
+        whole = run("query", LABELS, "--format", "csv", "--limit", enough)
+        assert (whole.lines, whole.err) == (["l", "a", "b", "c"], "")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        (
+            "SELECT * { SERVICE <http://127.0.0.1/> {} }",
+            exits.USAGE,
+            "idstore: a query sees this registry alone: SERVICE, which asks others, is refused",
+        ),
+        ("DELETE WHERE { ?s ?p ?o }", exits.USAGE, "idstore: DELETE changes data, and a query only reads"),
+        ("SELECT * {\n?s ?p }", exits.USAGE, "idstore: the query cannot be read near line 2, column 8"),
+        (ENDLESS, exits.LIMIT, "idstore: the query was ended after 0.3 s; ask for less, or allow more with --timeout"),
+    ],
+)
+def test_refusals_and_limits(run: Run, rdl: str, text: str, code: int, said: str) -> None:
+    assert run("query", text, "--timeout", "0.3", code=code).err.startswith(said)
+    error = json.loads(run("--json", "query", text, "--timeout", "0.3", code=code).err)
+    assert error["error"] == ("limit-reached" if code == exits.LIMIT else "query-refused")
+    assert rdl
+
+
+def test_a_format_that_does_not_fit(run: Run, rdl: str) -> None:
+    assert "there is no format 'nix'" in run("query", "ASK {}", "--format", "nix", code=exits.USAGE).err
+    assert "use turtle, ntriples" in run("query", "CONSTRUCT WHERE { ?s ?p ?o }", "--format", "csv", code=exits.USAGE).err
+    assert run("query", "ASK {}", "--timeout", "0", code=exits.INVALID).err.startswith("idstore: 0 is no time limit")
+    assert rdl
+
+
+def test_the_help_names_the_prefixes() -> None:
+    assert query.__doc__ is not None
+    [line] = [line for line in query.__doc__.splitlines() if "prefixes" in line]
+    assert sorted(line.partition(": ")[2].rstrip(".").split(", ")) == sorted(PREFIXES)
+
+
+def test_ctrl_c_ends_it_at_once(run: Run, rdl: str, store: Path) -> None:
+    run("query", "ASK {}")
+    command = [sys.executable, "-m", "idstore", "--store", str(store), "--user", "alice", "query", ENDLESS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+        time.sleep(1.5)
+        assert process.poll() is None
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        assert time.monotonic() - begun < 1
+    assert (process.returncode, out, err) == (exits.INTERRUPTED, b"", b"idstore: interrupted\n")
+    assert run("mint", rdl, "--wait", "0").out

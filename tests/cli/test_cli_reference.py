@@ -1,0 +1,18 @@
+"""The reference in docs/ is what the help says."""
+
+from pathlib import Path
+
+from idstore.cli.app import COMMANDS
+from idstore.cli.reference import reference
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+def test_the_reference_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == reference(), "run `python -m idstore.cli.reference > docs/cli.md`"
+
+
+def test_every_command_is_in_the_reference() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    names = [name for commands in COMMANDS.values() for name in commands]
+    assert [name for name in names if f"\n## idstore {name}" not in text] == []

@@ -1,0 +1,91 @@
+"""To whoever may not see it, a created identifier does not exist: not in any command's answer, and not in its exit code."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from command_lines import NEVER, WIKIDATA, Minting, Run
+
+from idstore.cli.app import NAME, application
+from idstore.cli.lazy import LazyGroup
+
+ASKING = {
+    "mint": ("mint", "sp", "--parent", "{}", "--kind", "pdf"),
+    "show": ("show", "{}"),
+    "resolve": ("resolve", "{}"),
+    "cite": ("cite", "{}"),
+    "target": ("target", "{}", WIKIDATA),
+    "name": ("name", "{}", "x"),
+    "bind": ("bind", "{}", WIKIDATA),
+    "unbind": ("unbind", "{}", WIKIDATA),
+    "comment": ("comment", "{}", "x"),
+    "fixate": ("fixate", "{}"),
+    "release": ("release", "{}"),
+    "supersede": ("supersede", "{}", "--by", "{}"),
+    "deprecate": ("deprecate", "{}", "--reason", "x"),
+    "transfer": ("transfer", "{}", "carol"),
+    "grant": ("grant", "{}", "carol"),
+    "ungrant": ("ungrant", "{}", "carol"),
+    "revoke": ("revoke", "{}", "--reason", "x"),
+    "log": ("--user", "bob", "log", "--id", "{}"),
+}
+"""Every command that takes an identifier, with ``{}`` in its place."""
+
+EVERYTHING = "SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } } ORDER BY ?s ?p ?o ?g"
+
+
+def commands(group: LazyGroup, above: Any) -> Iterator[tuple[str, Any]]:
+    for name in group.list_commands(above):
+        command = group.get_command(above, name)
+        if isinstance(command, LazyGroup):
+            yield from commands(command, above)
+        else:
+            yield name, command
+
+
+def test_every_command_that_takes_an_identifier_is_tried() -> None:
+    app = application()
+    found = commands(app, app.make_context(NAME, [], resilient_parsing=True))
+    taking = {name for name, command in found if any(str(option.metavar or "").startswith("ID") for option in command.params)}
+    assert taking == ASKING.keys()
+
+
+@pytest.mark.parametrize("form", ["{}", "rdl:{label}", "{label}"])
+@pytest.mark.parametrize("name", ASKING)
+def test_a_hidden_identifier_and_one_never_allocated_are_the_same(run: Run, mint: Minting, name: str, form: str) -> None:
+    hidden = mint("--target", WIKIDATA)
+    answers = []
+    for iri in (hidden, NEVER):
+        text = form.format(iri, label=iri.rpartition("#")[2])
+        for option in ((), ("--json",)):
+            outcome = run(*option, *(word.format(text) for word in ASKING[name]), by="bob", code=4)
+            answers.append((outcome.out, outcome.err.replace(text, "ID")))
+    assert answers[:2] == answers[2:]
+    assert answers[0][0] == ""
+    assert json.loads(answers[1][1])["error"] == "not-registered"
+
+
+def test_lists_counts_and_files_do_not_tell(run: Run, mint: Minting) -> None:
+    looks = [
+        ("list",),
+        ("list", "--bound-to", WIKIDATA),
+        ("stats",),
+        ("stats", "--days"),
+        ("stats", "--pace"),
+        ("log",),
+        ("export",),
+        ("validate",),
+        ("query", EVERYTHING),
+    ]
+    before = [run(*words, by="bob").out for words in looks]
+    hidden = mint("--target", WIKIDATA, "--name", "secret")
+    run("bind", hidden, WIKIDATA)
+    assert [run(*words, by="bob").out for words in looks] == before
+    assert run("mint", "rdl", "--target", WIKIDATA, by="bob").err == ""
+
+
+def test_revocation_by_no_administrator_does_not_tell(run: Run, mint: Minting) -> None:
+    mint()
+    answers = [run("revoke", "--party", party, "--since", "2020-01-01", by="bob", code=7).err for party in ("alice", "nobody")]
+    assert answers[0] == answers[1]
