@@ -1,0 +1,49 @@
+"""Every script in ``examples`` runs, in a store of its own, and says what it should."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+ARGUMENTS = {"prefixes.py": ["60"]}
+SAYS = {
+    "archive.sh": ["registered 3 identifiers", "conforms", "sound"],
+    "articles.sh": [
+        "http://journals.example.org/03054179/v31i0004/530_apcbttsfhh\n",
+        "http://journals.example.org/00160032/v238i0003/224_br\nhttp://journals.example.org/00160032/v238i0003/224_br_1\n",
+        '"collides": true',
+        "/pdf_fulltext/",
+    ],
+    "formats.sh": [
+        "would register 2246 identifiers",
+        "registered 2246 identifiers, renamed 0; 0 are as they were",
+        "registered 0 identifiers, renamed 0; 2246 are as they were",
+        "http://www.wikidata.org/entity/Q27231633 (skos:closeMatch, alice",
+    ],
+    "handles.sh": ["102.100.272/Y35XYS0QH", "http://pilin.net.au/Project_Documents/Glossary.htm", "what is published is permanent"],
+    "media_types.py": ["registered 2246 formats of release 109", "application/pdf stands for 30 formats"],
+    "prefixes.py": ["minted 60 identifiers; a visitor sees 0", "fixated; a visitor sees 60"],
+    "questions.sh": ["http://www.wikidata.org/entity/Q1413223  2", "ontology#Mint,2"],
+}
+
+
+def test_each_example_is_known() -> None:
+    assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", sorted(SAYS))
+def test_an_example_runs(name: str, tmp_path: Path) -> None:
+    runner = [sys.executable, "-W", "error"] if name.endswith(".py") else ["sh"]
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("IDSTORE_")}
+    paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = kept | {"PATH": paths, "LOGNAME": "alice", "TMPDIR": str(tmp_path), "IDSTORE_STORE": str(tmp_path / "store")}
+    found = subprocess.run(
+        [*runner, str(EXAMPLES / name), *ARGUMENTS.get(name, [])],
+        cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stdout
+    assert [line for line in SAYS[name] if line not in found.stdout] == []
+    assert (tmp_path / "store" / "journal.sqlite").is_file()
