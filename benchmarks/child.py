@@ -1,0 +1,95 @@
+"""What is measured in a process of its own, so that its memory can be told: ``python -m benchmarks.child ACT …`` prints JSON."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyoxigraph import RdfFormat, Store
+
+import idstore
+from benchmarks.filling import ADMINISTRATOR
+from benchmarks.measure import peak, seconds
+from idstore.vocabulary import CLAIMS
+
+
+def _visible(engine: Store) -> int:
+    return len(engine) - sum(1 for _ in engine.quads_for_pattern(None, None, None, CLAIMS))
+
+
+def dump(store: str, file: str) -> dict[str, float]:
+    """The engine writes all its quads."""
+    with idstore.open(store, read_only=True) as registry, registry.store.snapshot() as folder:
+        engine = Store.read_only(str(folder))
+        took = seconds(lambda: engine.dump(file, RdfFormat.N_QUADS))
+        return {"seconds": took, "quads": len(engine)}
+
+
+def export(store: str, file: str) -> dict[str, float]:
+    """The registry as Turtle."""
+    from idstore.exchange import rdf
+
+    with idstore.open(store, read_only=True) as registry:
+        with Path(file).open("wb") as target:
+            took = seconds(lambda: rdf.export(registry, target, ADMINISTRATOR))
+        most = peak()
+        with registry.store.snapshot() as folder:
+            return {"seconds": took, "quads": _visible(Store.read_only(str(folder))), "peak": most}
+
+
+def load(file: str, folder: str) -> dict[str, float]:
+    """The engine reads a Turtle file."""
+    return {"seconds": seconds(lambda: Store(folder).bulk_load(path=file, format=RdfFormat.TURTLE))}
+
+
+def refill(file: str, folder: str) -> dict[str, float]:
+    """The engine reads a dump, and brings everything to disk."""
+
+    def act() -> None:
+        engine = Store(folder)
+        engine.bulk_load(path=file, format=RdfFormat.N_QUADS)
+        engine.flush()
+
+    return {"seconds": seconds(act)}
+
+
+def take_in(file: str, folder: str) -> dict[str, float]:
+    """A registry's export read into an empty registry."""
+    from idstore.exchange import rdf
+
+    with idstore.open(folder, administrator=ADMINISTRATOR) as registry:
+        return {"seconds": seconds(lambda: rdf.import_registry(registry, [Path(file)], ADMINISTRATOR))}
+
+
+def check(store: str) -> dict[str, float]:
+    """All shapes over a registry."""
+    from idstore.validation import registries
+
+    with idstore.open(store, read_only=True) as registry:
+        start = time.perf_counter()
+        report = registries.check(registry, ADMINISTRATOR)
+        took = time.perf_counter() - start
+        with registry.store.snapshot() as folder:
+            return {"seconds": took, "findings": len(report.results), "quads": _visible(Store.read_only(str(folder)))}
+
+
+def pyshacl(store: str) -> dict[str, float]:
+    """The same shapes by pySHACL."""
+    from idstore.validation import pyshacl_engine, registries
+
+    with idstore.open(store, read_only=True) as registry:
+        start = time.perf_counter()
+        with registry.quads(ADMINISTRATOR) as quads:
+            triples = [quad.triple for quad in quads]
+        found = list(pyshacl_engine.findings(triples, registries.shapes(registry.namespaces())))
+        return {"seconds": time.perf_counter() - start, "findings": len(found)}
+
+
+ACTS: dict[str, Callable[..., dict[str, float]]] = {
+    "dump": dump, "export": export, "load": load, "refill": refill, "import": take_in, "check": check, "pyshacl": pyshacl,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    outcome = ACTS[sys.argv[1]](*sys.argv[2:])
+    print(json.dumps({"peak": peak()} | outcome))

@@ -1,0 +1,206 @@
+"""Giving out identifiers."""
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pyoxigraph import Quad, Store
+
+from benchmarks.filling import ADMINISTRATOR, NAMESPACE, OWNERS, Bench, begun, request
+from benchmarks.measure import Row, alternate, appends, judged, seconds, skipped
+from idstore.model.change import Change
+from idstore.registry import Registry
+from idstore.schemes import pilin
+from idstore.stores.embedded import EmbeddedStore
+
+_CLIENT_FLOOR, _THREADS_FLOOR, _THREADS_CLIENT, _NOID, _USED, _ENCODED, _COMMAND_MS = 0.6, 0.6, 1.5, 2.0, 0.99, 500_000, 90.0
+
+
+class _Rates:
+    """Identifiers per second, counted until the engine has them all, and as acknowledged: what is acknowledged may still wait for the engine."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self.acknowledged: list[float] = []
+
+    def sustained(self, act: Callable[[], object], number: int) -> float:
+        """Identifiers per second of an act that mints ``number`` of them."""
+        start = time.perf_counter()
+        act()
+        self.acknowledged.append(number / (time.perf_counter() - start))
+        with self.registry.store.reading():
+            return number / (time.perf_counter() - start)
+
+    def alone(self, number: int) -> float:
+        """The same with one client."""
+        return self.sustained(lambda: [self.registry.mint(NAMESPACE, ADMINISTRATOR, request(serial)) for serial in range(number)], number)
+
+    def together(self, number: int) -> float:
+        """The same with eight threads, each of which mints ``number``."""
+
+        def work(place: int) -> None:
+            for serial in range(number):
+                self.registry.mint(NAMESPACE, OWNERS[place], request(serial))
+
+        return self.sustained(lambda: _run(work), len(OWNERS) * number)
+
+    def note(self) -> str:
+        """What was acknowledged, the first round left out."""
+        return f"acknowledged {statistics.median(self.acknowledged[1:]):,.0f}/s"
+
+
+def one_client(bench: Bench) -> Iterable[Row]:
+    """Durable minting, one client in this process, beside appends of 1 kB with fdatasync on the same disk."""
+    number = bench.amount(500)
+    with begun(bench.path("mint")) as power, begun(bench.path("mint"), durability="process") as process:
+        file, durable, loose = bench.path("appends"), _Rates(power), _Rates(process)
+        floor, measured, unsynced = alternate(
+            [lambda _: appends(file, number), lambda _: durable.alone(number), lambda _: loose.alone(number)], bench.rounds
+        )
+    ratio = measured / floor
+    note = f"{durable.note()}; with durability process {unsynced:,.0f}/s, {loose.note()}"
+    goal = "≥ 0.60 of the floor"
+    yield Row("mint, one client", None, "ids/s", measured, floor, "append 1 kB + fdatasync", ratio, goal, ratio >= _CLIENT_FLOOR, note)
+
+
+def threads(bench: Bench) -> Iterable[Row]:
+    """Durable minting with eight threads, beside the engine's unsynced ``extend`` of the same quads, and beside one client."""
+    number = bench.amount(300)
+    with _Recording(bench.path("mint"), create=True) as store:
+        registry = Registry(store)
+        registry.initialize(ADMINISTRATOR)
+        registry.add_namespace(NAMESPACE, "http://rdl.example.org/data#", "rdswip", ADMINISTRATOR)
+        engine, eight, one = Store(str(bench.path("engine"))), _Rates(registry), _Rates(registry)
+
+        def together(_: int) -> float:
+            store.changes.clear()
+            return eight.together(number)
+
+        def extended(_: int) -> float:
+            quads = [change.quads() for change in store.changes]
+            return len(quads) / seconds(lambda: _extend(engine, quads))
+
+        measured, floor, client = alternate([together, extended, lambda _: one.alone(number)], bench.rounds)
+    ratio, times = measured / floor, measured / client
+    name, against, goal = "mint, eight threads", "unsynced extend of the same quads", "≥ 0.60 of the floor"
+    yield Row(name, None, "ids/s", measured, floor, against, ratio, goal, ratio >= _THREADS_FLOOR, eight.note())
+    goal = "≥ 1.5 of one client"
+    yield Row(name, None, "ids/s", measured, client, "one client", times, goal, times >= _THREADS_CLIENT, f"one client: {one.note()}")
+
+
+class _Recording(EmbeddedStore):
+    """A store that keeps its changes, for the floor to write the same quads."""
+
+    def __init__(self, path: Path, *, create: bool) -> None:
+        super().__init__(path, create=create)
+        self.changes: list[Change] = []
+
+    def _enlist(self, changes: list[Change]) -> None:
+        super()._enlist(changes)
+        self.changes += changes
+
+
+def _extend(engine: Store, quads: list[list[Quad]]) -> None:
+    for each in quads:
+        engine.extend(each)
+
+
+def _run(work: Callable[[int], None]) -> None:
+    workers = [threading.Thread(target=work, args=(place,)) for place in range(len(OWNERS))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def noid(bench: Bench) -> Iterable[Row]:
+    """Noid's Perl library, one opening for each identifier, beside one client."""
+    name, goal = "mint, beside Noid's library", "≥ 2 of Noid"
+    if shutil.which("perl") is None or subprocess.run(["perl", "-MNoid", "-e", "1"], check=False, capture_output=True).returncode:
+        yield skipped(name, "Noid's Perl library is not installed here", goal)
+        return
+    folder, number = bench.path("noid"), bench.amount(300)
+    folder.mkdir()
+    subprocess.run(["perl", "-MNoid", "-e", _NOID_NEW, str(folder)], check=True, capture_output=True)
+    with begun(bench.path("mint")) as registry:
+        rates = _Rates(registry)
+
+        def theirs(_: int) -> float:
+            command = ["perl", "-MNoid", "-MTime::HiRes=time", "-e", _NOID_MINT, str(folder), str(number)]
+            return number / float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+
+        measured, floor = alternate([lambda _: rates.alone(number), theirs], bench.rounds)
+    ratio = measured / floor
+    yield Row(name, None, "ids/s", measured, floor, "Noid, library", ratio, goal, ratio >= _NOID)
+
+
+_NOID_NEW = 'Noid::dbcreate($ARGV[0], "bench", "t5.reeeeeeek", "long", "12345", "example.org", "bench") or die Noid::errmsg();'
+_NOID_MINT = (
+    'my $t = time; for (1..$ARGV[1]) { my $n = Noid::dbopen("$ARGV[0]/NOID/noid.bdb", 0) or die; '
+    'Noid::mint($n, "bench", 0) or die Noid::errmsg($n); Noid::dbclose($n); } print time - $t;'
+)
+
+
+def pilin_sustained(bench: Bench) -> Iterable[Row]:
+    """PILIN identifiers, of which each millisecond gives one, durable, eight threads: the share of milliseconds used."""
+    length = 0.3 if bench.quick else 10.0
+    found: list[str] = []
+    with begun(bench.path("pilin")) as registry:
+        registry.mint("pilin", ADMINISTRATOR)
+        end = time.perf_counter() + length
+
+        def work(place: int) -> None:
+            while time.perf_counter() < end:
+                found.append(registry.mint("pilin", OWNERS[place]).label)
+
+        took = seconds(lambda: _run(work))
+    ratio = len(set(found)) / (took * 1000)
+    note = f"{len(found)} identifiers in {took:.2f} s, {len(found) - len(set(found))} twice"
+    yield Row(
+        "PILIN, sustained", None, "ids/s", len(found) / took, 1000, "one a millisecond", ratio, "≥ 0.99 of the milliseconds", ratio >= _USED, note
+    )  # fmt: skip
+
+
+def pilin_encode(bench: Bench) -> Iterable[Row]:
+    """PILIN suffixes written, without a store."""
+    moments = range(1_790_000_000_000, 1_790_000_000_000 + bench.amount(200_000))
+    (measured,) = alternate([lambda _: len(moments) / seconds(lambda: [pilin.encode(moment) for moment in moments])], bench.rounds)
+    against = "the target itself"
+    ratio = measured / _ENCODED
+    yield Row("PILIN, generating alone", None, "ids/s", measured, _ENCODED, against, ratio, "≥ 500,000/s", measured >= _ENCODED)
+
+
+def command(bench: Bench) -> Iterable[Row]:
+    """``idstore mint`` as a command on stores of each size, beside a bare Python that imports pyoxigraph."""
+    bare = [sys.executable, "-c", "import pyoxigraph"]
+    script = Path(sys.executable).with_name("idstore")
+    begin = [str(script)] if script.exists() else [sys.executable, "-m", "idstore"]
+    for size in bench.sizes:
+        mint = [*begin, "--store", str(bench.store(size)), "--user", OWNERS[0].name, "mint", NAMESPACE]
+        floor, measured = alternate([lambda _: _started(bare), lambda _: _started(mint)], bench.amount(20))  # noqa: B023 runs at once
+        more = measured - floor
+        reached = judged(more <= _COMMAND_MS, size, 1_000_000)
+        yield Row(
+            "mint, as a command",
+            size,
+            "ms",
+            measured,
+            floor,
+            "python -c 'import pyoxigraph'",
+            more,
+            "≤ 90 ms more at 1M",
+            reached,
+            "ratio: ms more",
+        )
+
+
+def _started(arguments: list[str]) -> float:
+    """Milliseconds of a command that finds its modules compiled, as those that are installed are."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return 1000 * seconds(lambda: subprocess.run(arguments, check=True, capture_output=True, env=environment))

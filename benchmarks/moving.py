@@ -1,0 +1,94 @@
+"""A whole registry written out, read back, checked, and what it takes on disk."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.filling import Bench
+from benchmarks.measure import Row, child, judged, occupied
+
+_EXPORT, _IMPORT, _FASTER, _SIZE = 0.5, 50_000, 10.0, 1.3
+LIGHT = 10_000
+"""The largest store for rows that take minutes beyond it; ``--heavy`` lifts this."""
+
+
+def export(bench: Bench) -> Iterable[Row]:
+    """Deterministic Turtle, beside the engine's own dump; each in a process of its own."""
+    for size in bench.sizes:
+        store, file = bench.store(size), bench.path("export")
+        dumped = child("dump", store, file)
+        done = child("export", store, file)
+        again = child("dump", store, file)
+        measured = done["quads"] / done["seconds"]
+        floor = (dumped["quads"] / dumped["seconds"] + again["quads"] / again["seconds"]) / 2
+        ratio = measured / floor
+        note = f"peak memory {done['peak']:.0f} MB, of the dump {dumped['peak']:.0f} MB"
+        yield Row(
+            "export to Turtle", size, "quads/s", measured, floor, "engine's dump", ratio, "≥ 0.50 of the floor", ratio >= _EXPORT, note
+        )
+        file.unlink()
+
+
+def take_in(bench: Bench, *, heavy: bool = False) -> Iterable[Row]:
+    """A whole export read into an empty registry, beside the engine's own bulk load of the file."""
+    for size in _bearable(bench, heavy):
+        file = bench.path("import").with_suffix(".ttl")
+        quads = child("export", bench.store(size), file)["quads"]
+        loaded = child("load", file, bench.path("loaded"))
+        done = child("import", file, bench.path("imported"))
+        measured, floor = quads / done["seconds"], quads / loaded["seconds"]
+        note = f"peak memory {done['peak']:.0f} MB, of the bulk load {loaded['peak']:.0f} MB"
+        ratio = measured / floor
+        yield Row(
+            "import",
+            size,
+            "quads/s",
+            measured,
+            floor,
+            "engine's bulk load",
+            ratio,
+            "≥ 50,000 quads/s at 1M",
+            judged(measured >= _IMPORT, size, 1_000_000),
+            note,
+        )
+        file.unlink()
+
+
+def validate(bench: Bench, *, heavy: bool = False) -> Iterable[Row]:
+    """All shapes over the whole store; beside pySHACL at the smallest size, for it takes a millisecond and 10 kB for each node."""
+    smallest = min(bench.sizes)
+    for size in bench.sizes if heavy else [size for size in bench.sizes if size <= 10 * LIGHT]:
+        done = child("check", bench.store(size))
+        floor = ratio = met = None
+        note = f"{done['quads']:.0f} quads, {done['findings']:.0f} findings, peak memory {done['peak']:.0f} MB"
+        if size == smallest and size <= LIGHT:
+            slow = child("pyshacl", bench.store(size))
+            floor = slow["seconds"]
+            ratio = floor / done["seconds"]
+            met = ratio >= _FASTER and slow["findings"] == done["findings"]
+            note += f"; pySHACL: {slow['findings']:.0f} findings, {slow['peak']:.0f} MB"
+        yield Row("validate, whole store", size, "s", done["seconds"], floor, "pySHACL", ratio, "≥ 10 times as fast", met, note)
+
+
+def space(bench: Bench) -> Iterable[Row]:
+    """Bytes on disk for each identifier, beside the engine's own for the same quads."""
+    for size in bench.sizes:
+        store, dump, engine = bench.store(size), bench.path("dump"), bench.path("alone")
+        child("dump", store, dump)
+        child("refill", dump, engine)
+        measured, floor = sum(occupied(store).values()) / size, sum(occupied(engine).values()) / size
+        ratio = measured / floor
+        note = ", ".join(f"{name} {value / size:,.0f}" for name, value in _parts(store).items())
+        yield Row("store size", size, "bytes/id", measured, floor, "engine alone", ratio, "≤ 1.3 of the floor", ratio <= _SIZE, note)
+        dump.unlink()
+
+
+def _parts(store: Path) -> dict[str, int]:
+    parts = {"snapshots": 0, "journal": 0, "catalogue": 0, "engine": 0, "rest": 0}
+    for path, taken in occupied(store).items():
+        words = str(path.relative_to(store))
+        parts[next((name for name in parts if name in words), "rest")] += taken
+    return parts
+
+
+def _bearable(bench: Bench, heavy: bool) -> list[int]:
+    return [size for size in bench.sizes if heavy or size <= LIGHT] or [min(bench.sizes)]

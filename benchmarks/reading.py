@@ -1,0 +1,93 @@
+"""Looking identifiers up, listing and counting them."""
+
+import random
+import statistics
+from collections.abc import Callable, Iterable, Iterator
+
+from pyoxigraph import NamedNode
+
+from benchmarks.filling import ADMINISTRATOR, NAMESPACE, OWNERS, Bench, picked, target
+from benchmarks.measure import Row, judged, percentile, seconds
+from idstore import Selection
+from idstore import open as open_registry
+from idstore.registry import Registry
+
+_P99_MS, _LIST_MS, _GROWTH = 1.0, 50.0, 2.0
+_SMALL, _LARGE = 100_000, 10_000_000
+"""The sizes between which the targets speak of growth."""
+
+
+def lookups(bench: Bench) -> Iterable[Row]:
+    """A record by its IRI and by its label, and the identifiers that lead to a URI, beside the engine's own read of the same subject."""
+    found: list[Row] = []
+    for size in bench.sizes:
+        with open_registry(bench.store(size)) as registry:
+            found += _lookups(registry, size, bench.amount(2000))
+    yield from found
+    kinds = len(found) // len(bench.sizes)
+    if len(bench.sizes) > 1:
+        for first, last in zip(found[:kinds], found[-kinds:], strict=True):
+            yield _grown(first, last)
+
+
+def _grown(first: Row, last: Row) -> Row:
+    """How much dearer a lookup is in the last store than in the first."""
+    assert first.measured and last.measured and first.size and last.size
+    ratio = last.measured / first.measured
+    reached = ratio <= _GROWTH
+    return Row(
+        f"{first.name.partition(',')[0]}, growth", last.size, "µs", last.measured, first.measured, f"at {first.size:,}", ratio,
+        "≤ 2 from 100k to 10M", judged(reached, last.size, _LARGE) if first.size <= _SMALL else None,
+    )  # fmt: skip
+
+
+def _lookups(registry: Registry, size: int, number: int) -> Iterator[Row]:
+    chosen = picked(registry, size, number)
+    uris = [(target(place), OWNERS[place % len(OWNERS)]) for place in random.choices(range(size), k=number)]
+    with registry.store.reading() as view:
+        floor = _each(lambda iri: list(view.quads(NamedNode(iri))), [(iri,) for iri, _, _ in chosen])
+    kinds = {
+        "by IRI": _each(registry.show, [(iri, owner) for iri, _, owner in chosen]),
+        "by label": _each(registry.show, [(f"{NAMESPACE}:{label}", owner) for _, label, owner in chosen]),
+        "by target URI": _each(registry.bound_to, uris),
+    }
+    for kind, values in kinds.items():
+        middle, worst = statistics.median(values), _tail(values)
+        yield Row(
+            f"lookup {kind}, p50 (p99 in the note)", size, "µs", 1000 * middle, 1000 * statistics.median(floor), "engine: quads of one subject",
+            middle / statistics.median(floor), "p99 < 1 ms", worst < _P99_MS, f"p99 {1000 * worst:,.0f} µs; of the engine's read {1000 * _tail(floor):,.0f} µs",
+        )  # fmt: skip
+
+
+def _each(act: Callable[..., object], arguments: list[tuple[object, ...]]) -> list[float]:
+    """Milliseconds of each call."""
+    return [1000 * seconds(lambda: act(*each)) for each in arguments]  # noqa: B023 runs at once
+
+
+def _tail(values: list[float]) -> float:
+    """The p99: the median of that of each tenth, for another process may disturb one of them."""
+    length = max(1, len(values) // 10)
+    return statistics.median(percentile(values[start : start + length], 0.99) for start in range(0, len(values), length))
+
+
+def lists(bench: Bench) -> Iterable[Row]:
+    """The newest hundred, a page of one owner, and the counts."""
+    for size in bench.sizes:
+        with open_registry(bench.store(size)) as registry:
+            for name, act in _listings(registry).items():
+                values = [1000 * seconds(act) for _ in range(bench.amount(100))]
+                middle = statistics.median(values)
+                reached = judged(middle < _LIST_MS, size, _LARGE)
+                note = f"p99 {percentile(values, 0.99):.2f} ms"
+                yield Row(name, size, "ms", middle, _LIST_MS, "the target itself", middle / _LIST_MS, "< 50 ms at 10M", reached, note)
+
+
+def _listings(registry: Registry) -> dict[str, Callable[[], object]]:
+    owner = OWNERS[0]
+    page = Selection(owner=owner.name)
+    return {
+        "newest 100, administrator": lambda: registry.list(ADMINISTRATOR, limit=100),
+        "newest 100, an owner": lambda: registry.list(owner, limit=100),
+        "page of an owner": lambda: registry.list(owner, page, limit=100),
+        "counts (stats), administrator": lambda: registry.counts(ADMINISTRATOR),
+    }

@@ -1,0 +1,39 @@
+"""Fixtures that several folders of tests share."""
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["cli_fixtures"]
+
+BUDGET = "IDSTORE_SLOW_BUDGET"
+"""The environment variable that says for how many seconds slow tests may begin."""
+_BEGUN = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin no slow test when the time for them is used up."""
+    budget = os.environ.get(BUDGET)
+    if budget and item.get_closest_marker("slow") and time.monotonic() - _BEGUN > float(budget):
+        pytest.skip(f"the {budget} s for slow tests are used up")
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real data that the environment names."""
+    folder = os.environ.get("IDSTORE_REAL_DATA")
+    if not folder:
+        pytest.skip("IDSTORE_REAL_DATA names no folder of real data")
+    return Path(folder)
+
+
+@pytest.fixture
+def fast_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder for tests that make hundreds of stores: in memory, if the system has room for files there."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else tmp_path) as made:
+        yield Path(made)
