@@ -91,8 +91,7 @@ class Described:
 
 def described(registry: "Registry", party: "Party", records: "Iterable[Record]", *, remarks: bool) -> list[Described]:
     """Records with what is printed beside them; comments cost a look into the log for each."""
-    spaces: dict[str, Namespace] = {namespace.base: namespace for namespace in registry.namespaces()}
-    return [Described(record, spaces[record.namespace], registry.remarks(record.iri.value, party) if remarks else ()) for record in records]
+    return [Described(record, registry.home(record), registry.remarks(record.iri.value, party) if remarks else ()) for record in records]
 
 
 def namespace_line(namespace: "Namespace") -> str:

@@ -1,6 +1,5 @@
 """The store that a command works on, and the party that acts."""
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,6 +75,8 @@ def begin(call: Call, administrator: "Party") -> Path:
 
 def _rehearse(act: "Callable[[Registry, Party], T]", party: "Party") -> T:
     """Carry the act out on a store of no consequence. Raises what the act raises."""
+    import tempfile
+
     from idstore.registry import opening
 
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch, opening.open(Path(scratch) / "store", administrator=party) as registry:

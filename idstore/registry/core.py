@@ -112,6 +112,12 @@ class Core:
             raise UnknownNamespace(name)
         return found
 
+    def home(self, record: Record) -> Namespace:
+        """The namespace of a record that this registry gave. Nothing is read for it, nor waited for: it was looked at to give the record."""
+        facts = self._facts_now
+        assert facts is not None
+        return facts.by_base[record.namespace]
+
     # taking the turn
 
     @contextmanager

@@ -11,10 +11,12 @@ percent-encoded where an IRI demands it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib import import_module
+from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
 from idstore.errors import UnknownScheme
+from idstore.schemes._announced import announced
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,27 +174,28 @@ class Deriving(Protocol):
 
 
 @cache
-def _announced() -> Mapping[str, Sequence[EntryPoint]]:
+def _places() -> Mapping[str, Sequence[str]]:
     """Where the installed packages say that schemes are; nothing is imported yet."""
-    found: dict[str, list[EntryPoint]] = {}
-    for point in sorted(entry_points(group="idstore.schemes"), key=lambda point: (point.name, point.value)):
-        found.setdefault(point.name, []).append(point)
+    found: dict[str, list[str]] = {}
+    for name, place in announced():
+        found.setdefault(name, []).append(place)
     return found
 
 
 @cache
 def scheme(name: str) -> Scheme:
     """The installed scheme ``name``; only its module is imported. Raises UnknownScheme, listing those there are, or when two packages announce it."""
-    points = _announced().get(name, ())
-    if not points:
-        raise UnknownScheme(f"no scheme {name!r} is installed; there are {', '.join(_announced())}", scheme=name)
-    if len(points) > 1:
+    places = _places().get(name, ())
+    if not places:
+        raise UnknownScheme(f"no scheme {name!r} is installed; there are {', '.join(_places())}", scheme=name)
+    if len(places) > 1:
         raise UnknownScheme(f"two packages announce a scheme {name!r}; uninstall one of them", scheme=name)
-    loaded: Scheme = points[0].load()
+    module, _, attribute = places[0].partition("[")[0].strip().partition(":")
+    loaded: Scheme = attrgetter(attribute.strip())(import_module(module.strip()))
     return loaded
 
 
 @cache
 def installed() -> Mapping[str, Scheme]:
     """Every installed scheme by name, sorted. Raises UnknownScheme for a name that two packages announce."""
-    return {name: scheme(name) for name in _announced()}
+    return {name: scheme(name) for name in _places()}

@@ -74,10 +74,10 @@ def mint(
             _derive_all(registry, namespace, said)
         for entry, values in said:
             with _at(entry):
-                made.append(_allocate(registry, party, replace(base, metadata={**values, **below}), namespace, None))
+                made.append(_allocate(call, registry, party, replace(base, metadata={**values, **below}), namespace, None))
 
     try:
-        session.write(call, act, brief=len(said) == 1 and not (parent or target or request_key))
+        session.write(call, act, brief=len(said) == 1 and parent is None and _is_brief(call, base))
     finally:  # what was minted is there, whatever came after it
         for record, others in made:
             _print(call, record, target, others)
@@ -99,7 +99,7 @@ def register(
     """
     request = _request(name, lang, comment, target, request_key)
     made, others = session.write(
-        call, lambda registry, party: _allocate(registry, party, request, namespace, label), brief=not (target or request_key)
+        call, lambda registry, party: _allocate(call, registry, party, request, namespace, label), brief=_is_brief(call, request)
     )
     _print(call, made, target, others)
 
@@ -187,13 +187,24 @@ def _request(name: str | None, lang: str | None, comment: str | None, target: st
     return Request(name, lang or UNDETERMINED, comment, target, key)
 
 
-def _allocate(registry: "Registry", party: "Party", request: "Request", namespace: str, label: str | None) -> "tuple[Described, list[str]]":
+def _is_brief(call: Call, request: "Request") -> bool:
+    """Whether nothing is asked of the store but to allocate; see `session.write`."""
+    return request.target is None and request.request_key is None and not _shows_comment(call, request)
+
+
+def _shows_comment(call: Call, request: "Request") -> bool:
+    return call.output.json and request.comment is not None
+
+
+def _allocate(
+    call: Call, registry: "Registry", party: "Party", request: "Request", namespace: str, label: str | None
+) -> "tuple[Described, list[str]]":
     """The new record, and what is bound already to its target."""
     from idstore.cli.records import described
 
     bound = [] if request.target is None else registry.bound_to(request.target, party)
     record = registry.mint(namespace, party, request) if label is None else registry.register(namespace, label, party, request)
-    [made] = described(registry, party, [record], remarks=request.comment is not None)
+    [made] = described(registry, party, [record], remarks=_shows_comment(call, request))
     return made, [iri for iri in bound if iri != made.iri]
 
 
