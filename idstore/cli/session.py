@@ -11,6 +11,7 @@ from idstore.cli.options import Call
 if TYPE_CHECKING:
     from idstore.model.party import Party
     from idstore.registry import Registry
+    from idstore.registry.allocation import Allocating
 
 T = TypeVar("T")
 
@@ -36,13 +37,11 @@ def read(call: Call, act: "Callable[[Registry, Party], T]", *, detached: bool = 
         return act(registry, party)
 
 
-def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = False, brief: bool = False) -> T:
+def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = False) -> T:
     """Carry out an act, and give the store up.
 
     Where there is no store, one is made, with the acting party as its first administrator; but an act that fails makes none, nor does one
     that is a dry run.
-
-    brief  the act is an allocation, and nothing else is asked of the store.
     Raises StoreUnavailable.
     """
     from idstore.model.party import Party
@@ -57,7 +56,18 @@ def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = Fals
             done = act(registry, party)
         call.output.say(f"idstore: made a store at {place}, with {party} as its first administrator")
         return done
-    with opening.open(place, administrator=party, wait=call.wait, brief=brief) as registry:
+    with opening.open(place, administrator=party, wait=call.wait) as registry:
+        return act(registry, party)
+
+
+def allocate(call: Call, act: "Callable[[Allocating, Party], T]") -> T:
+    """Carry out one allocation, of which nothing else is asked: as `write`, and much faster where there is a store."""
+    from idstore.model.party import Party
+    from idstore.registry import opening
+
+    if is_vacant(place := folder(call)):
+        return write(call, act)
+    with opening.allocating(place, party := Party(call.user), call.wait) as registry:
         return act(registry, party)
 
 

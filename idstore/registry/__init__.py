@@ -1,31 +1,15 @@
 """The use cases of a registry of persistent identifiers, and their rules."""
 
-from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any
 
-from idstore.registry.adopting import Adopting
-from idstore.registry.exporting import Exporting
-from idstore.registry.following import Following
-from idstore.registry.keeping import Keeping
-from idstore.registry.lifecycle import Living
-from idstore.registry.parties import Governing
-from idstore.registry.querying import Querying
-from idstore.registry.resolving import Resolving
-from idstore.registry.verifying import Verifying
+if TYPE_CHECKING:
+    from idstore.registry.whole import Registry as Registry
 
 
-class Registry(Adopting, Resolving, Living, Governing, Verifying, Exporting, Following, Querying, Keeping):
-    """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
+def __getattr__(name: str) -> Any:
+    """Import the whole of them when it is first used: whoever only allocates starts sooner."""
+    if name != "Registry":
+        raise AttributeError(f"module 'idstore.registry' has no attribute {name!r}")
+    from idstore.registry.whole import Registry
 
-    Knows no terminal and no HTTP. One object may be shared by many threads.
-    """
-
-    def close(self) -> None:
-        """Give the store up. What was acknowledged is kept."""
-        self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
+    return Registry

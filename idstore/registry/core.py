@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -59,6 +61,16 @@ class Core:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._facts_now: _Facts | None = None
+
+    def close(self) -> None:
+        """Give the store up. What was acknowledged is kept."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
     # parties and namespaces
 

@@ -3,11 +3,14 @@
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from idstore.model.party import Party
-from idstore.registry import Registry
+from idstore.registry.allocation import Allocating
 from idstore.stores.embedded import EmbeddedStore
-from idstore.stores.reader import open_reader
+
+if TYPE_CHECKING:
+    from idstore.registry import Registry
 
 
 def open(
@@ -19,7 +22,7 @@ def open(
     read_only: bool = False,
     detached: bool = False,
     brief: bool = False,
-) -> Registry:
+) -> "Registry":
     """Open the registry in a directory; close it when done, or use it in a ``with`` block.
 
     administrator  make a registry there, with this first administrator, if there is none.
@@ -33,8 +36,24 @@ def open(
     """
     folder = Path(path)
     if read_only:
+        from idstore.registry import Registry
+        from idstore.stores.reader import open_reader
+
         return Registry(open_reader(folder, wait, detached=detached))
     store = EmbeddedStore(folder, create=administrator is not None, durable=durability != "process", wait=wait, brief=brief)
+    return _begun(store, administrator)
+
+
+def allocating(path: Path, administrator: Party, wait: float) -> Allocating:
+    """Open what there is of a registry for one quick allocation: as ``open(…, brief=True)``, and nothing else of it is imported."""
+    store = EmbeddedStore(path, create=True, wait=wait, brief=True)
+    return Allocating(store) if store.begun else _begun(store, administrator)
+
+
+def _begun(store: EmbeddedStore, administrator: Party | None) -> "Registry":
+    """The registry in a store, which begins with its first administrator."""
+    from idstore.registry import Registry
+
     registry = Registry(store)
     if administrator is not None and not store.begun:  # also when whoever made the store was stopped before this
         try:
@@ -52,5 +71,7 @@ def restore(backup: str | PathLike[str], path: str | PathLike[str], *, wait: flo
     afterwards the restored one does not know: never use both.
     Raises StoreUnavailable (no backup there, the directory is not empty), StoreBusy.
     """
+    from idstore.stores.reader import open_reader
+
     with closing(open_reader(Path(backup), wait)) as kept:
         kept.backup(Path(path))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from idstore.exchange.metadata import Entry
     from idstore.model.party import Party
     from idstore.registry import Registry
-    from idstore.registry.allocation import Request
+    from idstore.registry.allocation import Allocating, Request
     from idstore.registry.resolving import Derivation
 
     Said = tuple[Entry | None, dict[str, str]]
@@ -76,8 +76,16 @@ def mint(
             with _at(entry):
                 made.append(_allocate(call, registry, party, replace(base, metadata={**values, **below}), namespace, None))
 
+    def act_briefly(registry: "Allocating", party: "Party") -> None:
+        [(entry, values)] = said
+        with _at(entry):
+            made.append((_given(registry, party, replace(base, metadata=values), namespace, None), []))
+
     try:
-        session.write(call, act, brief=len(said) == 1 and parent is None and _is_brief(call, base))
+        if len(said) == 1 and parent is None and _is_brief(call, base):
+            session.allocate(call, act_briefly)
+        else:
+            session.write(call, act)
     finally:  # what was minted is there, whatever came after it
         for record, others in made:
             _print(call, record, target, others)
@@ -98,9 +106,11 @@ def register(
     Only in schemes that let people name things.
     """
     request = _request(name, lang, comment, target, request_key)
-    made, others = session.write(
-        call, lambda registry, party: _allocate(call, registry, party, request, namespace, label), brief=_is_brief(call, request)
-    )
+    others: list[str] = []
+    if _is_brief(call, request):
+        made = session.allocate(call, lambda registry, party: _given(registry, party, request, namespace, label))
+    else:
+        made, others = session.write(call, lambda registry, party: _allocate(call, registry, party, request, namespace, label))
     _print(call, made, target, others)
 
 
@@ -188,7 +198,7 @@ def _request(name: str | None, lang: str | None, comment: str | None, target: st
 
 
 def _is_brief(call: Call, request: "Request") -> bool:
-    """Whether nothing is asked of the store but to allocate; see `session.write`."""
+    """Whether nothing is asked of the store but to allocate; see `session.allocate`."""
     return request.target is None and request.request_key is None and not _shows_comment(call, request)
 
 
@@ -203,9 +213,18 @@ def _allocate(
     from idstore.cli.records import described
 
     bound = [] if request.target is None else registry.bound_to(request.target, party)
-    record = registry.mint(namespace, party, request) if label is None else registry.register(namespace, label, party, request)
-    [made] = described(registry, party, [record], remarks=_shows_comment(call, request))
+    made = _given(registry, party, request, namespace, label)
+    if _shows_comment(call, request):
+        [made] = described(registry, party, [made.record], remarks=True)
     return made, [iri for iri in bound if iri != made.iri]
+
+
+def _given(registry: "Allocating", party: "Party", request: "Request", namespace: str, label: str | None) -> "Described":
+    """The new record."""
+    from idstore.cli.records import Described
+
+    record = registry.mint(namespace, party, request) if label is None else registry.register(namespace, label, party, request)
+    return Described(record, registry.home(record))
 
 
 def _print(call: Call, made: "Described", target: str | None, others: list[str]) -> None:
