@@ -287,6 +287,7 @@ def test_a_sound_store_conforms(run: Run, mint: Minting, tmp_path: Path) -> None
 
 def test_counters_can_be_repaired(run: Run, mint: Minting, store: Path) -> None:
     mint()
+    run("list")  # the catalogue lists it from now on
     [catalogue] = store.glob("generation-*/catalogue.sqlite")
     damaged = sqlite3.connect(catalogue)
     damaged.execute("UPDATE tally SET count = count + 1")
