@@ -82,7 +82,8 @@ class Letters:
 
 
 @pytest.fixture
-def check(monkeypatch: pytest.MonkeyPatch) -> Run:
+def check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    monkeypatch.setenv("IDSTORE_STORE", str(tmp_path / "none"))
     real = schemes.scheme
     known: dict[str, Any] = {"digits": Digits(), "letters": Letters()}
     monkeypatch.setattr(schemes, "installed", lambda: known)
