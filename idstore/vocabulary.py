@@ -105,6 +105,9 @@ class IDS:
     memberOf = _own("memberOf")
     partial = _own("partial")
     claimedBy = _own("claimedBy")
+    # what a reconciliation finds
+    Finding = _own("Finding")
+    missingFrom = _own("missingFrom")
 
 
 def _in(space: str, name: str) -> NamedNode:
@@ -112,6 +115,7 @@ def _in(space: str, name: str) -> NamedNode:
 
 
 class RDF:
+    Statement = _in("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "Statement")
     type = _in("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type")
     subject = _in("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "subject")
     predicate = _in("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "predicate")
@@ -141,6 +145,9 @@ class DCTERMS:
     created = _in("http://purl.org/dc/terms/", "created")
     isPartOf = _in("http://purl.org/dc/terms/", "isPartOf")
     isReplacedBy = _in("http://purl.org/dc/terms/", "isReplacedBy")
+    source = _in("http://purl.org/dc/terms/", "source")
+    subject = _in("http://purl.org/dc/terms/", "subject")
+    type = _in("http://purl.org/dc/terms/", "type")
 
 
 class PROV:
@@ -154,6 +161,15 @@ class SKOS:
     exactMatch = _in("http://www.w3.org/2004/02/skos/core#", "exactMatch")
 
 
+class SSSOM:
+    confidence = _in("https://w3id.org/sssom/", "confidence")
+    mapping_justification = _in("https://w3id.org/sssom/", "mapping_justification")
+
+
+class PAV:
+    authoredBy = _in("http://purl.org/pav/", "authoredBy")
+
+
 PREFIXES: Final = {
     "dcterms": "http://purl.org/dc/terms/",
     "ids": ONTOLOGY,
@@ -165,6 +181,15 @@ PREFIXES: Final = {
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
 """Prefixes for queries and for Turtle."""
+
+MAPPING_PREFIXES: Final = {
+    **PREFIXES,
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "orcid": "https://orcid.org/",
+    "semapv": "https://w3id.org/semapv/vocab/",
+    "sssom": "https://w3id.org/sssom/",
+}
+"""Prefixes that bindings and files of mappings may use undeclared."""
 
 REGISTRY_GRAPH: Final = NamedNode(SPACE + "graph/registry")
 """Namespaces, parties' public facts, settings. Everyone sees it."""

@@ -75,6 +75,7 @@ COMMANDS: Final[Mapping[str, Section]] = {
     "Files and checks": {
         "export": _AT + "exchange:export",
         "import": _AT + "exchange:import_",
+        "reconcile": _AT + "reconcile:reconcile",
         "validate": _AT + "checking:validate",
         "verify": _AT + "checking:verify",
         "backup": _AT + "keeping:backup",

@@ -1,6 +1,7 @@
 """Arguments and options that several commands take, each declared once."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -8,6 +9,9 @@ import typer
 from idstore.errors import UnknownNamespace
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from idstore.exchange.mappings import Columns
     from idstore.registry import Registry
 
 
@@ -38,6 +42,41 @@ By = Annotated[list[str] | None, typer.Option("--by", metavar="ID...", help="Wha
 IdAndMore = Annotated[list[str], typer.Argument(metavar="ID", help=f"An identifier, {WRITTEN}.")]
 """The identifier, and behind ``--by A`` whatever else replaces it: ``ID --by A B``."""
 
+Column = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="ROLE=NAME", help="Which column of a table is what: subject=puid, target=uri, name=title."),
+]
+Base = Annotated[
+    list[str] | None,
+    typer.Option("--base", metavar="END=IRI", help="What comes before texts that are no IRI: subject=info:pronom/, target=http://…."),
+]
+RelationName = Annotated[
+    list[str] | None,
+    typer.Option("--relation", metavar="NAME=IRI", help="What relation a word in a table means; IRI alone: the relation of rows without."),
+]
+
+
+def columns(column: list[str] | None, base: list[str] | None, relation: list[str] | None) -> "Columns":
+    """How tables are to be understood. Raises a usage error."""
+    from idstore.exchange.mappings import Columns
+
+    bases = _pairs(base, "--base subject=info:pronom/")
+    if not bases.keys() <= {"subject", "target"}:
+        raise Misuse("--base is for subject or target, as in --base subject=info:pronom/")
+    named = [text for text in relation or [] if "=" in text]
+    alone = [text for text in relation or [] if "=" not in text]
+    relations = {name: relation_iri(iri) for name, iri in _pairs(named, "--relation hasMime=dcterms:format").items()}
+    chosen = Columns(_pairs(column, "--column subject=puid"), bases, relations)
+    return replace(chosen, relation=relation_iri(alone[-1])) if alone else chosen
+
+
+def _pairs(texts: list[str] | None, example: str) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts or []]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise Misuse(f"{name + sign + value!r} is no NAME=VALUE; write it as in {example}")
+    return {name: value for name, _, value in pairs}
+
 
 def moment(text: str | None) -> int | None:
     """Milliseconds since 1970. Raises InvalidData."""
@@ -46,12 +85,24 @@ def moment(text: str | None) -> int | None:
     return None if text is None else times.parse(text)
 
 
-def relation(text: str) -> str:
-    """The IRI of a relation that may be written in short."""
-    from idstore.vocabulary import PREFIXES
+def relation_iri(text: str) -> str:
+    """The IRI of a relation, or of a justification, that may be written in short."""
+    from idstore.vocabulary import MAPPING_PREFIXES
 
     prefix, colon, name = text.partition(":")
-    return PREFIXES[prefix] + name if colon and prefix in PREFIXES else text
+    return MAPPING_PREFIXES[prefix] + name if colon and prefix in MAPPING_PREFIXES else text
+
+
+def confidence(text: str) -> "Decimal":
+    """A number. Raises InvalidData."""
+    from decimal import Decimal, InvalidOperation
+
+    from idstore.errors import InvalidData
+
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise InvalidData(f"{text!r} is no confidence; give a number from 0 to 1", text=text) from None
 
 
 def successors(ids: Sequence[str], by: Sequence[str] | None) -> tuple[str, list[str]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from idstore.cli.output import one_line
 from idstore.model import terms, times
-from idstore.vocabulary import PREFIXES
+from idstore.vocabulary import PAV, PREFIXES, SSSOM
 
 if TYPE_CHECKING:
     from idstore.model.namespace import Namespace
@@ -171,7 +171,17 @@ def _listed(value: object) -> str:
 
 def _binding_text(binding: "Binding") -> str:
     note = f": {binding.note}" if binding.note else ""
-    return f"{binding.target.value} ({short(binding.relation.value)}, {binding.by}, {times.iso(binding.at)}){note}"
+    said = {name: value for name, value in _said_with(binding).items() if value is not None}
+    beside = "".join(f", {name} {short(value)}" for name, value in said.items())
+    return f"{binding.target.value} ({short(binding.relation.value)}, {binding.by}, {times.iso(binding.at)}{beside}){note}"
+
+
+def _said_with(binding: "Binding") -> dict[str, str | None]:
+    return {
+        "confidence": binding.said(SSSOM.confidence),
+        "justification": binding.said(SSSOM.mapping_justification),
+        "author": binding.said(PAV.authoredBy),
+    }
 
 
 def _binding_json(binding: "Binding") -> Json:
@@ -181,6 +191,7 @@ def _binding_json(binding: "Binding") -> Json:
         "by": binding.by,
         "at": times.iso(binding.at),
         "note": binding.note,
+        **{name: float(value) if name == "confidence" else value for name, value in _said_with(binding).items() if value is not None},
     }
 
 

@@ -71,7 +71,7 @@ class Binding:
 
     node      name of the statement, made from the event that bound.
     by, at    who says so, since when.
-    notes     what was said with it: note, confidence, justification.
+    notes     what was said with it: note, confidence, justification, author.
     """
 
     node: NamedNode
@@ -89,7 +89,11 @@ class Binding:
     @property
     def note(self) -> str | None:
         """The remark."""
-        return next((value.value for name, value in self.notes if name == SKOS.note), None)
+        return self.said(SKOS.note)
+
+    def said(self, predicate: NamedNode) -> str | None:
+        """What was said with it: note, confidence, justification or author; None if that was not."""
+        return next((value.value for name, value in self.notes if name == predicate), None)
 
     def quads(self, subject: NamedNode, graph: NamedNode) -> list[Quad]:
         """The plain triple and the statement beside it."""

@@ -1,6 +1,7 @@
 """Making RDF terms from outside text, with errors that name the text."""
 
 import re
+from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TypeAlias
@@ -8,6 +9,7 @@ from typing import TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import InvalidData
+from idstore.vocabulary import XSD
 
 Term: TypeAlias = NamedNode | Literal
 """What may stand in object position: idstore writes no blank nodes and no quoted triples."""
@@ -68,6 +70,30 @@ def hashed(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
 
+def share(value: Decimal) -> Literal:
+    """The literal of a number from 0 to 1. Raises InvalidData."""
+    if not 0 <= value <= 1:  # NaN neither
+        raise InvalidData(f"{value} is no confidence; give a number from 0 to 1", text=str(value))
+    return Literal(format(value.normalize(), "f"), datatype=XSD.decimal)
+
+
 def tagged(text: str, lang: str) -> Literal:
     """The literal of a text in a language."""
     return Literal(text) if lang == UNDETERMINED else Literal(text, language=lang)
+
+
+def stem(iri: str) -> str:
+    """What an IRI has in common with others of its kind: everything up to its last ``/``, ``#`` or ``=``; of a bare text nothing.
+
+    >>> stem("http://www.wikidata.org/entity/Q42"), stem("info:pronom/x-fmt/3"), stem("urn:isbn:0451450523"), stem("Q42")
+    ('http://www.wikidata.org/entity/', 'info:pronom/', 'urn:isbn:', '')
+    """
+    scheme, colon, rest = iri.partition(":")
+    if not colon:
+        return ""
+    if not rest.startswith("//"):
+        cut = rest.find("/") if scheme == "info" else rest.rfind(":")
+        return f"{scheme}:{rest[: cut + 1]}"
+    head = rest.rstrip("/#")
+    cut = max(head.rfind("/"), head.rfind("#"), head.rfind("=") if "?" in head else -1)
+    return f"{scheme}:{head[: cut + 1]}" if cut > 1 else iri

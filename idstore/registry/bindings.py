@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from pyoxigraph import Literal, NamedNode
 
@@ -15,19 +16,25 @@ from idstore.model.terms import Term
 from idstore.registry.core import living
 from idstore.registry.naming import Naming
 from idstore.stores import Turn
-from idstore.vocabulary import IDS, RDF, SKOS
+from idstore.vocabulary import IDS, PAV, RDF, SKOS, SSSOM
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A relation to another URI, and what is said with it.
 
-    relation  skos:exactMatch unless said otherwise.
+    relation       skos:exactMatch unless said otherwise.
+    confidence     from 0 to 1, how sure it is.
+    justification  IRI of the way in which it was found, such as semapv:ManualMappingCuration.
+    author         who found it, where that is somebody other than the party that binds: an IRI (an ORCID) or a name.
     """
 
     target: str
     relation: str = SKOS.exactMatch.value
     note: str | None = None
+    confidence: Decimal | None = None
+    justification: str | None = None
+    author: str | None = None
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
         """The event's arguments. Raises InvalidData: no absolute IRI, or a relation that carries the record itself."""
@@ -40,6 +47,12 @@ class Statement:
         made: list[tuple[NamedNode, Term]] = [(RDF.predicate, relation), (RDF.object, terms.iri(self.target))]
         if self.note is not None:
             made.append((SKOS.note, Literal(terms.plain(self.note, "note"))))
+        if self.confidence is not None:
+            made.append((SSSOM.confidence, terms.share(self.confidence)))
+        if self.justification is not None:
+            made.append((SSSOM.mapping_justification, terms.iri(self.justification, "IRI of a justification")))
+        if self.author is not None:
+            made.append((PAV.authoredBy, terms.iri(self.author) if ":" in self.author else Literal(terms.plain(self.author, "author"))))
         return made
 
 

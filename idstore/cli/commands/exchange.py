@@ -1,19 +1,16 @@
 """``idstore export`` and ``import``: files going out and coming in."""
 
-import os
-import shutil
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, inputs, session
+from idstore.cli import arguments, exits, inputs, session
+from idstore.cli.commands import stating
 from idstore.cli.commands.lookup import Stage
 from idstore.cli.options import Call
+from idstore.cli.outputs import output
 
 if TYPE_CHECKING:
     from idstore.model.party import Party
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
     from idstore.registry.adopting import Adoption
 
 DROID: Final = "droid"
-_IN_MEMORY: Final = 1 << 24
-"""Bytes of an export that are held in memory before they go to a temporary file."""
 _SHOWN: Final = 10
 """Identifiers that a report lists of each sort, without --json."""
 
@@ -48,34 +43,8 @@ def export(
     if chosen not in rdf.FORMATS:
         raise arguments.Misuse(f"no format {chosen!r} to export to; there are {', '.join(rdf.FORMATS)}")
     extract = Extract(namespace, stage and stage.value, arguments.moment(since))
-    with _output(file) as target:
+    with output(file) as target:
         session.read(call, lambda registry, party: rdf.export(registry, target, party, chosen, extract), detached=True)
-
-
-@contextmanager
-def _output(file: str) -> Iterator[IO[bytes]]:
-    """Where to write: a file appears whole or not at all, and whoever reads standard output slowly keeps nobody from the store."""
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spool:
-        yield spool
-        spool.seek(0)
-        if file == inputs.STDIN:
-            shutil.copyfileobj(spool, sys.stdout.buffer)
-        else:
-            _put(spool, Path(file).resolve())
-
-
-def _put(content: IO[bytes], place: Path) -> None:
-    if place.exists() and not place.is_file():  # a pipe, a device
-        with place.open("wb") as target:
-            shutil.copyfileobj(content, target)
-        return
-    draft = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        with draft.open("wb") as target:
-            shutil.copyfileobj(content, target)
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def import_(
@@ -83,17 +52,29 @@ def import_(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to read; - is standard input.")],
     format: Annotated[
         str | None,
-        typer.Option(metavar="F", help="turtle, trig, ntriples, nquads, jsonld or droid. [default: by each FILE's ending; .xml is droid]"),
+        typer.Option(
+            metavar="F",
+            help="turtle, trig, ntriples, nquads, jsonld, droid, sssom, tsv or csv. [default: by each FILE's ending; .xml is droid]",
+        ),
     ] = None,
     namespace: Annotated[
         str | None, typer.Option(metavar="N", help="Where to, for droid. [default: the namespace of info:pronom/]")
     ] = None,
+    column: arguments.Column = None,
+    base: arguments.Base = None,
+    relation: arguments.RelationName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
-) -> None:
-    """Take in what export wrote, or a DROID signature file. Administrators may.
+) -> int:
+    """Take in what export wrote, a DROID signature file, or bindings from a table.
 
-    All or nothing: where a file is malformed, nothing is imported. Reading the same again changes nothing.
+    Administrators may; bindings (sssom, tsv, csv) everybody who may bind. All or nothing: where a file is malformed, nothing is imported.
+    Reading the same again changes nothing.
     """
+    table = _table(files, format)
+    if table is not None:
+        return stating.state(call, files[0], table, arguments.columns(column, base, relation), dry_run=dry_run)
+    if column or base or relation:
+        raise arguments.Misuse("--column, --base and --relation are for tables of bindings")
     kinds = {format or (DROID if _is_droid(file) else "rdf") for file in files}
     if len(kinds) > 1 or (kinds == {DROID} and len(files) > 1):
         raise arguments.Misuse("import one signature file at a time, and not together with others")
@@ -103,6 +84,17 @@ def import_(
         _import_registry(call, files, format, dry_run)
     else:
         _import_droid(call, files[0], namespace, dry_run)
+    return exits.DONE
+
+
+def _table(files: list[str], format: str | None) -> str | None:
+    """The format of a table of bindings, if that is to be read."""
+    from idstore.exchange import tables
+
+    found = {format or tables.format_of(file) for file in files} & {*tables.FORMATS}
+    if found and len(files) > 1:
+        raise arguments.Misuse("import one table of bindings at a time, and not together with others")
+    return found.pop() if found else None
 
 
 def _is_droid(file: str) -> bool:

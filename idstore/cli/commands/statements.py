@@ -61,6 +61,11 @@ def bind(
     uri: arguments.Uri,
     relation: arguments.Relation = EXACT,
     note: Annotated[str | None, typer.Option(metavar="T", help="A remark on the binding.")] = None,
+    confidence: Annotated[str | None, typer.Option(metavar="C", help="How sure it is, from 0 to 1.")] = None,
+    justification: Annotated[
+        str | None, typer.Option(metavar="IRI", help="How it was found: an IRI, or in short semapv:ManualMappingCuration.")
+    ] = None,
+    author: Annotated[str | None, typer.Option(metavar="A", help="Who found it, if not you: an ORCID's IRI, or a name.")] = None,
 ) -> None:
     """Associate an identifier with another URI.
 
@@ -69,7 +74,14 @@ def bind(
     from idstore.cli.events import done
     from idstore.registry.bindings import Statement
 
-    statement = Statement(uri, arguments.relation(relation), note)
+    statement = Statement(
+        uri,
+        arguments.relation_iri(relation),
+        note,
+        None if confidence is None else arguments.confidence(confidence),
+        None if justification is None else arguments.relation_iri(justification),
+        author,
+    )
     made = session.write(call, lambda registry, party: registry.bind(id, statement, party))
     if made is None:
         call.output.say("idstore: you have bound it already; nothing was changed")
@@ -84,7 +96,7 @@ def unbind(call: Call, id: arguments.Id, uri: arguments.Uri, relation: arguments
     from idstore.cli.events import done
     from idstore.registry.bindings import Statement
 
-    statement = Statement(uri, arguments.relation(relation))
+    statement = Statement(uri, arguments.relation_iri(relation))
     done(call, session.write(call, lambda registry, party: registry.unbind(id, statement, party)))
 
 

@@ -1,0 +1,116 @@
+"""``idstore reconcile``: where registries and mapping files disagree, and what a curator has decided about it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from idstore.cli import arguments, exits, inputs
+from idstore.cli.commands import stating
+from idstore.cli.options import Call
+from idstore.cli.outputs import output
+
+if TYPE_CHECKING:
+    from idstore.reconciliation.report import Reconciliation
+
+FORMATS: Final = ("table", "json", "turtle", "html")
+SUFFIXES: Final = {".html": "html", ".htm": "html", ".ttl": "turtle", ".json": "json", ".jsonl": "json"}
+
+
+def reconcile(
+    call: Call,
+    sides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="A B...", help="Folders of stores, exports or other RDF files, tables of mappings (SSSOM, TSV, CSV)."),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="F", help="table, json (one finding a line), turtle or html. [default: by FILE's ending, else table]"),
+    ] = None,
+    file: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to; - is standard output.")] = inputs.STDIN,
+    read_as: Annotated[
+        str | None,
+        typer.Option(
+            "--input", metavar="F", help="Format of the files to read: sssom, tsv, csv or an RDF format. [default: by their endings]"
+        ),
+    ] = None,
+    column: arguments.Column = None,
+    base: arguments.Base = None,
+    relation: arguments.RelationName = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 5 if anything is found.")] = False,
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            "--accept",
+            metavar="FILE",
+            help="Carry out decisions in the store: what the HTML page has saved, or a table with a column action.",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --accept: only say what would be done.")] = False,
+) -> int:
+    """Compare registries and mapping files, and report where they disagree.
+
+    Reads two or more sides; one by itself is searched for contradictions in it. Of stores, what you may see is compared.
+    The HTML page needs no network: decide there, save the decisions, and carry them out with --accept, all of them or none.
+    """
+    if accept is not None:
+        if sides:
+            raise arguments.Misuse("--accept changes the store of --store; compare in a second command")
+        return stating.state(call, accept, read_as, dry_run=dry_run)
+    if not sides:
+        raise arguments.Misuse("name what is to be compared: folders of stores, exports, tables of mappings")
+    if dry_run:
+        raise arguments.Misuse("--dry-run goes with --accept; comparing changes nothing")
+    chosen = format or ("json" if call.output.json else SUFFIXES.get(Path(file).suffix, "table"))
+    if chosen not in FORMATS:
+        raise arguments.Misuse(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")
+    tally = _compare(call, sides, chosen, file, read_as, column, base, relation)
+    return exits.BROKEN if strict and tally else exits.DONE
+
+
+def _compare(
+    call: Call,
+    sides: Sequence[str],
+    format: str,
+    file: str,
+    read_as: str | None,
+    column: list[str] | None,
+    base: list[str] | None,
+    relation: list[str] | None,
+) -> Counter[str]:
+    from idstore.model.party import Party
+    from idstore.reconciliation import report
+
+    columns = arguments.columns(column, base, relation)
+    tally: Counter[str] = Counter()
+    with report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait) as found, output(file) as target:
+        for part in _written(found, format, tally):
+            target.write(part)
+    call.output.say("; ".join(f"{slug}: {many}" for slug, many in tally.items()) or "nothing to reconcile")
+    return tally
+
+
+def _written(found: "Reconciliation", format: str, tally: Counter[str]) -> Iterator[bytes]:
+    import json
+
+    from pyoxigraph import RdfFormat, serialize
+
+    from idstore.reconciliation import page, report
+    from idstore.vocabulary import MAPPING_PREFIXES
+
+    match format:
+        case "html":
+            yield page.page(found, tally).encode()
+        case "turtle":
+            triples = report.triples(found, tally)
+            written = serialize(triples, format=RdfFormat.TURTLE, prefixes=MAPPING_PREFIXES)
+            assert written is not None
+            yield written
+        case "json":
+            for finding in found.findings():
+                tally[finding.kind.slug] += 1
+                yield (json.dumps(report.json(found, finding), ensure_ascii=False) + "\n").encode()
+        case _:
+            yield from (f"{line}\n".encode() for line in report.lines(found, tally))

@@ -1,0 +1,44 @@
+"""Many bindings from a table: of ``idstore import --format sssom|tsv|csv``, and of ``idstore reconcile --accept``."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from idstore.cli import arguments, exits, session
+from idstore.cli.options import Call
+
+if TYPE_CHECKING:
+    from idstore.exchange.mappings import Columns, Malformed
+    from idstore.registry.stating import Outcome
+
+
+def state(call: Call, file: str, format: str | None, columns: "Columns | None" = None, *, dry_run: bool) -> int:
+    """Carry out what a table asks for, all of it or nothing, and print what becomes of each line; the exit code."""
+    from idstore.exchange import mappings, tables
+
+    chosen = format or tables.format_of(file) or "tsv"
+    if chosen not in tables.FORMATS:
+        raise arguments.Misuse(f"no format {chosen!r} of a table; there are {', '.join(tables.FORMATS)}")
+    broken: list[Malformed] = []
+    with mappings.read(file, chosen, columns or mappings.Columns()) as reading:
+        call.output.say(f"idstore: reading {reading.name}: {', '.join(mappings.described(reading.found))}")
+        proposed = list(mappings.proposals(reading.rows, broken))
+    rehearse = dry_run or bool(broken)
+    outcomes = session.write(call, lambda registry, party: registry.state(proposed, party, dry_run=rehearse), dry=rehearse)
+    return _report(call, outcomes, broken, dry_run=dry_run)
+
+
+def _report(call: Call, outcomes: "Iterable[Outcome]", broken: "Iterable[Malformed]", *, dry_run: bool) -> int:
+    found = [(one.line, str(one.verdict), one.id, one.reason) for one in outcomes]
+    found += [(one.line, "malformed", "", one.reason) for one in broken]
+    tally = Counter(verdict for _, verdict, _, _ in found)
+    stopped = tally["refused"] + tally["malformed"]
+    for line, verdict, id, reason in sorted(found):
+        if dry_run or stopped or call.output.json or verdict == "contradictory":
+            call.output.data(
+                "\t".join(filter(None, (f"line {line}", verdict, id, reason))),
+                {"line": line, "verdict": verdict, "id": id, "reason": reason},
+            )
+    outcome = "nothing was changed" if stopped else "nothing is changed yet" if dry_run else "done"
+    call.output.say(f"idstore: {', '.join(f'{many} {verdict}' for verdict, many in sorted(tally.items())) or 'no lines'}; {outcome}")
+    return exits.INVALID if stopped else exits.DONE

@@ -1,0 +1,261 @@
+"""Mappings: tables whose rows say that one identifier stands in a relation to another.
+
+SSSOM/TSV (https://mapping-commons.github.io/sssom/), and any table whose columns are named or mapped to the same roles. What a row says
+beside the two ends and the relation (note, confidence, justification, author, names) is kept.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Final
+
+from idstore.errors import ExchangeError, InvalidData
+from idstore.exchange import tables
+from idstore.exchange.sources import Readable
+from idstore.model import terms
+from idstore.registry.bindings import Statement
+from idstore.registry.stating import Proposal, proposal
+from idstore.vocabulary import MAPPING_PREFIXES, PREFIXES, SKOS
+
+ROLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "subject": ("subject_id", "subject", "identifier", "id", "puid", "handle", "doi"),
+    "relation": ("predicate_id", "predicate", "relation"),
+    "target": ("object_id", "target_uri", "target", "object", "uri", "target_id"),
+    "note": ("comment", "note"),
+    "confidence": ("confidence",),
+    "justification": ("mapping_justification", "justification"),
+    "author": ("author_id", "author"),
+    "name": ("subject_label", "name", "label"),
+    "target_name": ("object_label", "target_name"),
+    "kind": ("object_source", "target_scheme", "target_source"),
+    "modifier": ("predicate_modifier",),
+    "action": ("action",),
+}
+"""What a column can be for, and the names that say so by themselves, the first that is there counts."""
+
+RELATIONS: Final[Mapping[str, str]] = {
+    **{name: PREFIXES["skos"] + name for name in ("exactMatch", "closeMatch", "broadMatch", "narrowMatch", "relatedMatch")},
+    "sameAs": PREFIXES["owl"] + "sameAs",
+    "seeAlso": PREFIXES["rdfs"] + "seeAlso",
+    "replaces": PREFIXES["dcterms"] + "replaces",
+    "isPrimaryTopicOf": "http://xmlns.com/foaf/0.1/isPrimaryTopicOf",
+}
+"""Relations that may be written by their local name."""
+
+KEEP: Final = "keep"
+"""The action of a row that leaves everything as it is."""
+_NEGATED: Final = "not"
+
+
+@dataclass(frozen=True, slots=True)
+class MappingRow:
+    """One row that can be understood.
+
+    subject, target  IRIs, or texts as they stand where nothing makes an IRI of them.
+    kind             what the file says that the target is one of; empty if it does not say.
+    action           what is to be done about it, in a file of decisions.
+    """
+
+    line: int
+    subject: str
+    relation: str
+    target: str
+    note: str = ""
+    confidence: Decimal | None = None
+    justification: str = ""
+    author: str = ""
+    name: str = ""
+    target_name: str = ""
+    kind: str = ""
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A row that says nothing that could be used, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How a table is to be understood, beyond what its header says.
+
+    roles      role → name of the column (see `ROLES`).
+    bases      ``subject`` or ``target`` → what comes before texts of that column that are no IRI.
+    relations  relation as written → IRI.
+    relation   the relation of rows that name none.
+    """
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    bases: Mapping[str, str] = field(default_factory=dict)
+    relations: Mapping[str, str] = field(default_factory=dict)
+    relation: str = SKOS.exactMatch.value
+
+
+@dataclass(slots=True)
+class Reading:
+    """Mappings that are being read.
+
+    name   what messages call the file.
+    found  role → column, as it was understood.
+    rows   the rows, once.
+    """
+
+    name: str
+    found: Mapping[str, str]
+    rows: Iterator[MappingRow | Malformed] = field(repr=False)
+
+
+@contextmanager
+def read(file: Readable, format: str, columns: Columns = Columns()) -> Iterator[Reading]:
+    """Open a table of mappings. Raises ExchangeError: no such column, no column for an end, a prefix map that cannot be read."""
+    with tables.read(file, format) as table:
+        found = _roles(table, columns)
+        prefixes = {**MAPPING_PREFIXES, **(_prefixes(table) if format == "sssom" else {})}
+        yield Reading(table.name, found, _Reader(table, found, columns, prefixes).rows())
+
+
+def _roles(table: tables.Table, columns: Columns) -> dict[str, str]:
+    for role, name in columns.roles.items():
+        if role not in ROLES:
+            raise InvalidData(f"a column cannot be {role!r}; there are {', '.join(ROLES)}", role=role)
+        if name not in table.header:
+            raise ExchangeError(table.name, 1, f"there is no column {name!r}; there are {', '.join(table.header)}")
+    taken = set(columns.roles.values())
+    found = dict(columns.roles)
+    for role, names in ROLES.items():
+        if role not in found:
+            there = next((name for name in names if name in table.header and name not in taken), None)
+            if there is not None:
+                found[role] = there
+                taken.add(there)
+    for role in ("subject", "target"):
+        if role not in found:
+            raise ExchangeError(table.name, 1, f"no column is known to be the {role}; name it, as in --column {role}={table.header[0]}")
+    return found
+
+
+def _prefixes(table: tables.Table) -> dict[str, str]:
+    """The ``curie_map`` of an SSSOM file's header."""
+    import yaml
+
+    try:
+        said = yaml.safe_load("\n".join(table.comments)) or {}
+    except yaml.YAMLError as error:
+        raise ExchangeError(table.name, None, f"the comment lines before the header are not YAML: {_first(str(error))}") from error
+    known = said.get("curie_map", {}) if isinstance(said, dict) else {}
+    if not isinstance(known, dict) or not all(isinstance(value, str) for value in known.values()):
+        raise ExchangeError(table.name, None, "curie_map in the comment lines is no table of prefixes and IRIs")
+    return {str(prefix): base for prefix, base in known.items()}
+
+
+def _first(text: str) -> str:
+    return text.splitlines()[0] if text else "empty"
+
+
+class _Reader:
+    """Makes mappings of rows."""
+
+    def __init__(self, table: tables.Table, found: Mapping[str, str], columns: Columns, prefixes: Mapping[str, str]) -> None:
+        self._rows = table.rows
+        self._places = {role: table.header.index(name) for role, name in found.items()}
+        self._columns = columns
+        self._relations = {**RELATIONS, **columns.relations}
+        self._prefixes = prefixes
+        self._relation_of = lru_cache(maxsize=256)(self._relation)
+
+    def rows(self) -> Iterator[MappingRow | Malformed]:
+        for row in self._rows:
+            if row.wrong is not None:
+                yield Malformed(row.line, row.wrong)
+                continue
+            try:
+                yield self._mapping(row)
+            except InvalidData as error:
+                yield Malformed(row.line, error.message)
+
+    def _mapping(self, row: tables.Row) -> MappingRow:
+        def cell(role: str) -> str:
+            place = self._places.get(role)
+            return "" if place is None else row.cells[place].strip()
+
+        if cell("modifier").lower() == _NEGATED:
+            raise InvalidData("it denies the mapping (predicate_modifier Not), which is no binding")
+        subject, target = self._end("subject", cell("subject")), self._end("target", cell("target"))
+        confidence, justification = cell("confidence"), cell("justification")
+        return MappingRow(
+            row.line,
+            subject,
+            self._relation_of(cell("relation")),
+            target,
+            cell("note"),
+            _share(confidence) if confidence else None,
+            self._expanded(justification) if justification else "",
+            cell("author"),
+            cell("name"),
+            cell("target_name"),
+            cell("kind"),
+            cell("action"),
+        )
+
+    def _end(self, role: str, text: str) -> str:
+        if not text:
+            raise InvalidData(f"the {role} is empty")
+        expanded = self._expanded(text)
+        base = self._columns.bases.get(role)
+        return expanded if base is None or expanded != text or "://" in text or text.startswith(base) else base + text
+
+    def _relation(self, text: str) -> str:
+        if not text:
+            return self._columns.relation
+        known = self._relations.get(text)
+        made = self._expanded(text) if known is None else known
+        try:
+            return terms.iri(made, "IRI of a relation").value
+        except InvalidData as error:
+            raise InvalidData(
+                f"{text!r} is no relation: write an IRI, a prefixed name such as skos:closeMatch, or say --relation {text}=IRI"
+            ) from error
+
+    def _expanded(self, text: str) -> str:
+        prefix, colon, rest = text.partition(":")
+        base = self._prefixes.get(prefix) if colon and not rest.startswith("//") else None
+        return text if base is None else base + rest
+
+
+def _share(text: str) -> Decimal:
+    try:
+        share = Decimal(text)
+    except InvalidOperation:
+        share = Decimal(-1)
+    if not 0 <= share <= 1:
+        raise InvalidData(f"the confidence {text!r} is no number from 0 to 1")
+    return share
+
+
+def described(found: Mapping[str, str]) -> Sequence[str]:
+    """How the columns were understood, for people: ``subject ← subject_id``."""
+    return [f"{role} ← {name}" for role, name in found.items()]
+
+
+def proposals(rows: Iterable[MappingRow | Malformed], broken: list[Malformed]) -> Iterator[Proposal]:
+    """What the rows ask for: bindings, or what their ``action`` says; rows that ask for nothing (``keep``) are passed over.
+
+    broken  takes the rows that cannot be understood.
+    """
+    for row in rows:
+        if isinstance(row, Malformed):
+            broken.append(row)
+        elif row.action != KEEP:
+            try:
+                yield proposal(row.line, row.action, row.subject, _statement(row))
+            except InvalidData as error:
+                broken.append(Malformed(row.line, error.message))
+
+
+def _statement(row: MappingRow) -> Statement:
+    return Statement(row.target, row.relation, row.note or None, row.confidence, row.justification or None, row.author or None)

@@ -1,0 +1,152 @@
+"""The findings as one HTML page that a curator decides on: it needs no network, and holds everything it shows."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from math import cos, pi, sin
+from string import Template
+from typing import Final
+
+from idstore.reconciliation.kinds import CHAIN, LACKING, MALFORMED, Finding, Kind
+from idstore.reconciliation.report import Reconciliation, by_kind, short
+from idstore.reconciliation.workspace import Claim
+
+MOST: Final = 2_000
+"""Findings of each kind that a page shows."""
+_DRAWN: Final = 30
+"""Members of a cluster that is drawn, at most."""
+_MIDDLE: Final = 240
+"""Where the middle of a picture is, from the left."""
+_CHOICES: Final = {True: (("keep", "keep"), ("unbind", "unbind")), False: (("bind", "take over"), ("keep", "leave"))}
+"""What can be decided of a claim: by whether it is questioned, or lacking somewhere."""
+
+
+def page(found: Reconciliation, tally: Counter[str]) -> str:
+    """The page; ``tally`` counts the findings by kind. Of each kind `MOST` are shown. Memory: what is shown."""
+    shown = list(by_kind(found.findings(), tally, MOST))
+    sections = "\n".join(_section(found, kind, some, tally[kind.slug]) for kind, some in shown)
+    names = [side.name for side in found.sides]
+    return _template().substitute(
+        sides=escape(" and ".join(names)),
+        described=escape(_described(found)),
+        contents="\n".join(f'<li><a href="#{kind.slug}">{escape(kind.title)}: {tally[kind.slug]}</a></li>' for kind, _ in shown),
+        sections=sections or "<p>There is nothing to reconcile.</p>",
+        digest=hashlib.sha256(repr(names).encode()).hexdigest()[:16],
+    )
+
+
+def _template() -> Template:
+    return Template(files("idstore.reconciliation").joinpath("page.html").read_text(encoding="utf-8"))
+
+
+def _described(found: Reconciliation) -> str:
+    said = [f"{side.name} ({'registry' if side.registry else 'mappings'})" for side in found.sides]
+    return f"Compared: {', '.join(said)}. Decide, save the decisions, and hand them to idstore reconcile --accept."
+
+
+def _section(found: Reconciliation, kind: Kind, some: Sequence[Finding], many: int) -> str:
+    rest = f"<p>{many - len(some)} more are not shown; <code>idstore reconcile --json</code> lists all.</p>" if many > len(some) else ""
+    heads = "".join(f'<th scope="col"><button type="button">{head}</button></th>' for head in ("About", "What is said", "Where"))
+    rows = "\n".join(_row(found, finding) for finding in some)
+    return (
+        f'<section id="{kind.slug}"><h2>{escape(kind.title)} <small>({many})</small></h2><p>{escape(kind.advice)}</p>'
+        f"<table><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table>{rest}</section>"
+    )
+
+
+def _row(found: Reconciliation, finding: Finding) -> str:
+    name = found.workspace.name_of(finding.about)
+    named = f'<br><span class="name">{escape(name)}</span>' if name else ""
+    weak = {link.claim.key for link in finding.weakest}
+    claims = "".join(_claim(found, finding.kind, claim, claim.key in weak) for claim in finding.claims)
+    picture = _picture(finding) if finding.weakest else ""
+    said = "".join(f"<li><span></span><span>{text}</span></li>" for text in _told(found, finding))
+    where = ", ".join(_where(found, finding))
+    return (
+        f'<tr><td class="about" data-sort="{escape(finding.about)}">{_link(finding.about)}{named}</td>'
+        f'<td data-sort="{len(finding.claims) + len(finding.values)}">{picture}<ul class="claims">{said}{claims}</ul></td>'
+        f'<td data-sort="{escape(where)}">{escape(where)}</td></tr>'
+    )
+
+
+def _told(found: Reconciliation, finding: Finding) -> Iterator[str]:
+    """What is said beside claims: values that differ, a reason, the pairs that a cluster joins."""
+    for name, said in finding.values.items():
+        for side, values in said.items():
+            yield f"{escape(name)}: <b>{escape(' · '.join(values))}</b> <span class='said'>{escape(found.sides[side].name)}</span>"
+    if finding.reason:
+        yield escape(finding.reason)
+    for link in finding.weakest:
+        pairs = "; ".join(f"{_link(one)} and {_link(other)}" for one, other in link.pairs[:_DRAWN])
+        yield f"the weakest link, {_link(link.claim.subject)} → {_link(link.claim.target)}, joins {pairs}"
+
+
+def _where(found: Reconciliation, finding: Finding) -> Iterable[str]:
+    if finding.kind is LACKING:
+        return (f"not in {name}" for name in found.names(finding.missing))
+    return found.names(
+        sorted({side for claim in finding.claims for side in claim.sides} | {side for said in finding.values.values() for side in said})
+    )
+
+
+def _claim(found: Reconciliation, kind: Kind, claim: Claim, weak: bool) -> str:
+    said = "; ".join(_words(found, claim))
+    chooser = "" if kind in (MALFORMED, CHAIN) else _chooser(claim, questioned=kind is not LACKING)
+    return (
+        f"<li{' class=weak' if weak else ''}><span>{chooser}</span><span>{_link(claim.subject)} {escape(short(claim.relation))} {_link(claim.target)}"
+        f'<br><span class="said">{escape(said)}</span></span></li>'
+    )
+
+
+def _chooser(claim: Claim, *, questioned: bool) -> str:
+    options = "".join(f'<option value="{value}">{label}</option>' for value, label in _CHOICES[questioned])
+    data = f'data-id="{escape(claim.subject)}" data-relation="{escape(claim.relation)}" data-target="{escape(claim.target)}"'
+    return f'<select aria-label="Decision about {escape(claim.subject)} and {escape(claim.target)}" {data}><option value="">undecided</option>{options}</select>'
+
+
+def _words(found: Reconciliation, claim: Claim) -> Iterator[str]:
+    for side, link in claim.said:
+        share = None if link.confidence is None else f"confidence {link.confidence:g}"
+        line = None if link.line is None else f"line {link.line}"
+        yield ", ".join(filter(None, (found.sides[side].name, line, link.by or link.author, link.at, share, link.justification, link.note)))
+
+
+def _link(text: str) -> str:
+    shown = escape(text)
+    return f'<a href="{shown}" rel="noreferrer">{shown}</a>' if text.startswith(("http://", "https://")) else shown
+
+
+# pictures
+
+
+def _picture(finding: Finding) -> str:
+    """The cluster: members on a circle, links between them, the weakest dashed, identifiers of one namespace filled."""
+    members = sorted({end for claim in finding.claims for end in (claim.subject, claim.target)})
+    if len(members) > _DRAWN:
+        return f"<p>{len(members)} members are too many to be drawn.</p>"
+    places = {
+        member: (_MIDDLE + 130 * cos(2 * pi * number / len(members)), 160 + 120 * sin(2 * pi * number / len(members)))
+        for number, member in enumerate(members)
+    }
+    weak = {link.claim.key for link in finding.weakest}
+    twins = {one for link in finding.weakest for pair in link.pairs for one in pair}
+    lines = "".join(_line(places[claim.subject], places[claim.target], claim, claim.key in weak) for claim in finding.claims)
+    dots = "".join(_dot(place, member, member in twins) for member, place in places.items())
+    return f'<svg viewBox="0 0 480 320" role="img" aria-label="Cluster of {len(members)} equivalents">{lines}{dots}</svg>'
+
+
+def _line(one: tuple[float, float], other: tuple[float, float], claim: Claim, weak: bool) -> str:
+    ends = f'x1="{one[0]:.0f}" y1="{one[1]:.0f}" x2="{other[0]:.0f}" y2="{other[1]:.0f}"'
+    return f"<line {ends}{' class=weak' if weak else ''}><title>{escape(claim.subject)} → {escape(claim.target)}</title></line>"
+
+
+def _dot(place: tuple[float, float], member: str, twin: bool) -> str:
+    x, y = place
+    anchor, shift = ("start", 9) if x >= _MIDDLE else ("end", -9)
+    label = member.rstrip("/#").replace("#", "/").rpartition("/")[2][-24:]
+    return (
+        f'<g><title>{escape(member)}</title><circle cx="{x:.0f}" cy="{y:.0f}" r="5"{" class=twin" if twin else ""}/>'
+        f'<text x="{x + shift:.0f}" y="{y + 4:.0f}" text-anchor="{anchor}">{escape(label)}</text></g>'
+    )

@@ -1,0 +1,199 @@
+"""A reconciliation and what can be printed of it: lines for people, JSON, Turtle."""
+
+import hashlib
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+
+from pyoxigraph import Literal, NamedNode, Triple
+
+from idstore.exchange.mappings import Columns
+from idstore.model.party import Party
+from idstore.model.terms import share
+from idstore.reconciliation import findings, sides
+from idstore.reconciliation.kinds import KINDS, Finding, Kind
+from idstore.reconciliation.sides import Side
+from idstore.reconciliation.workspace import Claim, Link, Workspace
+from idstore.vocabulary import DCTERMS, IDS, MAPPING_PREFIXES, PAV, RDF, SKOS, SPACE, SSSOM
+
+Json = dict[str, object]
+
+
+@dataclass(slots=True)
+class Reconciliation:
+    """What the sides say, ready to be looked through.
+
+    sides  what is compared, in the order given.
+    """
+
+    sides: Sequence[Side]
+    workspace: Workspace
+
+    def findings(self) -> Iterator[Finding]:
+        """Everything that is found, in an order that only the sides decide."""
+        return findings.find(self.workspace, self.sides)
+
+    def names(self, numbers: Iterable[int]) -> list[str]:
+        """What sides are called."""
+        return [self.sides[number].name for number in numbers]
+
+
+@contextmanager
+def reconcile(
+    names: Sequence[str], party: Party, *, format: str | None = None, columns: Columns = Columns(), wait: float = 10.0
+) -> Iterator[Reconciliation]:
+    """Read registries and mapping files, to be compared while the block runs.
+
+    names    folders of stores, files of RDF (what ``export`` writes, or any other), tables of mappings; of stores what the party may see.
+    format   of the files whose names do not tell it.
+    columns  how tables are to be understood.
+    wait     seconds to wait for a busy store.
+
+    Raises StoreUnavailable, ExchangeError. Cost: each side is read once; memory is flat but for what is bound by relations of identity.
+    """
+    with tempfile.TemporaryDirectory(prefix="idstore-reconcile-") as folder, closing(Workspace(Path(folder))) as workspace:
+        yield Reconciliation(sides.read(workspace, names, party, format, columns, wait), workspace)
+
+
+# for people
+
+SHOWN: Final = 10
+"""Findings of each kind that are listed for people."""
+
+
+def lines(found: Reconciliation, tally: Counter[str], shown: int = SHOWN) -> Iterator[str]:
+    """A heading for each kind, its first findings, and how many there are; ``tally`` counts them by kind."""
+    for kind, some in by_kind(found.findings(), tally, shown):
+        yield f"{kind.title}: {tally[kind.slug]}"
+        for finding in some:
+            yield from _lines(found, finding)
+        if tally[kind.slug] > len(some):
+            yield f"  and {tally[kind.slug] - len(some)} more; --json lists all"
+    yield from () if tally else ["nothing to reconcile"]
+
+
+def by_kind(found: Iterable[Finding], tally: Counter[str], most: int) -> Iterator[tuple[Kind, list[Finding]]]:
+    """The first findings of each kind that has any; ``tally`` counts all of them."""
+    some: dict[str, list[Finding]] = {}
+    for finding in found:
+        tally[finding.kind.slug] += 1
+        if tally[finding.kind.slug] <= most:
+            some.setdefault(finding.kind.slug, []).append(finding)
+    return ((kind, some[kind.slug]) for kind in KINDS if kind.slug in some)
+
+
+def _lines(found: Reconciliation, finding: Finding) -> Iterator[str]:
+    name = found.workspace.name_of(finding.about)
+    lacking = f" (not in {', '.join(found.names(finding.missing))})" if finding.missing else ""
+    yield f"  {finding.about}{f' “{name}”' if name else ''}{f': {finding.reason}' if finding.reason else ''}{lacking}"
+    for name, said in finding.values.items():
+        yield from (f"    {name}: {' · '.join(values)} ({found.sides[side].name})" for side, values in said.items())
+    for claim in finding.claims:
+        yield f"    {short(claim.relation)} {claim.subject} → {claim.target} ({', '.join(_sources(found, claim))})"
+    for link in finding.weakest:
+        yield f"    weakest link: {link.claim.subject} → {link.claim.target}, which joins {', '.join(' and '.join(pair) for pair in link.pairs)}"
+
+
+def _sources(found: Reconciliation, claim: Claim) -> Iterator[str]:
+    for side, link in claim.said:
+        share = None if link.confidence is None else f"{link.confidence:g}"
+        yield " ".join(filter(None, (found.sides[side].name, link.by or link.author, share and f"confidence {share}")))
+
+
+def short(iri: str) -> str:
+    """An IRI with a well-known prefix."""
+    return next((f"{prefix}:{iri[len(space) :]}" for prefix, space in MAPPING_PREFIXES.items() if iri.startswith(space)), iri)
+
+
+# for programs
+
+
+def json(found: Reconciliation, finding: Finding) -> Json:
+    """A finding as JSON; of what does not concern its kind nothing."""
+    made: Json = {
+        "kind": finding.kind.slug,
+        "conflict": finding.kind.conflict,
+        "about": finding.about,
+        "name": found.workspace.name_of(finding.about),
+        "reason": finding.reason,
+        "values": {name: {found.sides[side].name: [*values] for side, values in said.items()} for name, said in finding.values.items()},
+        "claims": [_claim_json(found, claim) for claim in finding.claims],
+        "missing": found.names(finding.missing),
+        "weakest": [
+            {"id": link.claim.subject, "relation": link.claim.relation, "target": link.claim.target, "joins": [*map(list, link.pairs)]}
+            for link in finding.weakest
+        ],
+    }
+    return {key: value for key, value in made.items() if value not in ("", [], {})}
+
+
+def _claim_json(found: Reconciliation, claim: Claim) -> Json:
+    return {
+        "id": claim.subject,
+        "relation": claim.relation,
+        "target": claim.target,
+        "said": [{"in": found.sides[side].name, **_said(link)} for side, link in claim.said],
+    }
+
+
+def _said(link: Link) -> Json:
+    made = {
+        "by": link.by,
+        "at": link.at,
+        "note": link.note,
+        "confidence": link.confidence,
+        "justification": link.justification,
+        "author": link.author,
+        "line": link.line,
+    }
+    return {key: value for key, value in made.items() if value is not None}
+
+
+def triples(found: Reconciliation, tally: Counter[str]) -> Iterator[Triple]:
+    """The findings as triples: each a resource of its own, named after what it says; ``tally`` counts them by kind."""
+    for finding in found.findings():
+        tally[finding.kind.slug] += 1
+        digest = hashlib.sha256(repr((finding.kind.slug, finding.about, [claim.key for claim in finding.claims])).encode()).hexdigest()[:24]
+        iri = NamedNode(f"{SPACE}finding/{digest}")
+        yield Triple(iri, RDF.type, IDS.Finding)
+        yield Triple(iri, DCTERMS.type, Literal(finding.kind.slug))
+        yield Triple(iri, DCTERMS.subject, _term(finding.about))
+        for note in filter(None, (finding.reason, *_values(found, finding))):
+            yield Triple(iri, SKOS.note, Literal(note))
+        for side in finding.missing:
+            yield Triple(iri, IDS.missingFrom, Literal(found.sides[side].name))
+        for number, claim in enumerate(finding.claims, 1):
+            yield from _claim_triples(found, iri, NamedNode(f"{iri.value}-{number}"), claim)
+
+
+def _claim_triples(found: Reconciliation, finding: NamedNode, node: NamedNode, claim: Claim) -> Iterator[Triple]:
+    yield Triple(node, RDF.type, RDF.Statement)
+    yield Triple(node, DCTERMS.isPartOf, finding)
+    for predicate, text in ((RDF.subject, claim.subject), (RDF.predicate, claim.relation), (RDF.object, claim.target)):
+        yield Triple(node, predicate, _term(text))
+    for side in claim.sides:
+        yield Triple(node, DCTERMS.source, Literal(found.sides[side].name))
+    for _, link in claim.said:
+        if link.confidence is not None:
+            yield Triple(node, SSSOM.confidence, share(Decimal(str(link.confidence))))
+        if link.author is not None:
+            yield Triple(node, PAV.authoredBy, _term(link.author))
+
+
+def _values(found: Reconciliation, finding: Finding) -> Iterator[str]:
+    for name, said in finding.values.items():
+        yield from (f"{found.sides[side].name} says {name}: {' · '.join(values)}" for side, values in said.items())
+
+
+def _term(text: str) -> NamedNode | Literal:
+    if ":" not in text:
+        return Literal(text)
+    try:
+        return NamedNode(text)
+    except ValueError:
+        return Literal(text)
