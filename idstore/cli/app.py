@@ -69,6 +69,8 @@ COMMANDS: Final[Mapping[str, Section]] = {
         "suspend": _AT + "parties:suspend",
         "reinstate": _AT + "parties:reinstate",
         "log": _AT + "trail:log",
+        "history": _AT + "past:history",
+        "diff": _AT + "past:diff",
         "stats": _AT + "registry:stats",
         "query": _AT + "query:query",
     },

@@ -205,3 +205,20 @@ def _tag(lang: str) -> str:
 
 def _aligned(facts: Iterable[tuple[str, str]]) -> Iterator[str]:
     return (f"  {key:<12} {one_line(value)}" for key, value in facts)
+
+
+def facts_of(record: "Record") -> dict[str, str]:
+    """What a record says, a text for each thing that can change by itself: stage, owner, names, target, bindings and the rest."""
+    made = {"stage": record.stage.value, "owner": record.owner}
+    made |= {f"name{_tag(lang)}": text for lang, text in record.names}
+    optional = {
+        "version": record.version,
+        "target": None if record.target is None else record.target.value,
+        "reason": record.reason,
+        "deprecated": "yes" if record.deprecated else None,
+        "replaced by": ", ".join(successor.value for successor in record.successors) or None,
+        "granted to": ", ".join(name for name, _ in record.grants) or None,
+        "offered to": record.offered,
+    }
+    made |= {name: text for name, text in optional.items() if text is not None}
+    return made | {f"{short(binding.relation.value)} {binding.target.value}": f"bound by {binding.by}" for binding in record.bindings}
