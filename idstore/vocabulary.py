@@ -145,8 +145,12 @@ class DCTERMS:
     created = _in("http://purl.org/dc/terms/", "created")
     isPartOf = _in("http://purl.org/dc/terms/", "isPartOf")
     isReplacedBy = _in("http://purl.org/dc/terms/", "isReplacedBy")
+    issued = _in("http://purl.org/dc/terms/", "issued")
+    license = _in("http://purl.org/dc/terms/", "license")
+    modified = _in("http://purl.org/dc/terms/", "modified")
     source = _in("http://purl.org/dc/terms/", "source")
     subject = _in("http://purl.org/dc/terms/", "subject")
+    title = _in("http://purl.org/dc/terms/", "title")
     type = _in("http://purl.org/dc/terms/", "type")
 
 
@@ -159,6 +163,21 @@ class SKOS:
     notation = _in("http://www.w3.org/2004/02/skos/core#", "notation")
     note = _in("http://www.w3.org/2004/02/skos/core#", "note")
     exactMatch = _in("http://www.w3.org/2004/02/skos/core#", "exactMatch")
+
+
+class VOID:
+    Dataset = _in("http://rdfs.org/ns/void#", "Dataset")
+    triples = _in("http://rdfs.org/ns/void#", "triples")
+    distinctSubjects = _in("http://rdfs.org/ns/void#", "distinctSubjects")
+    classes = _in("http://rdfs.org/ns/void#", "classes")
+    vocabulary = _in("http://rdfs.org/ns/void#", "vocabulary")
+    classPartition = _in("http://rdfs.org/ns/void#", "classPartition")
+    of_class = _in("http://rdfs.org/ns/void#", "class")
+    entities = _in("http://rdfs.org/ns/void#", "entities")
+
+
+class DCAT:
+    Dataset = _in("http://www.w3.org/ns/dcat#", "Dataset")
 
 
 class SSSOM:

@@ -10,7 +10,6 @@ from idstore.model.party import Party
 from idstore.queries import formats
 from idstore.queries.limits import LEAST_MEMORY, MEMORY, ROWS, SECONDS
 from idstore.registry.core import Core
-from idstore.stores import View
 from idstore.vocabulary import PREFIXES
 
 if TYPE_CHECKING:
@@ -51,13 +50,10 @@ class Querying(Core):
         _check(text, format, timeout, memory)
         with ExitStack() as held:
             with self.store.reading() as view:
-                graphs = self._visible_graphs(view, party)
+                sight = self.sight(view, party)
+                graphs = [graph.value for graph in view.graphs() if sight.sees(graph)]
                 engine = held.enter_context(self.store.snapshot())
             yield partial(run, Job(str(engine), text, graphs, PREFIXES, format, rows, timeout, memory))
-
-    def _visible_graphs(self, view: View, party: Party) -> list[str]:
-        sight = self.sight(view, party)
-        return [graph.value for graph in view.graphs() if sight.sees(graph)]
 
 
 def _check(text: str, format: str | None, timeout: float, memory: int) -> None:

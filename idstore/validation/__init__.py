@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, cast
 
 from pyoxigraph import Quad, Triple
 
-from idstore.validation import compiler, files, pyshacl_engine, rdflib_terms, visibility
+from idstore.model import rdflib_terms
+from idstore.validation import compiler, files, pyshacl_engine, visibility
 from idstore.validation.report import Finding, Report, report
 from idstore.validation.shapes import Shapes
 from idstore.validation.source import Source, StoreSource, in_memory

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from pyoxigraph import NamedNode, Triple
 
 from idstore.errors import InvalidData
-from idstore.validation import paths, rdflib_terms
+from idstore.model import rdflib_terms
+from idstore.validation import paths
 from idstore.validation.graph import SH, SHACL, Graph, Term
 from idstore.validation.report import Finding
 from idstore.validation.shapes import Shapes

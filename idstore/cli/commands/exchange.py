@@ -27,8 +27,23 @@ def export(
     namespace: Annotated[str | None, typer.Option(metavar="N", help="Only this namespace.")] = None,
     stage: Annotated[Stage | None, typer.Option(help="Only identifiers in this stage.")] = None,
     since: arguments.Since = None,
+    after: Annotated[
+        int | None,
+        typer.Option(
+            "--after",
+            metavar="SEQ",
+            min=0,
+            help="Only what became different behind this number, as an RDF Patch that another store can follow.",
+        ),
+    ] = None,
+    description: Annotated[bool, typer.Option("--description", help="Only what the data are: VoID and DCAT, in Turtle.")] = False,
+    title: Annotated[str | None, typer.Option(metavar="T", help="With --description: what the data are called.")] = None,
+    licence: Annotated[str | None, typer.Option("--license", metavar="IRI", help="With --description: their licence.")] = None,
     format: Annotated[
-        str | None, typer.Option(metavar="F", help="turtle, trig, ntriples, nquads or jsonld. [default: by FILE's ending, else turtle]")
+        str | None,
+        typer.Option(
+            metavar="F", help="turtle, trig, ntriples, nquads or jsonld; rdf-patch with --after. [default: by FILE's ending, else turtle]"
+        ),
     ] = None,
     file: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to; - is standard output.")] = inputs.STDIN,
 ) -> None:
@@ -36,9 +51,28 @@ def export(
 
     All that an administrator exports can be imported without loss; anything less is marked as partial.
     """
-    from idstore.exchange import rdf
+    from idstore.exchange import description as descriptions
+    from idstore.exchange import patch, rdf
     from idstore.registry.exporting import Extract
 
+    partly = bool(namespace or stage or since)
+    if (title or licence) and not description:
+        raise arguments.Misuse("--title and --license go with --description")
+    if description:
+        if partly or format or after is not None:
+            raise arguments.Misuse("--description is of all that you may see; it goes with --title, --license and --output only")
+        with output(file) as target:
+            session.read(
+                call, lambda registry, party: descriptions.describe(registry, target, party, title=title, licence=licence), detached=True
+            )
+        return
+    if after is not None or format == patch.FORMAT:
+        if partly or format not in (None, patch.FORMAT):
+            raise arguments.Misuse(f"--after SEQ gives an {patch.FORMAT} of all that you may see; leave the other choices out")
+        with output(file) as target:
+            last = session.read(call, lambda registry, party: patch.export(registry, target, party, after or 0), detached=True)
+        call.output.say(f"idstore: up to {last}; the next one begins with --after {last}")
+        return
     chosen = format or rdf.SUFFIXES.get(Path(file).suffix, "turtle")
     if chosen not in rdf.FORMATS:
         raise arguments.Misuse(f"no format {chosen!r} to export to; there are {', '.join(rdf.FORMATS)}")
@@ -102,12 +136,13 @@ def _is_droid(file: str) -> bool:
 
 
 def _import_registry(call: Call, files: list[str], format: str | None, dry_run: bool) -> None:
-    from idstore.exchange import rdf
+    from idstore.exchange import patch, rdf
 
-    if format is not None and format not in rdf.FORMATS:
-        raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {DROID}")
+    if format is not None and format not in (*rdf.FORMATS, patch.FORMAT):
+        raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {patch.FORMAT}, {DROID}")
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
-        paths = [_path(file, Path(scratch)) for file in files]
+        paths = [_unpatched(_path(file, Path(scratch)), format, Path(scratch), number) for number, file in enumerate(files)]
+        format = None if format == patch.FORMAT else format
         found = session.write(
             call, lambda registry, party: rdf.import_registry(registry, paths, party, format, dry_run=dry_run), dry=dry_run
         )
@@ -123,6 +158,17 @@ def _path(file: str, scratch: Path) -> Path:
         return Path(file)
     place = scratch / "standard input"
     place.write_bytes(inputs.content(file))
+    return place
+
+
+def _unpatched(path: Path, format: str | None, scratch: Path, number: int) -> Path:
+    """The file; of a patch, what it adds."""
+    from idstore.exchange import patch
+
+    if format != patch.FORMAT and path.suffix != patch.SUFFIX:
+        return path
+    place = scratch / f"{number}.nq"
+    patch.to_nquads(path, place)
     return place
 
 

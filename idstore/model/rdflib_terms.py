@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from idstore.errors import InvalidData
-from idstore.validation.graph import Term
 
 if TYPE_CHECKING:
     import rdflib
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 def triples(graph: "rdflib.Graph") -> Iterator[Triple]:
     """The triples of an rdflib graph."""
     for s, p, o in graph:
-        subject, predicate, value = _from(s), _from(p), _from(o)
+        subject, predicate, value = from_rdflib(s), from_rdflib(p), from_rdflib(o)
         assert isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode)
         yield Triple(subject, predicate, value)
 
@@ -27,11 +26,12 @@ def graph(found: Iterable[Triple]) -> "rdflib.Graph":
 
     made = rdflib.Graph(bind_namespaces="none")
     for triple in found:
-        made.add((_to(triple.subject), _to(triple.predicate), _to(triple.object)))
+        made.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
     return made
 
 
-def _from(node: "Node") -> NamedNode | BlankNode | Literal:
+def from_rdflib(node: "Node") -> NamedNode | BlankNode | Literal:
+    """The term of pyoxigraph. Raises ValueError for an IRI that is none."""
     import rdflib
 
     if isinstance(node, rdflib.URIRef):
@@ -44,7 +44,8 @@ def _from(node: "Node") -> NamedNode | BlankNode | Literal:
     return Literal(str(node), datatype=NamedNode(str(node.datatype))) if node.datatype else Literal(str(node))
 
 
-def _to(term: Term) -> "Node":
+def to_rdflib(term: NamedNode | BlankNode | Literal | Triple) -> "Node":
+    """The term of rdflib. Raises InvalidData for what it cannot hold."""
     import rdflib
 
     match term:
@@ -55,4 +56,4 @@ def _to(term: Term) -> "Node":
         case Literal() if term.direction is None:
             kind = None if term.language else rdflib.URIRef(term.datatype.value)
             return rdflib.Literal(term.value, lang=term.language, datatype=kind, normalize=False)
-    raise InvalidData(f"{term} cannot be given to pySHACL, which knows RDF 1.1 only", term=str(term))
+    raise InvalidData(f"{term} cannot be given to rdflib, which knows RDF 1.1 only", term=str(term))

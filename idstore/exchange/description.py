@@ -1,0 +1,80 @@
+"""What a registry's data are, for catalogues of datasets: VoID and DCAT, counted for whoever asks."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO
+
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, serialize
+
+from idstore.model import terms, times
+from idstore.model.namespace import number
+from idstore.model.party import Party
+from idstore.model.terms import Term
+from idstore.registry import Registry
+from idstore.vocabulary import DCAT, DCTERMS, PREFIXES, PROV, RDF, VOID
+
+_PREFIXES = {**PREFIXES, "dcat": "http://www.w3.org/ns/dcat#", "void": "http://rdfs.org/ns/void#"}
+
+
+def describe(registry: Registry, target: IO[bytes], party: Party, *, title: str | None = None, licence: str | None = None) -> None:
+    """Write what the data that the party may see are: triples, things by class, vocabularies, dates. The same state gives the same bytes.
+
+    licence  IRI of the licence that the data are under.
+    Raises InvalidData, OSError. Cost: every triple is read. Memory: flat but for the names of classes.
+    """
+    given: list[tuple[NamedNode, Term]] = []
+    if title is not None:
+        given.append((DCTERMS.title, Literal(terms.plain(title, "title"))))
+    if licence is not None:
+        given.append((DCTERMS.license, terms.iri(licence, "IRI of a licence")))
+    tally = _Tally()
+    with registry.quads(party) as quads:
+        for quad in quads:
+            tally.add(quad)
+    dataset = NamedNode(f"urn:uuid:{registry.store.origin}")
+    serialize(tally.triples(dataset, given), target, format=RdfFormat.TURTLE, prefixes=_PREFIXES)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts of what goes by, subjects together."""
+
+    quads: int = 0
+    subjects: int = 0
+    times: list[int] = field(default_factory=list)
+    classes: Counter[NamedNode] = field(default_factory=Counter)
+    spaces: set[str] = field(default_factory=set)
+    _before: object = None
+
+    def add(self, quad: Quad) -> None:
+        """Count a quad."""
+        self.quads += 1
+        self.subjects += quad.subject != self._before
+        self._before = quad.subject
+        self.spaces.add(terms.stem(quad.predicate.value))
+        if quad.predicate == RDF.type and isinstance(quad.object, NamedNode):
+            self.classes[quad.object] += 1
+        elif quad.predicate == PROV.endedAtTime and isinstance(quad.object, Literal):
+            moment = times.parse(quad.object.value)
+            self.times = [min([moment, *self.times]), max([moment, *self.times])]
+
+    def triples(self, dataset: NamedNode, given: list[tuple[NamedNode, Term]]) -> Iterator[Triple]:
+        """The description, with what is said of the dataset beside the counts."""
+        for kind in (VOID.Dataset, DCAT.Dataset):
+            yield Triple(dataset, RDF.type, kind)
+        for predicate, value in given:
+            yield Triple(dataset, predicate, value)
+        if self.times:
+            yield Triple(dataset, DCTERMS.issued, times.literal(self.times[0]))
+            yield Triple(dataset, DCTERMS.modified, times.literal(self.times[1]))
+        yield Triple(dataset, VOID.triples, number(self.quads))
+        yield Triple(dataset, VOID.distinctSubjects, number(self.subjects))
+        yield Triple(dataset, VOID.classes, number(len(self.classes)))
+        for space in sorted(self.spaces):
+            yield Triple(dataset, VOID.vocabulary, NamedNode(space))
+        for kind, many in sorted(self.classes.items(), key=lambda pair: pair[0].value):
+            part = NamedNode(f"{dataset.value}#{terms.hashed(kind.value):016x}")
+            yield Triple(dataset, VOID.classPartition, part)
+            yield Triple(part, VOID.of_class, kind)
+            yield Triple(part, VOID.entities, number(many))
