@@ -79,6 +79,7 @@ COMMANDS: Final[Mapping[str, Section]] = {
         "import": _AT + "exchange:import_",
         "reconcile": _AT + "reconcile:reconcile",
         "validate": _AT + "checking:validate",
+        "links": _AT + "links:links",
         "verify": _AT + "checking:verify",
         "backup": _AT + "keeping:backup",
         "restore": _AT + "keeping:restore",

@@ -70,7 +70,12 @@ def list_(
         call.output.warn(f"only the newest {limit} are listed; --limit N lists more, --limit 0 all")
 
 
-def resolve(call: Call, id: arguments.Id) -> None:
+def resolve(
+    call: Call,
+    id: arguments.Id,
+    check: Annotated[bool, typer.Option("--check", help="Ask whether the target answers, and say so on standard error.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="With --check: ask addresses of the local network as well.")] = False,
+) -> None:
     """Print where an identifier leads.
 
     Its target; while that is unset, what its owner bound it to first. Of a tombstone the reason, the date and what replaces it.
@@ -81,7 +86,21 @@ def resolve(call: Call, id: arguments.Id) -> None:
         successors = ", ".join(one.value for one in asked.successors)
         said = [asked.reason or "", f"superseded by {successors}" if successors else ""]
         call.output.warn(f"{asked.iri.value} is deprecated: {'; '.join(filter(None, said))}")
-    call.output.data(found.target or _epitaph(found), _resolution(found))
+    made = _resolution(found)
+    if check and found.target is not None:
+        made["check"] = _checked(call, found.target, private=private)
+    call.output.data(found.target or _epitaph(found), made)
+
+
+def _checked(call: Call, target: str, *, private: bool) -> dict[str, str]:
+    """What the target answered."""
+    from idstore.exchange import links
+
+    answer = links.check(target, links.Manners(private=private))
+    said = {name: text for name, text in zip(links.HEADER, answer.row(), strict=True) if text and name != "target"}
+    if not call.output.json:
+        call.output.say(f"idstore: {' '.join(said.values())}")
+    return said
 
 
 def cite(call: Call, id: arguments.Id) -> None:
