@@ -151,7 +151,7 @@ def test_a_time_limit_must_be_one(registry: Registry, timeout: float) -> None:
 def test_an_endless_query_is_gone_a_second_after_its_limit(registry: Registry, limit: float) -> None:
     registry.mint("rdl", ALICE)
     seen: set[int] = set()
-    watcher = threading.Thread(target=lambda: seen.update(watched(limit)))
+    watcher = threading.Thread(target=lambda: seen.update(watched(limit + 1)))
     watcher.start()
     begun = time.monotonic()
     with pytest.raises(LimitReached, match=f"ended after {limit:g} s") as caught:
