@@ -1,5 +1,6 @@
 """RDS/WIP: settings, counts, positions, drawing and growing."""
 
+import random
 from collections import Counter
 from itertools import islice, pairwise, product
 from pathlib import Path
@@ -8,7 +9,8 @@ import pytest
 
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
 from idstore.schemes import Context, rdswip
-from idstore.schemes._numbers import broken, patterned, population, unpatterned
+from idstore.schemes._numbers import broken, population
+from idstore.schemes._patterns import fewest, patterned, unpatterned
 from idstore.schemes.rdswip import SCHEME
 from idstore.testing import SimulatedAllocation
 
@@ -48,14 +50,42 @@ def test_published_populations(digits: int, max_run: int, max_count: int, there_
     assert population(digits, max_run, max_count) == there_are
 
 
-@pytest.mark.parametrize("digits", [1, 2, 3, 4, 5])
-def test_unpatterned_populations_are_those_found_by_counting(digits: int) -> None:
-    every = map(str, range(10 ** (digits - 1), 10**digits))
-    assert unpatterned(digits, 2, 3) == sum(obeys(number, 2, 3) and not has_pattern(number) for number in every)
+@pytest.mark.parametrize(("digits", "max_run", "max_count"), [*product((1, 2, 3, 4, 5), (1, 2, 3, 5), (1, 2, 3, 5)), (6, 2, 3), (6, 6, 6)])
+def test_unpatterned_populations_are_those_found_by_counting(digits: int, max_run: int, max_count: int) -> None:
+    every = map(str, range(10 ** (digits - 1), 2 * 10 ** (digits - 1)))  # rules and patterns stay when 1 is added to every digit
+    there_are = 9 * sum(obeys(number, max_run, max_count) and not has_pattern(number) for number in every)
+    assert unpatterned(digits, max_run, max_count) == there_are
+    assert fewest(digits, max_run, max_count) <= there_are
 
 
-def test_estimates_of_unpatterned_populations_are_a_little_low() -> None:
-    assert 0.997 * 7_497_022_032 < unpatterned(10, 2, 3) < 7_497_022_032
+@pytest.mark.parametrize(("digits", "excluded", "remaining"), [(10, 33_513_624, 7_497_022_032)])
+def test_published_counts_of_excluded_numbers(digits: int, excluded: int, remaining: int) -> None:
+    assert unpatterned(digits, 2, 3) == remaining
+    assert population(digits, 2, 3) - remaining == excluded
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("digits", "max_run", "max_count"), [(7, 2, 4), (7, 7, 7), (8, 2, 3)])
+def test_longer_unpatterned_populations_are_those_found_by_counting(digits: int, max_run: int, max_count: int) -> None:
+    every = map(str, range(10 ** (digits - 1), 2 * 10 ** (digits - 1)))
+    there_are = 9 * sum(obeys(number, max_run, max_count) and not has_pattern(number) for number in every)
+    assert unpatterned(digits, max_run, max_count) == there_are
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("digits", "max_run", "max_count"), [(11, 2, 4), (12, 2, 3), (12, 12, 12)])
+def test_populations_beyond_counting_fit_the_share_in_a_sample(digits: int, max_run: int, max_count: int) -> None:
+    """Of 200,000 numbers drawn with a fixed seed, as many are patterned as the counts say, give or take 5 standard deviations."""
+    generator = random.Random(2009)
+    obeying = (str(number) for number in iter(lambda: generator.randrange(10 ** (digits - 1), 10**digits), None))
+    sample = islice((number for number in obeying if obeys(number, max_run, max_count)), 200_000)
+    share = 1 - unpatterned(digits, max_run, max_count) / population(digits, max_run, max_count)
+    assert abs(sum(map(has_pattern, sample)) - 200_000 * share) < 5 * (200_000 * share) ** 0.5
+
+
+@pytest.mark.parametrize("digits", range(6, 12))
+def test_the_quick_count_is_never_too_high(digits: int) -> None:
+    assert 0.99 < fewest(digits, 2, 3) / unpatterned(digits, 2, 3) < 1
 
 
 def test_code_and_oracle_agree() -> None:
@@ -146,6 +176,7 @@ def test_settings(settings: dict[str, str], stored: str) -> None:
         {"profile": "seed"},
         {"digits": "11", "max_count": "1"},
         {"digits": "1", "refuse_patterns": "true"},
+        {"digits": "13", "refuse_patterns": "true"},
         {"length": "10"},
     ],
 )
@@ -188,6 +219,20 @@ def test_growing_ends_where_numbers_get_rare() -> None:
     full = {str(digits): 10**digits for digits in range(1, 31)}
     with pytest.raises(NamespaceExhausted, match="another base"):
         next(SCHEME.candidates(SimulatedAllocation(context(), counts=full)))
+
+
+@pytest.mark.parametrize(("issued", "digits"), [(5_997_617_625, 10), (5_997_617_626, 11)])
+def test_growth_without_patterns_is_exact(issued: int, digits: int) -> None:
+    """80 % of 7,497,022,032 are 5,997,617,625.6."""
+    tidy = context(refuse_patterns="true")
+    label = next(SCHEME.candidates(SimulatedAllocation(tidy, counts={"10": issued})))
+    assert SCHEME.series(label, tidy) == (str(digits), 0)
+
+
+def test_growing_without_patterns_ends_where_they_are_not_counted() -> None:
+    full = {str(digits): 10**digits for digits in range(1, 13)}
+    with pytest.raises(NamespaceExhausted, match="another base"):
+        next(SCHEME.candidates(SimulatedAllocation(context(refuse_patterns="true"), counts=full)))
 
 
 @pytest.mark.realdata

@@ -23,7 +23,8 @@ from typing import Final
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
 from idstore.schemes._base import SchemeBase
-from idstore.schemes._numbers import STEPS, broken, patterned, population, unpatterned
+from idstore.schemes._numbers import broken, population
+from idstore.schemes._patterns import COUNTED, STEPS, fewest, patterned, unpatterned
 from idstore.schemes._settings import choice, filled, flag, number
 from idstore.schemes._text import Excerpt, absolute
 from idstore.vocabulary import IDS
@@ -82,13 +83,21 @@ class _Digits:
         found = broken(digits, self.max_run, self.max_count)
         return patterned(digits) if found is None and self.refuse_patterns else found
 
-    def population(self, digits: int) -> int:
-        """How many numbers of so many digits there are; 0 where they are too rare to be drawn."""
-        if digits > LONGEST:
-            return 0
-        count = unpatterned if self.refuse_patterns else population
-        there_are = count(digits, self.max_run, self.max_count)
-        return there_are if there_are * _SPARSE >= 9 * 10 ** (digits - 1) else 0
+    @property
+    def longest(self) -> int:
+        """The most digits that are minted: growing needs an exact count, and numbers without patterns are counted up to `COUNTED` digits."""
+        return COUNTED if self.refuse_patterns else LONGEST
+
+    def has_room(self, digits: int, issued: int = 0) -> bool:
+        """Whether numbers of so many digits are not too rare to be drawn, and less than 80 % of them are issued."""
+        if digits > self.longest:
+            return False
+        counts = (fewest, unpatterned) if self.refuse_patterns else (population,)  # the first answers faster, and is never above the second
+        return any(_has_room(count(digits, self.max_run, self.max_count), digits, issued) for count in counts)
+
+
+def _has_room(there_are: int, digits: int, issued: int) -> bool:
+    return there_are * _SPARSE >= 9 * 10 ** (digits - 1) and 100 * issued < 80 * there_are
 
 
 class RdsWip(SchemeBase):
@@ -113,7 +122,11 @@ class RdsWip(SchemeBase):
         for name in ("digits", "max_run", "max_count"):
             full[name] = number(full, name, 1, LONGEST)
         full["refuse_patterns"] = flag(full, "refuse_patterns")
-        if not _Digits.of(full).population(int(full["digits"])):
+        wanted = _Digits.of(full)
+        if wanted.digits > wanted.longest:
+            reason = f"numbers without patterns have at most {COUNTED} digits, beyond which they are not counted; set digits={COUNTED} or fewer"
+            raise InvalidData(f"{reason}, or refuse_patterns=false", setting="digits")
+        if not wanted.has_room(wanted.digits):
             raise InvalidData(
                 f"hardly any number of {full['digits']} digits obeys max_run={full['max_run']}, max_count={full['max_count']} and "
                 f"refuse_patterns={full['refuse_patterns']}; choose other digits or higher limits",
@@ -160,12 +173,12 @@ class RdsWip(SchemeBase):
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`: drawn uniformly among the numbers that obey the rules."""
         wanted = _Digits.of(allocation.context.settings)
-        for digits in range(wanted.digits, LONGEST + 1):
-            if 100 * allocation.issued(str(digits)) < 80 * wanted.population(digits):
+        for digits in range(wanted.digits, wanted.longest + 1):
+            if wanted.has_room(digits, allocation.issued(str(digits))):
                 for _ in range(_TRIES):
                     yield f"R{_drawn(digits, wanted)}"
         base = allocation.context.base
-        raise NamespaceExhausted(f"{base} is full up to the longest numbers; use another base", base=base)
+        raise NamespaceExhausted(f"{base} is full up to the longest numbers that are minted; use another base", base=base)
 
 
 def _digits(excerpt: Excerpt, wanted: _Digits) -> str:
