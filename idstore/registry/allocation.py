@@ -3,12 +3,12 @@
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.errors import AlreadyRegistered, NamespaceExhausted, NotPermitted, NotRegistered, RequestConflict, StageConflict
+from idstore.errors import AlreadyRegistered, InvalidData, NamespaceExhausted, NotPermitted, NotRegistered, RequestConflict, StageConflict
 from idstore.model import terms, times
 from idstore.model.change import Change
 from idstore.model.event import Event
@@ -16,6 +16,7 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, apply
 from idstore.model.terms import Term
+from idstore.registry.namespaces import Namespacing
 from idstore.registry.naming import Naming, label_node
 from idstore.schemes import Context
 from idstore.stores import Turn, View
@@ -89,7 +90,7 @@ class _Allocation:
         return self._series.get(series, (0, 0))[1]
 
 
-class Allocating(Naming):
+class Allocating(Namespacing, Naming):
     """Giving out identifiers."""
 
     def mint(self, namespace: str, party: Party, request: Request = Request()) -> Record:
@@ -103,6 +104,24 @@ class Allocating(Naming):
         Source: RDS/WIP Identifier Generator, "Principles".
         """
         return self._allocate(namespace, party, request, None)
+
+    def mint_several(self, namespace: str, count: int, party: Party, request: Request = Request()) -> Iterator[Record]:
+        """Allocate so many identifiers, one durable commit after the other: what was given is there, whatever comes after it.
+
+        Raises as `mint`; NotPermitted also where the scheme gives out no blocks; InvalidData (a count below 1, or a request key, which
+        stands for one identifier).
+        """
+        scheme = self.namespace(namespace).scheme
+        if count < 1 or request.request_key is not None:
+            reason = f"{count} identifiers cannot be minted" if count < 1 else "a request key stands for one identifier"
+            raise InvalidData(f"{reason}; ask for 1 or more, without a request key", count=count)
+        if count > 1 and not scheme.bulk:
+            raise NotPermitted(
+                f"nobody allocates in bulk in {namespace}: owning a block of {scheme.name} identifiers would be knowledge that nobody wrote down; use `idstore mint {namespace}` for each thing when it needs one",
+                namespace=namespace,
+                scheme=scheme.name,
+            )
+        return (self.mint(namespace, party, request) for _ in range(count))
 
     def register(self, namespace: str, label: str, party: Party, request: Request = Request()) -> Record:
         """Take a label of the caller's choice, where the scheme lets people name things.

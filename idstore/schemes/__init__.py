@@ -115,6 +115,8 @@ class Scheme(Protocol):
     """Every setting with its default value."""
     chosen: bool
     """Whether parties may choose labels (``register``)."""
+    bulk: bool
+    """Whether a party may take several labels at once (``mint --count``)."""
     example: str
     """A valid text, for help and error messages."""
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 
+from idstore.errors import InvalidData
 from idstore.schemes import Allocation, Context
 from idstore.schemes._text import encode
 
 
 class SchemeBase:
-    """Labels that compare as they are written, are counted together and are meant to last."""
+    """Labels that compare as they are written, may be taken in batches, are counted together and are meant to last."""
+
+    bulk = True
 
     def iri(self, label: str, context: Context) -> str:
         """See `Scheme`."""
@@ -24,6 +27,16 @@ class SchemeBase:
     def provisional(self, label: str, context: Context) -> bool:  # noqa: ARG002
         """See `Scheme`."""
         return False
+
+
+def unguided(allocation: Allocation) -> None:
+    """Raise InvalidData if a label is asked for that follows from something: for schemes whose labels follow from nothing."""
+    if allocation.metadata:
+        base, asked = allocation.context.base, ", ".join(allocation.metadata)
+        reason = (
+            f"no identifier under {base} follows from anything ({asked}): one that continues others would be a map that nobody wrote down"
+        )
+        raise InvalidData(f"{reason}; mint without, and say with `idstore bind` how identifiers are related", base=base)
 
 
 def moments(allocation: Allocation) -> Iterator[int]:

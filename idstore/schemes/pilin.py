@@ -21,7 +21,7 @@ from typing import Final
 
 from idstore.errors import InvalidIdentifier, NamespaceExhausted
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
-from idstore.schemes._base import SchemeBase, moments
+from idstore.schemes._base import SchemeBase, moments, unguided
 from idstore.schemes._handles import base_of, divided, forms, suffix_in, unwrapped
 from idstore.schemes._settings import filled
 from idstore.schemes._text import Excerpt, ascii_upper
@@ -139,6 +139,7 @@ class Pilin(SchemeBase):
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`: one for each millisecond, and never for a time that the clock has not reached."""
+        unguided(allocation)
         return map(encode, moments(allocation))
 
 

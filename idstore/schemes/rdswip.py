@@ -22,7 +22,7 @@ from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
-from idstore.schemes._base import SchemeBase
+from idstore.schemes._base import SchemeBase, unguided
 from idstore.schemes._numbers import broken, population
 from idstore.schemes._patterns import COUNTED, STEPS, fewest, patterned, unpatterned
 from idstore.schemes._settings import choice, filled, flag, number
@@ -108,6 +108,7 @@ class RdsWip(SchemeBase):
     identifier_class = IDS.RdsWipIdentifier.value
     defaults: Mapping[str, str] = MappingProxyType({"digits": "10", "max_run": "2", "max_count": "3", "refuse_patterns": "false"})
     chosen = False
+    bulk = False
     example = "R3732211754"
 
     def context(self, base: str, settings: Mapping[str, str]) -> Context:
@@ -124,7 +125,9 @@ class RdsWip(SchemeBase):
         full["refuse_patterns"] = flag(full, "refuse_patterns")
         wanted = _Digits.of(full)
         if wanted.digits > wanted.longest:
-            reason = f"numbers without patterns have at most {COUNTED} digits, beyond which they are not counted; set digits={COUNTED} or fewer"
+            reason = (
+                f"numbers without patterns have at most {COUNTED} digits, beyond which they are not counted; set digits={COUNTED} or fewer"
+            )
             raise InvalidData(f"{reason}, or refuse_patterns=false", setting="digits")
         if not wanted.has_room(wanted.digits):
             raise InvalidData(
@@ -172,6 +175,7 @@ class RdsWip(SchemeBase):
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`: drawn uniformly among the numbers that obey the rules."""
+        unguided(allocation)
         wanted = _Digits.of(allocation.context.settings)
         for digits in range(wanted.digits, wanted.longest + 1):
             if wanted.has_room(digits, allocation.issued(str(digits))):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from idstore.registry.resolving import Derivation
 
     Said = tuple[Entry | None, dict[str, str]]
+    _Made = tuple[Described, list[str]]
 
 
 class Kind(StrEnum):
@@ -55,6 +56,7 @@ def mint(
     parent: Annotated[str | None, typer.Option(metavar="ID", help="The article that the new identifier is below; with --kind.")] = None,
     kind: Annotated[Kind | None, typer.Option(help="What it is of the article.")] = None,
     type_: Annotated[str | None, typer.Option("--type", metavar="T", help="The type of a PUID: x-fmt, fmt.")] = None,
+    count: Annotated[int, typer.Option(metavar="N", min=1, help="Allocate so many, in schemes that give out several at once.")] = 1,
 ) -> None:
     """Allocate an identifier that nobody holds, and print its IRI.
 
@@ -73,8 +75,12 @@ def mint(
         if len(said) > 1 and not below:
             _derive_all(registry, namespace, said)
         for entry, values in said:
+            request = replace(base, metadata={**values, **below})
             with _at(entry):
-                made.append(_allocate(call, registry, party, replace(base, metadata={**values, **below}), namespace, None))
+                if count == 1:
+                    made.append(_allocate(call, registry, party, request, namespace, None))
+                else:
+                    made.extend(_allocate_several(registry, party, request, namespace, count))
 
     def act_briefly(registry: "Allocating", party: "Party") -> None:
         [(entry, values)] = said
@@ -82,7 +88,7 @@ def mint(
             made.append((_given(registry, party, replace(base, metadata=values), namespace, None), []))
 
     try:
-        if len(said) == 1 and parent is None and _is_brief(call, base):
+        if len(said) == count == 1 and parent is None and _is_brief(call, base):
             session.allocate(call, act_briefly)
         else:
             session.write(call, act)
@@ -225,6 +231,15 @@ def _given(registry: "Allocating", party: "Party", request: "Request", namespace
 
     record = registry.mint(namespace, party, request) if label is None else registry.register(namespace, label, party, request)
     return Described(record, registry.home(record))
+
+
+def _allocate_several(registry: "Registry", party: "Party", request: "Request", namespace: str, count: int) -> "Iterator[_Made]":
+    """New records, one after the other."""
+    from idstore.cli.records import described
+
+    for record in registry.mint_several(namespace, count, party, request):
+        [made] = described(registry, party, [record], remarks=request.comment is not None)
+        yield made, []
 
 
 def _print(call: Call, made: "Described", target: str | None, others: list[str]) -> None:

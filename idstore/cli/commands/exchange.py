@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from idstore.registry.adopting import Adoption
 
 DROID: Final = "droid"
+LIST: Final = "list"
 _SHOWN: Final = 10
 """Identifiers that a report lists of each sort, without --json."""
+_FOREIGN: Final = {".xml": DROID, ".txt": LIST}
+"""Which format a file's ending says, of those that are not idstore's own."""
 
 
 def export(
@@ -88,36 +91,44 @@ def import_(
         str | None,
         typer.Option(
             metavar="F",
-            help="turtle, trig, ntriples, nquads, jsonld, droid, sssom, tsv or csv. [default: by each FILE's ending; .xml is droid]",
+            help=(
+                "turtle, trig, ntriples, nquads, jsonld, droid, list, sssom, tsv or csv. "
+                "[default: by each FILE's ending; .xml is droid, .txt list]"
+            ),
         ),
     ] = None,
     namespace: Annotated[
-        str | None, typer.Option(metavar="N", help="Where to, for droid. [default: the namespace of info:pronom/]")
+        str | None, typer.Option(metavar="N", help="Where to, for list and droid. [default for droid: the namespace of info:pronom/]")
     ] = None,
     column: arguments.Column = None,
     base: arguments.Base = None,
     relation: arguments.RelationName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> int:
-    """Take in what export wrote, a DROID signature file, or bindings from a table.
+    """Take in what export wrote, a DROID signature file, a list of identifiers issued elsewhere, or bindings from a table.
 
-    Administrators may; bindings (sssom, tsv, csv) everybody who may bind. All or nothing: where a file is malformed, nothing is imported.
-    Reading the same again changes nothing.
+    A list has one identifier a line, and, after a tab, its name if it has one. Administrators may; bindings (sssom, tsv, csv) everybody who
+    may bind. All or nothing: where a file is malformed, nothing is imported. Reading the same again changes nothing.
     """
     table = _table(files, format)
     if table is not None:
         return stating.state(call, files[0], table, arguments.columns(column, base, relation), dry_run=dry_run)
     if column or base or relation:
         raise arguments.Misuse("--column, --base and --relation are for tables of bindings")
-    kinds = {format or (DROID if _is_droid(file) else "rdf") for file in files}
-    if len(kinds) > 1 or (kinds == {DROID} and len(files) > 1):
-        raise arguments.Misuse("import one signature file at a time, and not together with others")
-    if kinds != {DROID}:
+    kinds = {format or _FOREIGN.get(Path(file.removesuffix(".gz")).suffix.lower(), "rdf") for file in files}
+    foreign = kinds & {*_FOREIGN.values()}
+    if len(kinds) > 1 or (foreign and len(files) > 1):
+        raise arguments.Misuse("import one signature file or list at a time, and not together with others")
+    if not foreign:
         if namespace is not None:
-            raise arguments.Misuse("--namespace is for signature files; an export names its namespaces itself")
+            raise arguments.Misuse("--namespace is for lists and signature files; an export names its namespaces itself")
         _import_registry(call, files, format, dry_run)
-    else:
+    elif foreign == {DROID}:
         _import_droid(call, files[0], namespace, dry_run)
+    elif namespace is None:
+        raise arguments.Misuse("say with --namespace where the identifiers of a list belong")
+    else:
+        _import_list(call, files[0], namespace, dry_run)
     return exits.DONE
 
 
@@ -131,15 +142,11 @@ def _table(files: list[str], format: str | None) -> str | None:
     return found.pop() if found else None
 
 
-def _is_droid(file: str) -> bool:
-    return file.removesuffix(".gz").lower().endswith(".xml")
-
-
 def _import_registry(call: Call, files: list[str], format: str | None, dry_run: bool) -> None:
     from idstore.exchange import patch, rdf
 
     if format is not None and format not in (*rdf.FORMATS, patch.FORMAT):
-        raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {patch.FORMAT}, {DROID}")
+        raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {patch.FORMAT}, {DROID}, {LIST}")
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
         paths = [_unpatched(_path(file, Path(scratch)), format, Path(scratch), number) for number, file in enumerate(files)]
         format = None if format == patch.FORMAT else format
@@ -179,7 +186,19 @@ def _import_droid(call: Call, file: str, namespace: str | None, dry_run: bool) -
         with droid.signatures(file) as signatures:
             return pronom.import_formats(registry, signatures, party, namespace, dry_run=dry_run)
 
-    found = session.write(call, act, dry=dry_run)
+    _report(call, session.write(call, act, dry=dry_run), dry_run)
+
+
+def _import_list(call: Call, file: str, namespace: str, dry_run: bool) -> None:
+    from idstore.exchange import identifiers
+
+    def act(registry: "Registry", party: "Party") -> "Adoption":
+        return identifiers.import_identifiers(registry, file, party, namespace, dry_run=dry_run)
+
+    _report(call, session.write(call, act, dry=dry_run), dry_run)
+
+
+def _report(call: Call, found: "Adoption", dry_run: bool) -> None:
     sorts = {
         "new": [*found.new],
         "renamed": [f"{one.iri}: {_called(one.old_name, one.old_version)} → {_called(one.name, one.version)}" for one in found.renamed],

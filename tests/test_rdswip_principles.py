@@ -1,0 +1,143 @@
+"""RDS/WIP in a registry: growing, and what its principles refuse.
+
+Source: RDS/WIP Identifier Generator, version 12, "Features" and "Principles".
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import idstore
+from idstore import Party, Registry, Request
+from idstore.errors import ExchangeError, InvalidData, NotPermitted
+from idstore.exchange.identifiers import import_identifiers
+
+ROOT, ALICE = Party("root"), Party("alice")
+BASE = "http://rdl.example.org/data#"
+
+
+@pytest.fixture
+def registry(fast_folder: Path) -> Iterator[Registry]:
+    with idstore.open(fast_folder / "store", administrator=ROOT, durability="process") as registry:
+        yield registry
+
+
+def lengths(labels: list[str]) -> Counter[int]:
+    return Counter(len(label) - 1 for label in labels)
+
+
+@pytest.mark.parametrize(
+    ("settings", "population"),
+    [({"digits": "1"}, 9), ({"digits": "2"}, 90), ({"digits": "2", "max_run": "1"}, 81), ({"digits": "2", "refuse_patterns": "true"}, 81)],
+)
+def test_a_namespace_is_filled_to_the_threshold_and_then_grows(registry: Registry, settings: dict[str, str], population: int) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT, settings)
+    threshold = -(-80 * population // 100)
+    labels = [registry.mint("rdl", ALICE).label for _ in range(threshold)]
+    assert lengths(labels) == {int(settings["digits"]): threshold}
+    more = [registry.mint("rdl", ALICE).label for _ in range(5)]
+    assert lengths(more) == {int(settings["digits"]) + 1: 5}
+    assert len({*labels, *more}) == threshold + 5
+    assert not list(registry.verify(ROOT))
+
+
+def test_what_was_released_still_fills(registry: Registry) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT, {"digits": "1"})
+    for _ in range(8):
+        registry.release(registry.mint("rdl", ALICE).iri.value, ALICE)
+    assert len(registry.mint("rdl", ALICE).label) == 3
+
+
+def test_growing_goes_on_where_the_store_is_opened_again(fast_folder: Path) -> None:
+    with idstore.open(fast_folder / "store", administrator=ROOT) as registry:
+        registry.add_namespace("rdl", BASE, "rdswip", ROOT, {"digits": "1"})
+        assert lengths([registry.mint("rdl", ALICE).label for _ in range(7)]) == {1: 7}
+    with idstore.open(fast_folder / "store") as registry:
+        assert lengths([registry.mint("rdl", ALICE).label for _ in range(3)]) == {1: 1, 2: 2}
+
+
+def test_nobody_chooses(registry: Registry) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT)
+    with pytest.raises(NotPermitted, match="nobody chooses an identifier in rdl"):
+        registry.register("rdl", "R3732211754", ROOT)
+
+
+def test_nobody_allocates_in_bulk(registry: Registry) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT)
+    with pytest.raises(NotPermitted, match="nobody allocates in bulk in rdl: owning a block"):
+        registry.mint_several("rdl", 2, ROOT)
+    assert not registry.list(ROOT)
+
+
+def test_nobody_allocates_a_sequence(registry: Registry) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT)
+    with pytest.raises(InvalidData, match="would be a map that nobody wrote down"):
+        registry.mint("rdl", ROOT, Request(metadata={"after": "R3732211754"}))
+    with pytest.raises(InvalidData, match="derives nothing"):
+        registry.derive("rdl", {"after": "R3732211754"})
+
+
+def test_other_schemes_give_batches(registry: Registry) -> None:
+    registry.add_namespace("pilin", "102.100.272", "pilin", ROOT)
+    assert len({record.label for record in registry.mint_several("pilin", 3, ALICE)}) == 3
+    for count, request in ((0, Request()), (2, Request(request_key="k"))):
+        with pytest.raises(InvalidData, match="ask for 1 or more"):
+            registry.mint_several("pilin", count, ALICE, request)
+
+
+@pytest.fixture
+def issued(tmp_path: Path) -> Path:
+    path = tmp_path / "issued.txt"
+    path.write_text("# from the deployed service\n\nR3732211754\thttp\nhttp://rdl.example.org/data#R3847624234\n", encoding="utf-8")
+    return path
+
+
+def test_administrators_import_what_was_issued_elsewhere(registry: Registry, issued: Path) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT)
+    with pytest.raises(NotPermitted):
+        import_identifiers(registry, issued, ALICE, "rdl")
+    assert len(import_identifiers(registry, issued, ROOT, "rdl", dry_run=True).new) == 2
+    assert import_identifiers(registry, issued, ROOT, "rdl").new == (f"{BASE}R3732211754", f"{BASE}R3847624234")
+    again = import_identifiers(registry, issued, ROOT, "rdl")
+    assert (again.new, len(again.unchanged), again.vanished) == ((), 2, ())
+    held = registry.show("R3732211754", ALICE)
+    assert (held.stage.value, dict(held.names), held.owner) == ("fixated", {"und": "http"}, "root")
+    assert not list(registry.verify(ROOT))
+
+
+def test_a_listed_name_takes_the_place_of_another(registry: Registry, issued: Path) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT)
+    import_identifiers(registry, issued, ROOT, "rdl")
+    issued.write_text("R3847624234\tvalve\nR3732211754\n", encoding="utf-8")
+    [renamed] = import_identifiers(registry, issued, ROOT, "rdl").renamed
+    assert (renamed.old_name, renamed.name) == ("", "valve")
+    assert dict(registry.show("R3732211754", ALICE).names) == {"und": "http"}
+
+
+@pytest.mark.parametrize(("line", "reason"), [("R1222000000", "in a row .at position 4."), ("R1", "10 or more"), ("\xff", "not UTF-8")])
+def test_a_list_is_imported_whole_or_not_at_all(registry: Registry, issued: Path, line: str, reason: str) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT)
+    issued.write_bytes(b"R3732211754\n" + line.encode("latin-1") + b"\n")
+    with pytest.raises(ExchangeError, match=reason) as caught:
+        import_identifiers(registry, issued, ROOT, "rdl")
+    assert caught.value.fields["line"] == 2
+    assert not registry.list(ROOT)
+
+
+def test_imported_identifiers_fill_a_namespace(registry: Registry, issued: Path) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT, {"digits": "1"})
+    issued.write_text("".join(f"R{digit}\n" for digit in range(1, 9)), encoding="utf-8")
+    import_identifiers(registry, issued, ROOT, "rdl")
+    assert len(registry.mint("rdl", ALICE).label) == 3
+
+
+@pytest.mark.realdata
+def test_the_deployed_service_s_identifiers_are_imported(registry: Registry, real_data: Path, tmp_path: Path) -> None:
+    facade = registry.add_namespace("rdl", "http://rdl.rdlfacade.org/data#", "rdswip", ROOT, {"profile": "rdlfacade"})
+    every = (real_data / "rdswip_real_ids.txt").read_text(encoding="utf-8").split()
+    fitting = [one for one in every if len(one) == 12]
+    path = tmp_path / "fitting.txt"
+    path.write_text("\n".join(one for one in fitting if one != "R52054275777"), encoding="utf-8")
+    assert len(import_identifiers(registry, path, ROOT, facade.name).new) == 5_631

@@ -1,0 +1,130 @@
+"""Every number that obeys the rules is drawn equally often: chi-square tests.
+
+Each test fails by chance once in a thousand million runs; those with a seeded generator never do.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import combinations, islice, pairwise
+from typing import TypeVar
+
+import pytest
+
+from idstore.schemes import rdswip
+from idstore.schemes.rdswip import SCHEME
+from idstore.testing import SimulatedAllocation
+
+BASE = "http://rdl.example.org/data#"
+DEVIATIONS = 6.0
+"""Standard deviations of a normal variable that are exceeded with probability 1e-9."""
+Cell = TypeVar("Cell")
+
+
+def limit(freedom: int) -> float:
+    """The chi-square value that is exceeded with probability 1e-9 (Wilson and Hilferty's approximation)."""
+    spread = 2 / (9 * freedom)
+    return freedom * (1 - spread + DEVIATIONS * spread**0.5) ** 3
+
+
+def drawn(count: int, **settings: str) -> list[str]:
+    """Numbers as the scheme draws them."""
+    context = SCHEME.context(BASE, settings)
+
+    def endless() -> Iterator[str]:
+        while True:
+            yield from islice(SCHEME.candidates(SimulatedAllocation(context)), 1000)  # those behind have more digits
+
+    return [label[1:] for label in islice(endless(), count)]
+
+
+def allowed(number: str) -> bool:
+    """The rules in other words."""
+    return not any(digit * 3 in number or number.count(digit) > 3 for digit in set(number))
+
+
+def chi_square(found: Iterable[Cell], cells: Iterable[Cell]) -> tuple[float, int]:
+    """How far the found are from being spread evenly over the cells, and the degrees of freedom."""
+    counts = Counter(found)
+    every = list(cells)
+    assert counts.keys() <= set(every)
+    expected = counts.total() / len(every)
+    return sum((counts[cell] - expected) ** 2 / expected for cell in every), len(every) - 1
+
+
+def differ(one: Iterable[Cell], other: Iterable[Cell]) -> tuple[float, int]:
+    """How far two samples of one size are from having one distribution, and the degrees of freedom."""
+    first, second = Counter(one), Counter(other)
+    assert first.total() == second.total()
+    cells = first.keys() | second.keys()
+    return sum((first[cell] - second[cell]) ** 2 / (first[cell] + second[cell]) for cell in cells), len(cells) - 1
+
+
+def test_each_number_of_a_small_namespace() -> None:
+    """All at once: digits, positions, pairs, and whatever else; with the generator that is used in earnest."""
+    every = [str(number) for number in range(100, 1000) if allowed(str(number))]
+    assert len(every) == 891
+    value, freedom = chi_square(drawn(50 * len(every), digits="3"), every)
+    assert value < limit(freedom)
+
+
+def test_each_number_of_a_small_namespace_without_patterns() -> None:
+    steps = ("12", "23", "34", "45", "56", "67", "78", "89", "90", "01")
+    every = [str(number) for number in range(10_000, 100_000)]
+    every = [
+        one
+        for one in every
+        if allowed(one)
+        and one != one[::-1]
+        and not all(a + b in steps for a, b in pairwise(one))
+        and not all(b + a in steps for a, b in pairwise(one))
+    ]
+    value, freedom = chi_square(drawn(5 * len(every), digits="5", refuse_patterns="true"), every)
+    assert value < limit(freedom)
+
+
+@pytest.fixture(scope="module")
+def samples() -> tuple[list[str], list[str]]:
+    """Ten digits: as the scheme draws them, and all numbers drawn the plain way of which those that obey are kept. Both seeded."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(rdswip.secrets, "randbelow", random.Random(1582).randrange)
+        ours = drawn(60_000)
+    generator = random.Random(2009)
+    plain = (str(generator.randrange(10**9, 10**10)) for _ in iter(int, 1))
+    return ours, list(islice(filter(allowed, plain), len(ours)))
+
+
+def test_the_first_digit_is_any_but_zero(samples: tuple[list[str], list[str]]) -> None:
+    value, freedom = chi_square((number[0] for number in samples[0]), "123456789")
+    assert value < limit(freedom)
+
+
+@pytest.mark.parametrize("place", range(10))
+def test_each_place(samples: tuple[list[str], list[str]], place: int) -> None:
+    value, freedom = differ(*((number[place] for number in sample) for sample in samples))
+    assert value < limit(freedom)
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(range(10), 2)))
+def test_each_pair_of_places(samples: tuple[list[str], list[str]], one: int, other: int) -> None:
+    value, freedom = differ(*((number[one] + number[other] for number in sample) for sample in samples))
+    assert value < limit(freedom)
+
+
+def test_how_often_digits_stand_there(samples: tuple[list[str], list[str]]) -> None:
+    value, freedom = differ(*((tuple(sorted(Counter(number).values())) for number in sample) for sample in samples))
+    assert value < limit(freedom)
+
+
+def test_numbers_that_follow_one_another_are_independent(samples: tuple[list[str], list[str]]) -> None:
+    """First digits of a number and the next: all pairs equally often."""
+    firsts = [number[0] for number in samples[0]]
+    value, freedom = chi_square(pairwise(firsts), [(a, b) for a in "123456789" for b in "123456789"])
+    assert value < limit(freedom)
+
+
+def test_a_skewed_draw_is_noticed(samples: tuple[list[str], list[str]]) -> None:
+    """Where every thirtieth number is drawn from those that begin with 1."""
+    skewed = ["1" + number[1:] if index % 30 == 0 else number for index, number in enumerate(samples[0])]
+    value, freedom = chi_square((number[0] for number in skewed), "123456789")
+    assert value > limit(freedom)
