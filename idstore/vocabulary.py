@@ -72,6 +72,8 @@ class IDS:
     Deprecation = _own("Deprecation")
     Supersession = _own("Supersession")
     Replacement = _own("Replacement")
+    Versioning = _own("Versioning")
+    Vetting = _own("Vetting")
     Transfer = _own("Transfer")
     PartyAddition = _own("PartyAddition")
     Joining = _own("Joining")
@@ -152,6 +154,7 @@ class DCTERMS:
     subject = _in("http://purl.org/dc/terms/", "subject")
     title = _in("http://purl.org/dc/terms/", "title")
     type = _in("http://purl.org/dc/terms/", "type")
+    isVersionOf = _in("http://purl.org/dc/terms/", "isVersionOf")
 
 
 class PROV:

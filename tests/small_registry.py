@@ -41,7 +41,8 @@ b:07 a ids:Binding ; rdf:subject :R1 ; rdf:predicate skos:exactMatch ; rdf:objec
 :R3 a ids:RdsWipIdentifier ; ids:inNamespace : ; skos:notation "R3" ; ids:stage ids:Tombstone ; ids:owner party:bob ;
     dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:reason "abuse" .
 h:x a h: ; ids:inNamespace h: ; skos:notation "x" ; ids:stage ids:Fixated ; ids:owner party:bob ; ids:quality ids:Provisional ;
-    dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime .
+    dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime ;
+    dcterms:isVersionOf :R3 ; owl:versionInfo "V1.0" .
 """
 
 _BY = 'prov:wasAssociatedWith party:ada ; prov:endedAtTime "2026-11-20T11:00:00Z"^^xsd:dateTime'
@@ -81,6 +82,8 @@ Mint ; ids:about :R9 ; ids:inNamespace : ; skos:notation "R9" ; ids:type ids:Rds
 Revocation ; ids:about :R9 ; ids:reason "abuse"
 Registration ; ids:about :R2 ; ids:inNamespace : ; skos:notation "R2" ; ids:type ids:RdsWipIdentifier
 Registration ; ids:about :R3 ; ids:inNamespace : ; skos:notation "R3" ; ids:type ids:RdsWipIdentifier
+Versioning ; ids:about h:x ; dcterms:isVersionOf :R3 ; owl:versionInfo "V1.0"
+Vetting ; ids:about :R1 ; skos:note "compared with the paper"
 """
 _EACH = re.split(r"\n(?! )", _ACTS.strip())
 EVENTS = "\n".join(f"e:{number:02x} {_BY} ; a ids:{act} ." for number, act in enumerate(_EACH, start=1))

@@ -25,7 +25,15 @@ COMMANDS: Final[Mapping[str, Section]] = {
         "show": _AT + "lookup:show",
         "list": _AT + "lookup:list_",
         "resolve": _AT + "lookup:resolve",
-        "cite": _AT + "lookup:cite",
+        "cite": _AT + "citing:cite",
+        "authority": _AT + "citing:authority",
+        "version": Group(
+            "Works and their versions: a work leads to its newest version.",
+            {
+                "add": _AT + "versions:add",
+                "list": _AT + "versions:list_",
+            },
+        ),
     },
     "What is said of them": {
         "target": _AT + "statements:target",
@@ -33,6 +41,7 @@ COMMANDS: Final[Mapping[str, Section]] = {
         "bind": _AT + "statements:bind",
         "unbind": _AT + "statements:unbind",
         "comment": _AT + "statements:comment",
+        "vet": _AT + "statements:vet",
     },
     "Their life": {
         "fixate": _AT + "lifecycle:fixate",

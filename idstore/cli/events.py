@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _KEYS: Final[Mapping[NamedNode, str]] = {
     DCTERMS.isPartOf: "partOf",
     DCTERMS.isReplacedBy: "supersededBy",
+    DCTERMS.isVersionOf: "versionOf",
     IDS.inNamespace: "namespace",
     IDS.setting: "settings",
     OWL.versionInfo: "version",

@@ -53,6 +53,8 @@ class Described:
         yield from (("name", text + _tag(lang)) for lang, text in record.names)
         if record.version is not None:
             yield "version", record.version
+        if record.work is not None:
+            yield "version of", record.work.value
         if record.target is not None:
             yield "target", record.target.value
         if record.deprecated or record.reason is not None:
@@ -78,6 +80,7 @@ class Described:
             "mayBind": [name for name, binds in record.grants if binds],
             "names": dict(record.names),
             "version": record.version,
+            "versionOf": None if record.work is None else record.work.value,
             "target": None if record.target is None else record.target.value,
             "created": times.iso(record.created),
             "fixated": None if record.fixated is None else times.iso(record.fixated),

@@ -192,6 +192,8 @@ KINDS = frozenset(
         IDS.Deprecation,
         IDS.Supersession,
         IDS.Replacement,
+        IDS.Versioning,
+        IDS.Vetting,
         IDS.Transfer,
         IDS.PartyAddition,
         IDS.Joining,

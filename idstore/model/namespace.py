@@ -7,11 +7,11 @@ from functools import lru_cache
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from idstore.errors import InvalidData
+from idstore.errors import InvalidData, UnknownScheme
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.party import node
-from idstore.schemes import Context, Scheme, scheme
+from idstore.schemes import Aliasing, Context, Scheme, scheme
 from idstore.vocabulary import DCTERMS, IDS, RDF, RDFS, REGISTRY_GRAPH, XSD, party_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -61,6 +61,15 @@ class Namespace:
         return NamedNode(self.base)
 
     @property
+    def bases(self) -> tuple[str, ...]:
+        """Its base, and those that are aliases of it, under which no other namespace can have names."""
+        try:
+            code = self.scheme
+        except UnknownScheme:
+            return (self.base,)
+        return (self.base, *(code.aliases(self.context) if isinstance(code, Aliasing) else ()))
+
+    @property
     def scheme(self) -> Scheme:
         """The scheme's code. Raises UnknownScheme if its package is not installed."""
         return scheme(self.scheme_name)
@@ -106,7 +115,8 @@ def _context(namespace: Namespace) -> Context:
 @lru_cache(maxsize=8192)
 def _identifier_class(namespace: Namespace) -> NamedNode:
     code = namespace.scheme
-    return NamedNode(code.identifier_class) if dict(namespace.settings) == dict(code.defaults) else namespace.iri
+    settings = {**code.defaults, **dict(namespace.settings)}  # a namespace is as old as the settings that it names
+    return NamedNode(code.identifier_class) if settings == dict(code.defaults) else namespace.iri
 
 
 def parse(iri: NamedNode, quads: Iterable[Quad]) -> Namespace:

@@ -54,6 +54,7 @@ _RESERVED = frozenset(
         SKOS.notation,
         DCTERMS.created,
         DCTERMS.isReplacedBy,
+        DCTERMS.isVersionOf,
         OWL.deprecated,
         OWL.versionInfo,
     }
@@ -118,6 +119,7 @@ class Record:
     grants        who is on the grant list beside the owner, and whether each may bind.
     names         by language (``und``: none).
     version       which version of the thing it identifies, where names alone do not tell.
+    work          the identifier of what it is a version of.
     target        what it leads to, when its owner said so.
     reason        why it is deprecated or a tombstone.
     successors    what replaces it.
@@ -136,6 +138,7 @@ class Record:
     grants: tuple[tuple[str, bool], ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     version: str | None = None
+    work: NamedNode | None = None
     target: NamedNode | None = None
     deprecated: bool = False
     reason: str | None = None
@@ -224,6 +227,8 @@ class Record:
             yield RDFS.label, tagged(text, lang)
         if self.version is not None:
             yield OWL.versionInfo, Literal(self.version)
+        if self.work is not None:
+            yield DCTERMS.isVersionOf, self.work
         if self.target is not None:
             yield IDS.target, self.target
         if self.deprecated:
@@ -245,7 +250,7 @@ def parse(iri: NamedNode, quads: Iterable[Quad], bindings: Iterable[tuple[NamedN
         return values[predicate][0] if predicate in values else None
 
     fixated, target, reason, offered = one(IDS.fixated), one(IDS.target), one(IDS.reason), one(IDS.offeredTo)
-    version = one(OWL.versionInfo)
+    version, work = one(OWL.versionInfo), one(DCTERMS.isVersionOf)
     grants = [(_party(value), False) for value in values.get(IDS.grantee, ())]
     grants += [(_party(value), True) for value in values.get(IDS.bindGrantee, ())]
     return Record(
@@ -261,6 +266,7 @@ def parse(iri: NamedNode, quads: Iterable[Quad], bindings: Iterable[tuple[NamedN
         grants=tuple(sorted(grants)),
         names=tuple(sorted(_name(value) for value in values.get(RDFS.label, ()))),
         version=version.value if version else None,
+        work=_iri(work) if work else None,
         target=_iri(target) if target else None,
         deprecated=OWL.deprecated in values,
         reason=reason.value if reason else None,
@@ -295,7 +301,7 @@ def apply(before: Record | None, event: Event) -> Record | None:
         return _begin(event) if before is None else before
     if before is None or before.stage is Stage.RELEASED:
         return before
-    step = _STEPS.get(event.kind)
+    step = STEPS.get(event.kind)
     return step(before, event) if step else before
 
 
@@ -325,6 +331,11 @@ def _name_it(record: Record, event: Event) -> Record:
     names.update(_name(value) for value in event.all(IDS.name))
     said = event.text(OWL.versionInfo)  # empty: it has none any more
     return replace(record, names=tuple(sorted(names.items())), version=record.version if said is None else said or None)
+
+
+def _make_version(record: Record, event: Event) -> Record:
+    work = event.one(DCTERMS.isVersionOf)
+    return replace(record, version=event.text(OWL.versionInfo), work=work if isinstance(work, NamedNode) else None)
 
 
 def _aim(record: Record, event: Event) -> Record:
@@ -397,8 +408,9 @@ def _transfer(record: Record, event: Event) -> Record:
     return replace(record, offered=receiver)
 
 
-_STEPS: Mapping[NamedNode, Callable[[Record, Event], Record]] = {
+STEPS: Mapping[NamedNode, Callable[[Record, Event], Record]] = {
     IDS.Naming: _name_it,
+    IDS.Versioning: _make_version,
     IDS.Targeting: _aim,
     IDS.Bind: _bind,
     IDS.Unbind: _unbind,
@@ -411,6 +423,7 @@ _STEPS: Mapping[NamedNode, Callable[[Record, Event], Record]] = {
     IDS.Supersession: _supersede,
     IDS.Transfer: _transfer,
 }
+"""How each kind of event changes a record; other kinds are remarks, and change nothing."""
 
 
 def _iri(value: Term) -> NamedNode:

@@ -16,7 +16,6 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, apply
 from idstore.model.terms import Term
-from idstore.registry.namespaces import Namespacing
 from idstore.registry.naming import Naming, label_node
 from idstore.schemes import Context
 from idstore.stores import Turn, View
@@ -90,7 +89,7 @@ class _Allocation:
         return self._series.get(series, (0, 0))[1]
 
 
-class Allocating(Namespacing, Naming):
+class Allocating(Naming):
     """Giving out identifiers."""
 
     def mint(self, namespace: str, party: Party, request: Request = Request()) -> Record:
@@ -111,7 +110,8 @@ class Allocating(Namespacing, Naming):
         Raises as `mint`; NotPermitted also where the scheme gives out no blocks; InvalidData (a count below 1, or a request key, which
         stands for one identifier).
         """
-        scheme = self.namespace(namespace).scheme
+        with self.store.reading() as view:
+            scheme = self._namespace(view, namespace).scheme
         if count < 1 or request.request_key is not None:
             reason = f"{count} identifiers cannot be minted" if count < 1 else "a request key stands for one identifier"
             raise InvalidData(f"{reason}; ask for 1 or more, without a request key", count=count)
@@ -131,21 +131,25 @@ class Allocating(Namespacing, Naming):
         return self._allocate(namespace, party, request, label)
 
     def _allocate(self, where: str, party: Party, request: Request, chosen: str | None) -> Record:
-        arguments = request.arguments()
         with self._acting(party) as turn:
-            namespace = self._namespace(turn, where)
-            label = None if chosen is None else self._chosen(namespace, chosen)
-            key = None if request.request_key is None else _request_node(party, namespace, request.request_key)
-            if key is not None:
-                earlier = self._earlier(turn, key, request, arguments, label, party)
-                if earlier is not None:
-                    return earlier
-                arguments.append((IDS.requestDigest, Literal(f"{key.value.rpartition('/')[2]}:{request.digest(label)}")))
-            self._may_allocate(turn, namespace, party)
-            self._in_pace(turn, namespace, party)
-            name = self._free(turn, namespace, request.metadata) if label is None else self._untaken(turn, namespace, label)
-            kind = IDS.Mint if chosen is None else IDS.Registration
-            return self._begin(turn, namespace, name, kind, party, arguments, key)
+            return self._allocate_in(turn, where, party, request, chosen)
+
+    def _allocate_in(self, turn: Turn, where: str, party: Party, request: Request, chosen: str | None) -> Record:
+        """See `mint` and `register`."""
+        arguments = request.arguments()
+        namespace = self._namespace(turn, where)
+        label = None if chosen is None else self._chosen(namespace, chosen)
+        key = None if request.request_key is None else _request_node(party, namespace, request.request_key)
+        if key is not None:
+            earlier = self._earlier(turn, key, request, arguments, label, party)
+            if earlier is not None:
+                return earlier
+            arguments.append((IDS.requestDigest, Literal(f"{key.value.rpartition('/')[2]}:{request.digest(label)}")))
+        self._may_allocate(turn, namespace, party)
+        self._in_pace(turn, namespace, party)
+        name = self._free(turn, namespace, request.metadata) if label is None else self._untaken(turn, namespace, label)
+        kind = IDS.Mint if chosen is None else IDS.Registration
+        return self._begin(turn, namespace, name, kind, party, arguments, key)
 
     def _begin(
         self,

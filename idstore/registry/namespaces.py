@@ -1,6 +1,7 @@
 """Namespaces: adding them, who may allocate there, freezing and handing them over."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 
 from pyoxigraph import Literal, NamedNode
 
@@ -30,20 +31,19 @@ class Namespacing(Core):
         terms.iri(context.base, "base IRI")
         with self._acting(party) as turn:
             self._administers(turn, party, "add namespaces")
-            self._vacant(turn, name, context.base)
+            self._vacant(turn, name)
             self._parent(turn, context.settings.get("parent", ""), party)
             arguments: list[tuple[NamedNode, Term]] = [(IDS.name, Literal(name)), (IDS.scheme, Literal(code.name))]
             arguments += [(IDS.setting, Literal(f"{key}={value}")) for key, value in namespaces.settings_of(context.settings)]
             event = self._event(turn, IDS.NamespaceAddition, NamedNode(context.base), party, *arguments)
             made = namespaces.apply(None, event)
+            check_bases(made, self._facts(turn).by_base.values())
             self._log(turn, event, PUBLIC_LOG, made.quads(), [])
             return made
 
-    def _vacant(self, turn: Turn, name: str, base: str) -> None:
-        facts = self._facts(turn)
-        if name in facts.by_name:
+    def _vacant(self, turn: Turn, name: str) -> None:
+        if name in self._facts(turn).by_name:
             raise AlreadyRegistered(f"there is a namespace {name!r} already; choose another name", name=name)
-        check_base(base, facts.by_base.values())
 
     def _parent(self, turn: Turn, prefix: str, party: Party) -> None:
         """A derived prefix needs its parent here, and the parent's owner to add it."""
@@ -128,12 +128,13 @@ class Namespacing(Core):
             raise NotPermitted(f"only administrators may {act}, and {party.name} is none", party=party.name)
 
 
-def check_base(base: str, others: Iterable[Namespace]) -> None:
-    """Raise InvalidData or AlreadyRegistered if something else is, or could be, named under a new namespace's base."""
-    if base.startswith((SPACE, EVENTS)):
-        raise InvalidData(f"{base} is idstore's own; choose a base of your own", base=base)
-    for known in others:
-        one, other = sorted((known.base.casefold(), base.casefold()), key=len)
+def check_bases(made: Namespace, others: Iterable[Namespace]) -> None:
+    """Raise InvalidData or AlreadyRegistered if something else is, or could be, named under a new namespace's base, or an alias of it."""
+    if made.base.startswith((SPACE, EVENTS)):
+        raise InvalidData(f"{made.base} is idstore's own; choose a base of your own", base=made.base)
+    taken = ((known, theirs) for known in others for theirs in known.bases)
+    for (known, theirs), base in product(taken, made.bases):
+        one, other = sorted((theirs.casefold(), base.casefold()), key=len)
         if other.startswith(one) and "#" not in other[len(one) :]:  # else one IRI could be issued twice; no label has a bare #
             raise AlreadyRegistered(
                 f"the base {base} {'belongs to' if one == other else 'overlaps with that of'} namespace {known.name}; choose another",

@@ -14,7 +14,7 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import PartyFacts, node
 from idstore.model.record import Record
 from idstore.registry.core import Core
-from idstore.registry.namespaces import check_base
+from idstore.registry.namespaces import check_bases
 from idstore.registry.naming import label_node
 from idstore.registry.parties import party_after, party_quads, suspension_quad
 from idstore.stores import Turn, View
@@ -101,10 +101,10 @@ class Replaying(Core):
             raise InvalidData(
                 f"the event {event.iri.value} is about the namespace {event.about.value}, which nothing has added", id=event.about.value
             )
-        if before is None:
-            check_base(event.about.value, self._facts(turn).by_base.values())
         past = [known for known, _ in self._history(turn, event.about)]
         after = fold_namespace([*past, event])
+        if before is None:
+            check_bases(after, self._facts(turn).by_base.values())
         self._log(turn, event, PUBLIC_LOG, after.quads(), before.quads() if before else [])
 
     def _replay_party(self, turn: Turn, event: Event) -> None:

@@ -1,6 +1,7 @@
 """Where identifiers lead, how they are cited, and which ones metadata would give."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -12,10 +13,12 @@ from idstore.model.record import Record, Stage
 from idstore.registry.bindings import Binding
 from idstore.registry.core import Sight
 from idstore.registry.naming import label_node
-from idstore.schemes import Deriving, WrittenForm
+from idstore.schemes import Deriving
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
-from idstore.vocabulary import IDS
+from idstore.vocabulary import DCTERMS, IDS
+
+_NUMBER = re.compile(r"[Vv]?(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,15 @@ class Resolving(Binding):
     def resolve(self, text: str, party: Party) -> Resolution:
         """Where an identifier leads: to its target, without one where its only successor leads. A tombstone leads to its reason.
 
+        A work leads where the newest of its published versions does that leads anywhere, for everyone alike.
+
         Raises as `show`, and NotRegistered where it leads nowhere yet.
         """
         with self.store.reading() as view:
             sight = self.sight(view, party)
             asked = answer = self._load(view, self._identify(view, text, party), sight)
             path = [asked.iri]
-            while (following := self._successor(view, answer, sight)) is not None and following.iri not in path:
+            while (following := self._newest(view, answer) or self._successor(view, answer, sight)) and following.iri not in path:
                 answer = following
                 path.append(answer.iri)
             target = answer.resolves_to()
@@ -75,6 +80,25 @@ class Resolving(Binding):
                 )
             ended = self._ended(view, answer.iri, sight) if buried else None
         return Resolution(asked, answer, tuple(iri.value for iri in path), None if buried or target is None else target.value, ended)
+
+    def _versions_in(self, view: View, work: NamedNode, sight: Sight) -> list[Record]:
+        """The versions of a work that may be seen, the newest first."""
+        found = []
+        for quad in list(view.quads(None, DCTERMS.isVersionOf, work)):
+            if isinstance(quad.subject, NamedNode):
+                with suppress(NotRegistered):  # an event
+                    found.append(self._load(view, quad.subject, sight))
+        return sorted(found, key=_newest_first)
+
+    def _newest(self, view: View, work: Record) -> Record | None:
+        """The version that a work leads to: the newest that leads anywhere, and one that is not deprecated if there is any."""
+        if work.stage is Stage.TOMBSTONE:
+            return None
+        everyone = Sight(frozenset(), "", everything=False)
+        leading = [
+            one for one in self._versions_in(view, work.iri, everyone) if one.stage is Stage.FIXATED and one.resolves_to() is not None
+        ]
+        return min(leading, key=lambda one: one.deprecated, default=None)
 
     def _successor(self, view: View, record: Record, sight: Sight) -> Record | None:
         """The only successor of a record that leads nowhere by itself, if it may be seen."""
@@ -88,13 +112,6 @@ class Resolving(Binding):
     def _ended(self, view: View, iri: NamedNode, sight: Sight) -> int | None:
         """When the identifier was revoked."""
         return next((event.at for event, _ in reversed(self._history(view, iri, sight)) if event.kind == IDS.Revocation), None)
-
-    def cite(self, text: str, party: Party) -> Sequence[WrittenForm]:
-        """Every form in which to write an identifier. Raises as `show`."""
-        with self.store.reading() as view:
-            record = self._load(view, self._identify(view, text, party), self.sight(view, party))
-            namespace = self._namespace(view, record.namespace)
-        return namespace.scheme.written_forms(record.label, namespace.context)
 
     def derive(self, name: str, metadata: Mapping[str, str], beside: Collection[str] = ()) -> Derivation:
         """The identifier that metadata give in a namespace; nothing is allocated.
@@ -132,6 +149,22 @@ class Resolving(Binding):
                     if _chosen(record, chosen, base):
                         kept.append(record)
         return sorted(kept, key=lambda record: (record.created, record.iri.value), reverse=True)[:limit]
+
+
+def _newest_first(version: Record) -> tuple[tuple[int, ...], int, str]:
+    """Sorts versions: the highest number first, of equal ones the one that was created first."""
+    numbers = version_number(version.version or "")
+    return tuple(-number for number in numbers or (0, 0)), version.created, version.iri.value
+
+
+def version_number(text: str) -> tuple[int, int] | None:
+    """The two parts of a version's number, ``V1.0``; None for any other text.
+
+    >>> version_number("V0.10"), version_number("1.0"), version_number("V1")
+    ((0, 10), (1, 0), None)
+    """
+    found = _NUMBER.fullmatch(text)
+    return None if found is None else (int(found[1]), int(found[2]))
 
 
 def _chosen(record: Record, chosen: Selection, base: str | None) -> bool:

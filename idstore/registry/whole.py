@@ -1,6 +1,8 @@
 """All use cases together."""
 
 from idstore.registry.adopting import Adopting
+from idstore.registry.authority import Vouching
+from idstore.registry.citing import Citing
 from idstore.registry.exporting import Exporting
 from idstore.registry.feeding import Feeding
 from idstore.registry.following import Following
@@ -10,13 +12,27 @@ from idstore.registry.lifecycle import Living
 from idstore.registry.parties import Governing
 from idstore.registry.past import Past
 from idstore.registry.querying import Querying
-from idstore.registry.resolving import Resolving
 from idstore.registry.stating import Stating
 from idstore.registry.verifying import Verifying
+from idstore.registry.versions import Versioning
 
 
 class Registry(
-    Adopting, Stating, Resolving, Living, Governing, Verifying, Exporting, Following, Feeding, Past, Graphing, Querying, Keeping
+    Adopting,
+    Stating,
+    Versioning,
+    Citing,
+    Vouching,
+    Living,
+    Governing,
+    Verifying,
+    Exporting,
+    Following,
+    Feeding,
+    Past,
+    Graphing,
+    Querying,
+    Keeping,
 ):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 

@@ -175,6 +175,14 @@ class Deriving(Protocol):
         """Labels to try, best first, for the old copy of what ``label`` identifies when a new copy takes its place."""
 
 
+@runtime_checkable
+class Aliasing(Protocol):
+    """What a scheme offers beside `Scheme` if names can be written under other bases than their namespace's own."""
+
+    def aliases(self, context: Context) -> tuple[str, ...]:
+        """The other bases, none of which another namespace may have: ``label`` reads what is written under them."""
+
+
 @cache
 def _places() -> Mapping[str, Sequence[str]]:
     """Where the installed packages say that schemes are; nothing is imported yet."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier
-from idstore.schemes import WrittenForm
+from idstore.schemes import Context, WrittenForm
 from idstore.schemes._text import Excerpt, ascii_upper, encode
 
 PROXY: Final = "https://hdl.handle.net/"
@@ -23,7 +23,7 @@ BEYOND_BMP: Final = "\U00010000-\U0010ffff"
 
 _FORM: Final = re.compile(
     r"(?P<plain>(?:hdl:/?|(?P<doi>doi:)) *)"
-    r"|info:hdl[:/]|https?://(?:hdl\.handle\.net|resolver\.net\.au/hdl)/"
+    r"|info:hdl[:/]|hdl%3A(?:%2F)?|https?://(?:hdl\.handle\.net|resolver\.net\.au/hdl)/"
     r"|(?P<encoded_doi>info:doi/|https?://(?:www\.|dx\.)?doi\.org/)",
     re.IGNORECASE | re.ASCII,
 )
@@ -84,16 +84,41 @@ def check_characters(excerpt: Excerpt, *, bmp_only: bool) -> None:
     raise excerpt.error(f"U+{ord(refused.group()):04X} is {reason}", refused.start())
 
 
-def suffix_in(text: str, base: str, scheme: str) -> Excerpt:
-    """The suffix of a written form under the prefix of ``base``; a text without any prefix is taken for one. Raises InvalidIdentifier."""
+def suffix_in(text: str, context: Context, scheme: str) -> Excerpt:
+    """The suffix of a written form under the prefix of a context, or an alias of it; a text without any prefix is taken for one.
+
+    Raises InvalidIdentifier.
+    """
     excerpt, wrapped = unwrapped(text, scheme)
-    own = prefix_of(base) + "/"
-    if ascii_upper(excerpt.text[: len(own)]) == ascii_upper(own):
-        return excerpt.after(len(own))
+    own = prefix_of(context.base)
+    for prefix in (own, *aliases_in(context)):
+        if ascii_upper(excerpt.text[: len(prefix) + 1]) == ascii_upper(prefix + "/"):
+            return excerpt.after(len(prefix) + 1)
     if wrapped:
         prefix, _ = divided(excerpt)
-        raise InvalidIdentifier(text, f"its prefix is {prefix}, not {own[:-1]}", 0, scheme)
+        raise InvalidIdentifier(text, f"its prefix is {prefix}, not {own}", 0, scheme)
     return excerpt
+
+
+def aliases_in(context: Context) -> list[str]:
+    """The prefixes that are aliases of a context's own."""
+    return context.settings.get("alias", "").split()
+
+
+def alias_bases(context: Context) -> tuple[str, ...]:
+    """The bases that the namespaces of a context's aliases would have: see `idstore.schemes.Aliasing`."""
+    return tuple(f"{PROXY}{encode(prefix)}/" for prefix in aliases_in(context))
+
+
+def checked_aliases(text: str, base: str) -> str:
+    """The stored form of a setting ``alias`` beside a stored base: prefixes in any form, divided by spaces. Raises InvalidData."""
+    found: dict[str, str] = {}
+    for alias in text.split():
+        prefix = _prefix(alias, "setting alias")
+        if ascii_upper(prefix) == ascii_upper(prefix_of(base)):
+            raise InvalidData(f"the prefix {prefix} cannot be an alias of itself; leave the setting alias out", base=base, setting="alias")
+        found.setdefault(ascii_upper(prefix), prefix)
+    return " ".join(found.values())
 
 
 def base_of(base: str, parent: str) -> tuple[str, str]:
@@ -131,11 +156,11 @@ def prefix_of(base: str) -> str:
     return Excerpt.decoded(base, len(PROXY), "handle", -1).text
 
 
-def forms(label: str, base: str) -> list[WrittenForm]:
+def forms(label: str, context: Context) -> list[WrittenForm]:
     """The forms in which people write the handle of a suffix, but the full IRI and the bare suffix."""
-    whole = f"{prefix_of(base)}/{label}"
+    whole = f"{prefix_of(context.base)}/{label}"
     encoded = encode(whole)
     made = [WrittenForm("hdl", f"hdl:{whole}"), WrittenForm("info", f"info:hdl/{encoded}"), WrittenForm("handle", whole)]
     if whole.startswith("10."):
         made += [WrittenForm("doi", f"doi:{whole}"), WrittenForm("proxy", f"https://doi.org/{encoded}")]
-    return made
+    return made + [WrittenForm("alias", f"hdl:{prefix}/{label}") for prefix in aliases_in(context)]

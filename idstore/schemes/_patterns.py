@@ -28,6 +28,10 @@ STEPS: Final = tuple(run for start in range(10) for run in (_CIRCLE[start : star
 _STEP: Final = re.compile("|".join(STEPS))
 _PAIR: Final = re.compile(r"([0-9])(?!\1)([0-9])(?:\1\2){2}")
 _DOUBLES: Final = re.compile(r"([0-9])\1([0-9])\2([0-9])\3")
+_DOUBLED: Final = 2
+"""Doubled digits that may stand side by side."""
+_ALTERNATED: Final = 5
+"""Digits that may alternate."""
 _WEIGHTS: Final = {4: -1, 5: 1, 8: -1, 9: 1}
 """Of a stretch of so many steps, covered by overlapping stretches of four: those sets of them of even size less those of odd size."""
 
@@ -62,7 +66,8 @@ def fewest(digits: int, max_run: int, max_count: int) -> int:
     pairs_and_doubles = max(digits - 5, 0) * (90 + 1000) * 10 ** max(digits - 6, 0)
     halves = 10 ** (digits // 2) if digits % 2 == 0 else 0
     mirrors = 10 ** (digits - digits // 2)
-    return max(population(digits, max_run, max_count) - steps - pairs_and_doubles - halves - mirrors, 0)
+    least: int = population(digits, max_run, max_count) - steps - pairs_and_doubles - halves - mirrors
+    return max(least, 0)
 
 
 @cache
@@ -78,7 +83,8 @@ def unpatterned(digits: int, max_run: int, max_count: int) -> int:
     free = completions.count(_BLANK, digits, 0, pending=False)
     free += completions.count(_BLANK, digits, 0, pending=True) // perm(10)
     free += _twice_counting(digits, max_run, max_count)
-    return free * 9 // 10 - _mirrored_or_halved(digits, max_run, max_count)
+    leading: int = free * 9 // 10
+    return leading - _mirrored_or_halved(digits, max_run, max_count)
 
 
 class _State(NamedTuple):
@@ -135,18 +141,18 @@ class _Completions:
     def _following(self, state: _State, *, marking: bool) -> Iterator[tuple[_State, int]]:
         """The states that one more digit leads to, and how many digits lead to each."""
         last, other, run, alternated, before, now, rest = state
-        if self._may(last, marking) and run < self._max_run and before < 2:
+        if self._may(last, marking) and run < self._max_run and before < _DOUBLED:
             others = tuple(sorted((*rest, other))) if other >= 0 else rest
             yield _State(_used(last, marking), -1, run + 1, 1, now, before + 1, others), 1
-        if self._may(other, marking) and alternated < 5:
+        if self._may(other, marking) and alternated < _ALTERNATED:
             yield _State(_used(other, marking), last, 1, alternated + 1, now, 0, rest), 1
         for digit in set(rest):
             if self._may(digit, marking):
-                others = list(rest)
-                others.remove(digit)
+                left = list(rest)
+                left.remove(digit)
                 if other >= 0:
-                    others.append(other)
-                yield _State(_used(digit, marking), last, 1, 1 + (last >= 0), now, 0, tuple(sorted(others))), rest.count(digit)
+                    left.append(other)
+                yield _State(_used(digit, marking), last, 1, 1 + (last >= 0), now, 0, tuple(sorted(left))), rest.count(digit)
 
     def _may(self, digit: int, marking: bool) -> bool:
         return digit >= 0 and digit // 2 < self._max_count and not (marking and digit % 2)

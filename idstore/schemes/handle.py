@@ -27,8 +27,10 @@ from idstore.schemes._handles import (
     BEYOND_BMP,
     CONTROLS,
     NONCHARACTERS,
+    alias_bases,
     base_of,
     check_characters,
+    checked_aliases,
     divided,
     forms,
     prefix_of,
@@ -76,12 +78,14 @@ def parse(text: str) -> Handle:
 
 
 class Handles(SchemeBase):
-    """See `Scheme`. Settings: ``case_sensitive``, ``bmp_only``, ``suffix`` (how suffixes are minted), ``parent``."""
+    """See `Scheme`. Settings: ``case_sensitive``, ``bmp_only``, ``suffix`` (how suffixes are minted), ``parent``, ``alias`` (prefixes)."""
 
     name = NAME
     title = "Handles, DOI names among them (Handle System)"
     identifier_class = IDS.Handle.value
-    defaults: Mapping[str, str] = MappingProxyType({"case_sensitive": "true", "bmp_only": "true", "suffix": "pilin", "parent": ""})
+    defaults: Mapping[str, str] = MappingProxyType(
+        {"case_sensitive": "true", "bmp_only": "true", "suffix": "pilin", "parent": "", "alias": ""}
+    )
     chosen = True
     example = "10.1045/april2006-paskin"
 
@@ -92,6 +96,7 @@ class Handles(SchemeBase):
             full[name] = flag(full, name)
         full["suffix"] = choice(full, "suffix", "pilin", "uuid")
         stored, full["parent"] = base_of(base, full["parent"])
+        full["alias"] = checked_aliases(full["alias"], stored)
         return Context(stored, full)
 
     def parse(self, text: str) -> Handle:
@@ -100,7 +105,11 @@ class Handles(SchemeBase):
 
     def label(self, text: str, context: Context) -> str:
         """See `Scheme`; a text with neither this prefix nor a form round it is a suffix."""
-        return _suffix(suffix_in(text, context.base, NAME), bmp_only=context.settings["bmp_only"] == "true")
+        return _suffix(suffix_in(text, context, NAME), bmp_only=context.settings["bmp_only"] == "true")
+
+    def aliases(self, context: Context) -> tuple[str, ...]:
+        """See `Aliasing`."""
+        return alias_bases(context)
 
     def key(self, label: str, context: Context) -> str:
         """See `Scheme`."""
@@ -109,7 +118,7 @@ class Handles(SchemeBase):
 
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
         """See `Scheme`; a suffix that looks like a form of its own is not offered bare."""
-        every = (WrittenForm("uri", self.iri(label, context)), *forms(label, context.base), WrittenForm("bare", label))
+        every = (WrittenForm("uri", self.iri(label, context)), *forms(label, context), WrittenForm("bare", label))
         return tuple(form for form in every if self._reads(form.text, context) == label)
 
     def _reads(self, text: str, context: Context) -> str | None:

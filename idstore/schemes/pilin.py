@@ -19,12 +19,13 @@ from functools import total_ordering
 from types import MappingProxyType
 from typing import Final
 
-from idstore.errors import InvalidIdentifier, NamespaceExhausted
+from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
 from idstore.schemes._base import SchemeBase, moments, unguided
-from idstore.schemes._handles import base_of, divided, forms, suffix_in, unwrapped
+from idstore.schemes._handles import alias_bases, aliases_in, base_of, checked_aliases, divided, forms, prefix_of, suffix_in, unwrapped
 from idstore.schemes._settings import filled
 from idstore.schemes._text import Excerpt, ascii_upper
+from idstore.schemes._text import encode as encode_part
 from idstore.vocabulary import IDS
 
 NAME: Final = "pilin"
@@ -39,6 +40,10 @@ END: Final = EPOCH + len(ALPHABET) ** LENGTH
 _PAIRS: Final = tuple(low + high for high in ALPHABET for low in ALPHABET)
 _PYTHON_DIGITS: Final = str.maketrans(ALPHABET, "0123456789abcdefghijklmnopqrstu")
 _FOREIGN: Final = re.compile(f"[^{ALPHABET}]")
+RESOLVER: Final = "http://resolver.net.au/hdl/"
+"""The resolver that the project cited its handles by."""
+_PROXY: Final = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._~-]+)*/", re.ASCII)
+_WORD: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9]{0,63})?", re.ASCII)
 
 
 def encode(moment: int) -> str:
@@ -98,12 +103,16 @@ def parse(text: str) -> PilinHandle:
 
 
 class Pilin(SchemeBase):
-    """See `Scheme`. Setting: ``parent``, the prefix that this one is derived from."""
+    """See `Scheme`.
+
+    Settings: ``parent``, the prefix that this one is derived from; ``alias``, prefixes under which the same names can be written;
+    ``proxy``, the resolver to cite with; ``cite_as``, a word to cite with in place of the prefix, as ``PILIN/Y35XYS0QH``.
+    """
 
     name = NAME
     title = "PILIN handles, with suffixes made from the clock (Handle Suffix Format Policy)"
     identifier_class = IDS.PilinHandle.value
-    defaults: Mapping[str, str] = MappingProxyType({"parent": ""})
+    defaults: Mapping[str, str] = MappingProxyType({"parent": "", "alias": "", "proxy": RESOLVER, "cite_as": ""})
     chosen = False
     example = "102.100.272/Y35XYS0QH"
 
@@ -111,6 +120,13 @@ class Pilin(SchemeBase):
         """See `Scheme`."""
         full = filled(self.defaults, settings)
         stored, full["parent"] = base_of(base, full["parent"])
+        full["alias"] = checked_aliases(full["alias"], stored)
+        if not _PROXY.fullmatch(full["proxy"]):
+            reason = f"the setting proxy={full['proxy']!r} is no resolver's address; write one as {RESOLVER}"
+            raise InvalidData(reason, setting="proxy", value=full["proxy"])
+        if not _WORD.fullmatch(full["cite_as"]):
+            reason = f"the setting cite_as={full['cite_as']!r} is not one word of letters and digits; write one as PILIN"
+            raise InvalidData(reason, setting="cite_as", value=full["cite_as"])
         return Context(stored, full)
 
     def parse(self, text: str) -> PilinHandle:
@@ -119,16 +135,22 @@ class Pilin(SchemeBase):
 
     def label(self, text: str, context: Context) -> str:
         """See `Scheme`."""
-        excerpt = suffix_in(text, context.base, NAME)
+        excerpt = _own_form(text, context) or suffix_in(text, context, NAME)
         if "/" in excerpt.text and excerpt.start == 0:
             raise InvalidIdentifier(text, f"it is not under {context.base}", 0, NAME)
         return _suffix(excerpt)
 
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
-        """See `Scheme`; the policy on citations asks for the resolver's address."""
-        others = forms(label, context.base)
-        resolver = WrittenForm("proxy", f"http://resolver.net.au/hdl/{others[1].text.removeprefix('info:hdl/')}")
-        return WrittenForm("uri", self.iri(label, context)), *others, resolver, WrittenForm("bare", label)
+        """See `Scheme`; the policy on citations asks for a URI form and a resolver's address, and shows ``PILIN/SUFFIX`` beside them."""
+        uri, proxy, word = self.iri(label, context), context.settings.get("proxy", RESOLVER), context.settings.get("cite_as")
+        address = f"{proxy}{encode_part(prefix_of(context.base))}/{label}"
+        resolver = [WrittenForm("proxy", address)] if address != uri else []
+        named = [WrittenForm("name", f"{word}/{label}")] if word else []
+        return WrittenForm("uri", uri), *forms(label, context), *resolver, *named, WrittenForm("bare", label)
+
+    def aliases(self, context: Context) -> tuple[str, ...]:
+        """See `Aliasing`."""
+        return alias_bases(context)
 
     def rules(self, settings: Mapping[str, str]) -> tuple[Rule, ...]:  # noqa: ARG002 - settings change nothing here
         """See `Scheme`."""
@@ -141,6 +163,16 @@ class Pilin(SchemeBase):
         """See `Scheme`: one for each millisecond, and never for a time that the clock has not reached."""
         unguided(allocation)
         return map(encode, moments(allocation))
+
+
+def _own_form(text: str, context: Context) -> Excerpt | None:
+    """What follows the namespace's own resolver and prefix, or the word that it is cited by."""
+    proxy, word = context.settings.get("proxy", RESOLVER), context.settings.get("cite_as")
+    prefixes = [f"{proxy}{encode_part(prefix)}/" for prefix in (prefix_of(context.base), *aliases_in(context))]
+    for start in [*prefixes, *([f"{word}/"] if word else [])]:
+        if ascii_upper(text[: len(start)]) == ascii_upper(start):
+            return Excerpt(text, text[len(start) :], len(start), NAME)
+    return None
 
 
 def _suffix(excerpt: Excerpt) -> str:

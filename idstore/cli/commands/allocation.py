@@ -67,7 +67,7 @@ def mint(
     said = _said(file, kind, type_)
     if request_key is not None and len(said) > 1:
         raise arguments.Misuse(f"--request-key stands for one identifier, and {file} describes {len(said)}")
-    base = _request(name, lang, comment, target, request_key)
+    base = request_of(name, lang, comment, target, request_key)
     made: list[tuple[Described, list[str]]] = []
 
     def act(registry: "Registry", party: "Party") -> None:
@@ -111,7 +111,7 @@ def register(
 
     Only in schemes that let people name things.
     """
-    request = _request(name, lang, comment, target, request_key)
+    request = request_of(name, lang, comment, target, request_key)
     others: list[str] = []
     if _is_brief(call, request):
         made = session.allocate(call, lambda registry, party: _given(registry, party, request, namespace, label))
@@ -194,7 +194,8 @@ def _at(entry: "Entry | None") -> Iterator[None]:
         raise InvalidData(f"{entry.file}, line {entry.line}: {error.message}", **{**error.fields, **place}) from error
 
 
-def _request(name: str | None, lang: str | None, comment: str | None, target: str | None, key: str | None) -> "Request":
+def request_of(name: str | None, lang: str | None, comment: str | None, target: str | None, key: str | None) -> "Request":
+    """What comes with a new identifier. Raises a usage error."""
     from idstore.model.terms import UNDETERMINED
     from idstore.registry.allocation import Request
 

@@ -1,4 +1,4 @@
-"""``idstore show``, ``list``, ``resolve`` and ``cite``: looking identifiers up."""
+"""``idstore show``, ``list`` and ``resolve``: looking identifiers up."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
@@ -101,12 +101,6 @@ def _checked(call: Call, target: str, *, private: bool) -> dict[str, str]:
     if not call.output.json:
         call.output.say(f"idstore: {' '.join(said.values())}")
     return said
-
-
-def cite(call: Call, id: arguments.Id) -> None:
-    """Print every form in which to cite an identifier."""
-    for form in session.read(call, lambda registry, party: registry.cite(id, party)):
-        call.output.data(form.text, {"kind": form.kind, "text": form.text})
 
 
 def _epitaph(found: "Resolution") -> str:

@@ -20,7 +20,10 @@ def add(
     ],
     scheme: Annotated[str, typer.Option(metavar="S", help="The scheme of its identifiers.")],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="key=value", help="A setting of the scheme; may be given again.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="key=value", help="A setting of the scheme; may be given again, the same one (alias) for several values."
+        ),
     ] = None,
 ) -> None:
     """Add a namespace; you own it. Administrators may."""
@@ -72,12 +75,12 @@ def freeze(
 
 
 def _settings(given: Iterable[str]) -> dict[str, str]:
-    made = {}
+    made: dict[str, str] = {}
     for text in given:
         key, equals, value = text.partition("=")
         if not equals:
             raise arguments.Misuse(f"{text!r} is no setting; write --set key=value")
-        made[key] = value
+        made[key] = f"{made[key]} {value}" if key in made else value
     return made
 
 

@@ -1,4 +1,4 @@
-"""``idstore target``, ``name``, ``bind``, ``unbind`` and ``comment``: what is said of an identifier."""
+"""``idstore target``, ``name``, ``bind``, ``unbind``, ``comment`` and ``vet``: what is said of an identifier."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -121,3 +121,17 @@ def comment(
         return registry.namespace(about)
 
     done(call, session.write(call, act))
+
+
+def vet(
+    call: Call,
+    id: arguments.Id,
+    note: Annotated[str | None, typer.Option(metavar="T", help="What you compared, or with what.")] = None,
+) -> None:
+    """Say that you looked an identifier over, and what is said of it, and found them right.
+
+    Whoever sees it may. idstore authority tells who did, and whether it was changed since.
+    """
+    from idstore.cli.events import done
+
+    done(call, session.write(call, lambda registry, party: registry.vet(id, party, note)))
