@@ -76,9 +76,9 @@ class Versioning(Resolving, Allocating):
 
 def _may_have_versions(home: Record) -> None:
     living(home)
-    if not home.public:
-        reason = "is not published yet, and its versions would tell of it"
-        raise StageConflict(f"{home.iri.value} {reason}; fixate it first", id=home.iri.value, stage=home.stage.value)
     if home.work is not None:
         reason = f"is version {home.version} of {home.work.value}, and a version has no versions"
         raise InvalidData(f"{home.iri.value} {reason}; add one to the work", id=home.iri.value, work=home.work.value)
+    if not home.public:
+        reason = "is not published yet, and its versions would tell of it"
+        raise StageConflict(f"{home.iri.value} {reason}; fixate it first", id=home.iri.value, stage=home.stage.value)

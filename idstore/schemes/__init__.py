@@ -176,6 +176,14 @@ class Deriving(Protocol):
 
 
 @runtime_checkable
+class Generating(Protocol):
+    """What a scheme offers beside `Scheme` if it makes arbitrary labels, all of one length as long as there are any left."""
+
+    def space(self, settings: Mapping[str, str]) -> int:
+        """How many labels of that length there are."""
+
+
+@runtime_checkable
 class Aliasing(Protocol):
     """What a scheme offers beside `Scheme` if names can be written under other bases than their namespace's own."""
 

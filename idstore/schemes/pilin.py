@@ -159,6 +159,10 @@ class Pilin(SchemeBase):
             Rule("length", "Length", f"A suffix has {LENGTH} symbols.", (f"^[{ALPHABET}]{{{LENGTH}}}$",)),
         )
 
+    def space(self, settings: Mapping[str, str]) -> int:  # noqa: ARG002
+        """See `Generating`."""
+        return len(ALPHABET) ** LENGTH
+
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`: one for each millisecond, and never for a time that the clock has not reached."""
         unguided(allocation)

@@ -173,6 +173,13 @@ class RdsWip(SchemeBase):
         )
         return (*rules, *_pattern_rules()) if wanted.refuse_patterns else rules
 
+    def space(self, settings: Mapping[str, str]) -> int:
+        """See `Generating`."""
+        wanted = _Digits.of(settings)
+        count = unpatterned if wanted.refuse_patterns else population
+        there_are: int = count(wanted.digits, wanted.max_run, wanted.max_count)
+        return there_are
+
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`: drawn uniformly among the numbers that obey the rules."""
         unguided(allocation)

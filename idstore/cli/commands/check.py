@@ -1,7 +1,7 @@
 """``idstore check``: whether a text is an identifier, and of which scheme."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 
@@ -16,12 +16,14 @@ from idstore.schemes import Name, Scheme
 
 if TYPE_CHECKING:
     from idstore.model.namespace import Namespace
+    from idstore.schemes.advice import Advice
 
 
 def check(
     call: Call,
     texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Texts to check; - reads them from standard input, one a line.")],
     scheme: Annotated[str | None, typer.Option(metavar="S", help="Ask this scheme only, and print the canonical form alone.")] = None,
+    advice: Annotated[bool, typer.Option("--advice", help="Tell also how far it follows PILIN's guidelines on labels.")] = False,
 ) -> int:
     """Tell whether texts are identifiers, and of which scheme.
 
@@ -31,7 +33,7 @@ def check(
     """
     asked = [schemes.scheme(scheme)] if scheme else list(schemes.installed().values())
     spaces = [] if scheme else _namespaces(call)
-    fits = [_check(text, spaces, asked, call.output, alone=scheme is not None) for text in inputs.texts(texts)]
+    fits = [_check(text, spaces, asked, call.output, alone=scheme is not None, advice=advice) for text in inputs.texts(texts)]
     return exits.DONE if all(fits) else exits.INVALID
 
 
@@ -44,7 +46,7 @@ def _namespaces(call: Call) -> "Sequence[Namespace]":
         return []
 
 
-def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], output: Output, *, alone: bool) -> bool:
+def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], output: Output, *, alone: bool, advice: bool) -> bool:
     """Print what namespaces and schemes make of a text. Whether it fits one of them."""
     refusals: list[InvalidIdentifier] = []
     named = [namespace for namespace in spaces if text.startswith((f"{namespace.name}:", namespace.base))]
@@ -57,7 +59,10 @@ def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], ou
             except InvalidIdentifier as error:
                 refusals.append(error)
     for fit in fits:
-        output.data(fit.canonical if alone else fit.line(), fit.json(text))
+        told = fit.advice() if advice else []
+        lines = [fit.canonical if alone else fit.line(), *(_advice_line(one) for one in told)]
+        said = {"advice": [{"rule": one.rule, "guideline": one.guideline, "follows": one.follows, "why": one.why} for one in told]}
+        output.data("\n".join(lines), {**fit.json(text), **(said if advice else {})})
     if not fits:
         _explain(refusals[: len(named)] or refusals, output)
     return bool(fits)
@@ -80,11 +85,18 @@ class _Fit:
     scheme: str
     namespace: str | None = None
     made: str | None = None
+    label: str = ""
+    settings: Mapping[str, str] | None = None
+
+    def advice(self) -> "Sequence[Advice]":
+        from idstore.schemes.advice import advise
+
+        return advise(self.label, schemes.scheme(self.scheme), self.settings)
 
     @classmethod
     def of(cls, name: Name, scheme: str, namespace: str | None = None) -> "_Fit":
         made = f"{name.made:%Y-%m-%dT%H:%M:%S}.{name.made.microsecond // 1000:03}Z" if isinstance(name, Dated) else None
-        return cls(str(name), scheme, namespace, made)
+        return cls(str(name), scheme, namespace, made, getattr(name, "suffix", None) or str(name).rpartition("#")[2])
 
     def line(self) -> str:
         return "\t".join(filter(None, (self.canonical, self.scheme, self.namespace, self.made and f"made {self.made}")))
@@ -106,11 +118,12 @@ def _in_namespaces(text: str, spaces: "Iterable[Namespace]", refusals: list[Inva
         try:
             if not named:
                 scheme.parse(text)
-            iri = scheme.iri(scheme.label(text.removeprefix(f"{namespace.name}:"), context), context)
+            label = scheme.label(text.removeprefix(f"{namespace.name}:"), context)
         except InvalidIdentifier as error:
             refusals.append(error)
         else:
-            fits.append(_registered(scheme, iri, namespace.name))
+            fit = _registered(scheme, scheme.iri(label, context), namespace.name)
+            fits.append(replace(fit, label=label, settings=context.settings))
     return fits
 
 
@@ -120,6 +133,10 @@ def _registered(scheme: Scheme, iri: str, namespace: str) -> _Fit:
         return _Fit.of(scheme.parse(iri), scheme.name, namespace)
     except InvalidIdentifier:
         return _Fit(iri, scheme.name, namespace)
+
+
+def _advice_line(one: "Advice") -> str:
+    return f"  {one.rule} {one.guideline}: {'yes' if one.follows else 'no'}{one.why and f', {one.why}'}"
 
 
 def _explain(refusals: list[InvalidIdentifier], output: Output) -> None:
