@@ -58,7 +58,7 @@ def _on_making(scheme: Scheme, settings: Mapping[str, str]) -> Iterator[Advice]:
     if isinstance(scheme, Generating):
         space = scheme.space(settings)
         yield Advice("4.5", "a space that is large enough", space >= SPACE, f"{space:,} labels")
-        yield Advice("4.8", "arbitrary labels all of one length", follows=True, why="longer ones only when the space is full")
+        yield Advice("4.8", "arbitrary labels all of one length", follows=True, why="as long as any are left")
         yield Advice("4.9", "collisions are avoided when labels are made", follows=True, why="no label is issued twice")
 
 
