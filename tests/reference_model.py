@@ -32,6 +32,8 @@ class Thing:
     deprecated: bool = False
     reason: str | None = None
     successors: set[str] = field(default_factory=set)
+    work: str | None = None
+    version: str | None = None
 
     @property
     def audience(self) -> set[str]:
@@ -72,6 +74,8 @@ class Shown:
     deprecated: bool
     reason: str | None
     successors: tuple[str, ...]
+    work: str | None
+    version: str | None
 
 
 Line: TypeAlias = tuple[str, str, str, str | None, str | None, int | None]
@@ -130,6 +134,8 @@ class Model:
             thing.deprecated,
             thing.reason,
             tuple(sorted(thing.successors)),
+            thing.work,
+            thing.version,
         )
 
     def trail(self, party: str, keep: Callable[[Deed], bool] = lambda _: True) -> list[Line]:
@@ -150,12 +156,21 @@ class Model:
             own = [target for _, target, by in thing.bindings if by == thing.owner]
             if thing.stage == "tombstone":
                 return f"tombstone: {thing.reason}"
+            newest = self.newest(thing)
+            if newest is not None and newest not in path:
+                thing = newest
+                continue
             if thing.target or own:
                 return thing.target or own[0]
             following = [other for other in self.visible(party) if other.iri in thing.successors]
             if len(thing.successors) == len(following) == 1:
                 thing = following[0]
         return None
+
+    def newest(self, work: Thing) -> Thing | None:
+        """The version that a work leads to, for everybody: the newest that is published and leads anywhere, rather one that is not outdated."""
+        leading = [one for one in self.things if one.work == work.iri and one.stage == "fixated" and leads(one)]
+        return max(leading, key=lambda one: (not one.deprecated, number(one)), default=None)
 
     # acts
 
@@ -259,6 +274,24 @@ class Model:
             refused = CONFLICT
         if refused is None:
             self.say("Comment", thing, party, None, text, internal=internal)
+        return refused
+
+    def vet(self, party: str, thing: Thing, note: str) -> Refusal:
+        refused = self.may(party, thing, owner=False) or (CONFLICT if thing.stage == "tombstone" else None)
+        if refused is None:
+            self.say("Vetting", thing, party, note)
+        return refused
+
+    def add_version(self, party: str, work: Thing, version: str, thing: Thing) -> Refusal:
+        refused = self.may(party, work) or (CONFLICT if work.stage == "tombstone" else None)
+        refused = refused or ("invalid-data" if work.work else None) or (None if work.public else CONFLICT) or self.may(party, thing)
+        if refused is None and (thing.work or thing is work or any(one.work == thing.iri for one in self.visible(party))):
+            refused = "invalid-data"
+        if refused is None and thing.stage == "tombstone":
+            refused = CONFLICT
+        if refused is None:
+            thing.work, thing.version = work.iri, version
+            self.say("Versioning", thing, party)
         return refused
 
     def list_grant(self, party: str, thing: Thing, grantee: str) -> Refusal:
@@ -379,3 +412,13 @@ def binds_for(names: set[str], binders: set[str]) -> bool:
 
 def line(deed: Deed) -> Line:
     return (deed.act, deed.about, deed.by, deed.text, deed.remark, deed.publication)
+
+
+def leads(thing: Thing) -> bool:
+    """Whether it has somewhere to lead by itself."""
+    return bool(thing.target) or any(by == thing.owner for *_, by in thing.bindings)
+
+
+def number(version: Thing) -> tuple[int, ...]:
+    """The number of a version."""
+    return tuple(int(part) for part in (version.version or "V0.0")[1:].split("."))

@@ -170,6 +170,19 @@ class Histories(RuleBasedStateMachine):
         refused = self.model.comment(by, thing, text, internal=internal)
         self.answered(refused, lambda: self.registry.comment(thing.iri, text, Party(by), internal=internal))
 
+    @rule(by=actors, number=things)
+    def vet(self, by: str, number: int) -> None:
+        thing, note = self.thing(number), self.word()
+        self.answered(self.model.vet(by, thing, note), lambda: self.registry.vet(thing.iri, Party(by), note))
+
+    @rule(by=owners, number=things, other=things, major=st.integers(0, 2))
+    def add_version(self, by: str | None, number: int, other: int, major: int) -> None:
+        work, thing = self.thing(number), self.thing(other)
+        by = by or work.owner
+        version = f"V{major}.{len(self.model.deeds)}"
+        refused = self.model.add_version(by, work, version, thing)
+        self.answered(refused, lambda: self.registry.add_version(work.iri, version, Party(by), existing=thing.iri))
+
     @rule(number=things, by=owners, grantee=grantees, bind=st.booleans())
     def grant(self, by: str | None, number: int, grantee: str, bind: bool) -> None:
         thing = self.thing(number)
@@ -421,6 +434,8 @@ def _shown(record: Record) -> Shown:
         record.deprecated,
         record.reason,
         tuple(sorted(one.value for one in record.successors)),
+        record.work and record.work.value,
+        record.version,
     )
 
 
