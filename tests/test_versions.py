@@ -155,6 +155,16 @@ def test_a_hidden_version_s_number_can_be_taken(registry: Registry, work: str) -
     assert [record.iri.value for record in registry.versions(work, CAROL)] == [theirs, mine]  # the elder first
 
 
+def test_what_is_hidden_becomes_no_version_and_is_not_told_of(registry: Registry, work: str) -> None:
+    hidden = registry.mint("pilin", BOB).iri.value
+    answers = []
+    for text in (hidden, "https://hdl.handle.net/102.100.272/Y35XYS0QH"):
+        with pytest.raises(NotRegistered) as caught:
+            registry.add_version(work, "V1.0", ALICE, existing=text)
+        answers.append((caught.value.message.replace(text, "ID"), str(caught.value.fields).replace(text, "ID")))
+    assert answers[0] == answers[1]
+
+
 def test_a_released_version_leaves_its_number(registry: Registry, work: str) -> None:
     registry.release(add(registry, work, "V0.1", fixate=False), ALICE)
     assert registry.versions(work, ALICE) == []

@@ -391,7 +391,6 @@ def _doors(registry: Registry, party: Party, own: str) -> Iterator[Callable[[str
     yield lambda text: registry.authority(text, party)
     yield lambda text: registry.versions(text, party)
     yield lambda text: registry.add_version(text, "1.0", party)
-    yield lambda text: registry.add_version(own, "1.0", party, existing=text)
     yield lambda text: registry.name(text, "name", party)
     yield lambda text: registry.target(text, URIS[0], party)
     yield lambda text: registry.grant(text, Party("out"), party)
