@@ -11,6 +11,7 @@ STORE = "urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#"
 NAMES = PREFIXES | {
     "": "http://rdl.example.org/data#",
     "h": "https://hdl.handle.net/10.5555/",
+    "v": "https://hdl.handle.net/10.5555/x#",
     "party": "https://w3id.org/idstore/party/",
     "e": STORE + "00000000000000",
     "b": STORE + "b00000000000000",
@@ -41,7 +42,12 @@ b:07 a ids:Binding ; rdf:subject :R1 ; rdf:predicate skos:exactMatch ; rdf:objec
 :R3 a ids:RdsWipIdentifier ; ids:inNamespace : ; skos:notation "R3" ; ids:stage ids:Tombstone ; ids:owner party:bob ;
     dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:reason "abuse" .
 h:x a h: ; ids:inNamespace h: ; skos:notation "x" ; ids:stage ids:Fixated ; ids:owner party:bob ; ids:quality ids:Provisional ;
-    dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime .
+    dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime ;
+    ids:target <http://example.org/x> .
+v:1 a ids:HandleValue ; ids:valueOf h:x ; ids:index 1 ; ids:valueType "URL" ; ids:data "http://example.org/x" ; ids:ttl 86400 ;
+    ids:permissions "1110" ; dcterms:modified "2026-11-20T09:00:00Z"^^xsd:dateTime .
+v:300 a ids:HandleValue ; ids:valueOf h:x ; ids:index 300 ; ids:valueType "HS_PUBKEY" ; ids:data "07F3"^^xsd:hexBinary ;
+    ids:ttl "2027-01-01T00:00:00Z"^^xsd:dateTime ; ids:permissions "1100" ; dcterms:modified "2026-11-20T09:00:00Z"^^xsd:dateTime .
 """
 
 _BY = 'prov:wasAssociatedWith party:ada ; prov:endedAtTime "2026-11-20T11:00:00Z"^^xsd:dateTime'
@@ -81,6 +87,10 @@ Mint ; ids:about :R9 ; ids:inNamespace : ; skos:notation "R9" ; ids:type ids:Rds
 Revocation ; ids:about :R9 ; ids:reason "abuse"
 Registration ; ids:about :R2 ; ids:inNamespace : ; skos:notation "R2" ; ids:type ids:RdsWipIdentifier
 Registration ; ids:about :R3 ; ids:inNamespace : ; skos:notation "R3" ; ids:type ids:RdsWipIdentifier
+ValueSetting ; ids:about h:x ; ids:index 300 ; ids:valueType "HS_PUBKEY" ; ids:data "07F3"^^xsd:hexBinary ;
+    ids:ttl "2027-01-01T00:00:00Z"^^xsd:dateTime ; ids:permissions "1100"
+ValueUnsetting ; ids:about h:x ; ids:index 5 ; ids:permissions "1110"
+Targeting ; ids:about h:x ; ids:target <http://example.org/x> ; ids:index 1
 """
 _EACH = re.split(r"\n(?! )", _ACTS.strip())
 EVENTS = "\n".join(f"e:{number:02x} {_BY} ; a ids:{act} ." for number, act in enumerate(_EACH, start=1))

@@ -33,6 +33,15 @@ COMMANDS: Final[Mapping[str, Section]] = {
         "bind": _AT + "statements:bind",
         "unbind": _AT + "statements:unbind",
         "comment": _AT + "statements:comment",
+        "handle": Group(
+            "Handles: their typed values.",
+            {
+                "values": _AT + "handle:values",
+                "set": _AT + "handle:set_",
+                "unset": _AT + "handle:unset",
+                "admin": _AT + "handle:admin",
+            },
+        ),
     },
     "Their life": {
         "fixate": _AT + "lifecycle:fixate",

@@ -74,6 +74,12 @@ class Event:
         """Whether it stays with the grant list also after fixation."""
         return self.text(IDS.internal) == "true"
 
+    @property
+    def confined(self) -> bool:
+        """Whether only the owner of its identifier (and administrators) may read it, in every stage: it is about a value that others may not."""
+        permissions = self.text(IDS.permissions)
+        return permissions is not None and permissions[2:3] != "1"
+
     def quads(self, graph: NamedNode) -> list[Quad]:
         """Its triples, in ``graph``."""
         iri = self.iri
@@ -114,8 +120,11 @@ def digest(event: Event) -> int:
     return hashed("\0".join((event.iri.value, event.kind.value, event.about.value, event.by, str(event.at), *sorted(said))))
 
 
+_REWRITTEN = (XSD.boolean, XSD.dateTime, XSD.decimal, XSD.integer)
+
+
 def _is_typed(value: Term) -> TypeGuard[Literal]:
-    return isinstance(value, Literal) and value.datatype != XSD.string and not value.language
+    return isinstance(value, Literal) and value.datatype in _REWRITTEN
 
 
 def split(iri: str) -> tuple[str, int]:
@@ -187,6 +196,8 @@ KINDS = frozenset(
         IDS.Supersession,
         IDS.Replacement,
         IDS.Transfer,
+        IDS.ValueSetting,
+        IDS.ValueUnsetting,
         IDS.PartyAddition,
         IDS.Joining,
         IDS.Leaving,

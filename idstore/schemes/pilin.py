@@ -21,10 +21,11 @@ from typing import Final
 
 from idstore.errors import InvalidIdentifier, NamespaceExhausted
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
-from idstore.schemes._base import SchemeBase, moments
+from idstore.schemes._base import moments
 from idstore.schemes._handles import base_of, divided, forms, suffix_in, unwrapped
 from idstore.schemes._settings import filled
 from idstore.schemes._text import Excerpt, ascii_upper
+from idstore.schemes.handle_values import Carrying
 from idstore.vocabulary import IDS
 
 NAME: Final = "pilin"
@@ -97,7 +98,7 @@ def parse(text: str) -> PilinHandle:
     return PilinHandle(prefix, _suffix(suffix))
 
 
-class Pilin(SchemeBase):
+class Pilin(Carrying):
     """See `Scheme`. Setting: ``parent``, the prefix that this one is derived from."""
 
     name = NAME

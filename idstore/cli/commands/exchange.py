@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from idstore.cli import arguments, exits, inputs, session
-from idstore.cli.commands import stating
+from idstore.cli.commands import batch, stating
 from idstore.cli.commands.lookup import Stage
 from idstore.cli.options import Call
 from idstore.cli.outputs import output
@@ -42,7 +42,8 @@ def export(
     format: Annotated[
         str | None,
         typer.Option(
-            metavar="F", help="turtle, trig, ntriples, nquads or jsonld; rdf-patch with --after. [default: by FILE's ending, else turtle]"
+            metavar="F",
+            help="turtle, trig, ntriples, nquads or jsonld, handle-batch; rdf-patch with --after. [default: by FILE's ending, else turtle]",
         ),
     ] = None,
     file: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to; - is standard output.")] = inputs.STDIN,
@@ -74,8 +75,11 @@ def export(
         call.output.say(f"idstore: up to {last}; the next one begins with --after {last}")
         return
     chosen = format or rdf.SUFFIXES.get(Path(file).suffix, "turtle")
+    if chosen == batch.FORMAT:
+        batch.export(call, file, namespace, stage and stage.value, arguments.moment(since))
+        return
     if chosen not in rdf.FORMATS:
-        raise arguments.Misuse(f"no format {chosen!r} to export to; there are {', '.join(rdf.FORMATS)}")
+        raise arguments.Misuse(f"no format {chosen!r} to export to; there are {', '.join(rdf.FORMATS)}, {batch.FORMAT}")
     extract = Extract(namespace, stage and stage.value, arguments.moment(since))
     with output(file) as target:
         session.read(call, lambda registry, party: rdf.export(registry, target, party, chosen, extract), detached=True)
@@ -88,21 +92,22 @@ def import_(
         str | None,
         typer.Option(
             metavar="F",
-            help="turtle, trig, ntriples, nquads, jsonld, droid, sssom, tsv or csv. [default: by each FILE's ending; .xml is droid]",
+            help="turtle, trig, ntriples, nquads, jsonld, droid, handle-batch, sssom, tsv or csv. [default: by each FILE's ending; .xml is droid]",
         ),
     ] = None,
     namespace: Annotated[
-        str | None, typer.Option(metavar="N", help="Where to, for droid. [default: the namespace of info:pronom/]")
+        str | None,
+        typer.Option(metavar="N", help="Where to, for droid and handle-batch. [default: the namespace of info:pronom/; by prefix]"),
     ] = None,
     column: arguments.Column = None,
     base: arguments.Base = None,
     relation: arguments.RelationName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> int:
-    """Take in what export wrote, a DROID signature file, or bindings from a table.
+    """Take in what export wrote, a DROID signature file, bindings from a table, or a batch file for handles.
 
-    Administrators may; bindings (sssom, tsv, csv) everybody who may bind. All or nothing: where a file is malformed, nothing is imported.
-    Reading the same again changes nothing.
+    Administrators may; bindings (sssom, tsv, csv) everybody who may bind; a batch file (handle-batch) is carried out with your own rights.
+    All or nothing: where a file is malformed, nothing is imported. Reading the same again changes nothing, but for batch files.
     """
     table = _table(files, format)
     if table is not None:
@@ -110,11 +115,13 @@ def import_(
     if column or base or relation:
         raise arguments.Misuse("--column, --base and --relation are for tables of bindings")
     kinds = {format or (DROID if _is_droid(file) else "rdf") for file in files}
-    if len(kinds) > 1 or (kinds == {DROID} and len(files) > 1):
-        raise arguments.Misuse("import one signature file at a time, and not together with others")
+    if len(kinds) > 1 or (kinds & {DROID, batch.FORMAT} and len(files) > 1):
+        raise arguments.Misuse("import one signature file or batch file at a time, and not together with others")
+    if kinds == {batch.FORMAT}:
+        return batch.import_(call, files[0], namespace, dry_run=dry_run)
     if kinds != {DROID}:
         if namespace is not None:
-            raise arguments.Misuse("--namespace is for signature files; an export names its namespaces itself")
+            raise arguments.Misuse("--namespace is for signature files and batch files; an export names its namespaces itself")
         _import_registry(call, files, format, dry_run)
     else:
         _import_droid(call, files[0], namespace, dry_run)
@@ -139,7 +146,9 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
     from idstore.exchange import patch, rdf
 
     if format is not None and format not in (*rdf.FORMATS, patch.FORMAT):
-        raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {patch.FORMAT}, {DROID}")
+        raise arguments.Misuse(
+            f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {patch.FORMAT}, {DROID}, {batch.FORMAT}"
+        )
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
         paths = [_unpatched(_path(file, Path(scratch)), format, Path(scratch), number) for number, file in enumerate(files)]
         format = None if format == patch.FORMAT else format
