@@ -15,6 +15,7 @@ from idstore import Party, Registry, Request
 from idstore.errors import AlreadyRegistered, IdstoreError, InvalidData, NotPermitted, NotRegistered, StageConflict
 from idstore.exchange import rdf
 from idstore.model.value import Value, first_url
+from idstore.registry.exporting import Extract
 from idstore.registry.resolving import ALIASES, Asked
 from idstore.registry.valuing import Draft, When
 from idstore.schemes import handle_values, locations
@@ -278,7 +279,7 @@ def everything(registry: Registry, party: Party) -> str:
     target = io.BytesIO()
     rdf.export(registry, target, party, "nquads")
     part = io.BytesIO()
-    rdf.export(registry, part, party, "nquads", rdf.Extract(namespace="h"))
+    rdf.export(registry, part, party, "nquads", Extract(namespace="h"))
     with registry.query("SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }", party, "tsv") as answer:
         asked = answer.read().decode()
     texts = [target.getvalue().decode(), part.getvalue().decode(), asked, repr(list(registry.log(party))), repr(registry.published())]

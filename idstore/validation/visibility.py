@@ -7,21 +7,21 @@ from pyoxigraph import NamedNode
 from idstore.validation.graph import Term
 from idstore.validation.report import Finding
 from idstore.validation.source import Source
-from idstore.vocabulary import IDS, access_list
+from idstore.vocabulary import IDS, access_list, closed_party
 
 _SHAPE = "https://w3id.org/idstore/shapes#RecordGraph"
 _PRIVATE = "a created identifier is in a graph that others than its grant list see"
 _VALUE = "https://w3id.org/idstore/shapes#ValueGraph"
-_CONFINED = "a value that not everyone may read is in a graph that others than its owner see"
+_CONFINED = "a value that not everyone may read, or an event about one, is in a graph that others than its owner see"
 _PUBLIC = "the record of a fixated identifier or tombstone is in the graph of an access list"
 
 
 def misplaced(source: Source) -> Iterator[Finding]:
-    """Every record whose graph does not fit its stage, every value whose graph does not fit its permissions; the graph is the finding's value."""
+    """Every record whose graph does not fit its stage, every value (and event about one) whose graph does not fit its permissions; the graph is the finding's value."""
     for graph in _graphs(source):
         listed = access_list(graph)
         private = listed is not None
-        if listed is None or len(listed) > 1:
+        if closed_party(graph) is None and (listed is None or len(listed) > 1):
             for row in source.rows(_confined(graph)):
                 assert row[0] is not None
                 yield Finding(row[0], None, graph, _VALUE, "graph of the value", "graph", _CONFINED)
@@ -36,7 +36,7 @@ def _graphs(source: Source) -> list[NamedNode]:
 
 
 def _confined(graph: Term) -> str:
-    return f'SELECT ?this {{ GRAPH {graph} {{ ?this {IDS.valueOf} ?of ; {IDS.permissions} ?given }} FILTER(!STRSTARTS(SUBSTR(?given, 3), "1")) }}'
+    return f'SELECT ?this {{ GRAPH {graph} {{ ?this {IDS.permissions} ?given }} FILTER(!STRSTARTS(SUBSTR(?given, 3), "1")) }}'
 
 
 def _query(graph: Term, *, private: bool) -> str:
