@@ -2,7 +2,7 @@
 
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,9 @@ from idstore.model.value import Value, first_url
 from idstore.registry.exporting import Extract
 from idstore.registry.resolving import ALIASES, Asked
 from idstore.registry.valuing import Draft, When
-from idstore.schemes import handle_values, locations
-from idstore.schemes.handle_values import Admin, Reference, handle_in, permissions_byte, permissions_of, references, stored
+from idstore.schemes import handle_values, locations, value_types
+from idstore.schemes.handle_values import Admin, Reference, handle_in, references, stored
+from idstore.schemes.value_types import permissions_byte, permissions_of
 
 ROOT, ALICE, BOB, EVE = (Party(name) for name in ("root", "alice", "bob", "eve"))
 H = "https://hdl.handle.net/10.5555/h"
@@ -44,7 +45,7 @@ def test_published_permissions(row: dict[str, str]) -> None:
         assert permissions_of(row["names"].replace(" ", ",")) == row["text"]
 
 
-@given(st.integers(0, 2**12 - 1), st.integers(0, handle_values.HIGHEST), st.text(st.characters(blacklist_categories=["C"]), min_size=1))
+@given(st.integers(0, 2**12 - 1), st.integers(0, value_types.HIGHEST), st.text(st.characters(blacklist_categories=["C"]), min_size=1))
 def test_administrators_survive_every_form(mask: int, index: int, suffix: str) -> None:
     admin = Admin(Reference(index, f"0.NA/{suffix}"), mask)
     if suffix == suffix.strip():
@@ -246,11 +247,12 @@ def test_refusals(registry: Registry) -> None:
     put(registry, "DESC", "x", 1)
     with pytest.raises(AlreadyRegistered):
         registry.set_value(H, Draft("DESC", "y", 1), ALICE, When.ABSENT)
-    for act in (
+    acts: list[Callable[[], object]] = [
         lambda: registry.set_value(H, Draft("DESC", "y", 2), ALICE, When.PRESENT),
         lambda: registry.unset_values(H, [1, 2], ALICE),
         lambda: registry.set_value(H, Draft("DESC", "y", 1), EVE),
-    ):
+    ]
+    for act in acts:
         with pytest.raises(NotRegistered):
             act()
     for draft in (Draft("DESC", "y", 0), Draft("DESC", "y", 2**31), Draft("DESC", "y", ttl=-1), Draft("DESC", "y", permissions="111")):

@@ -27,7 +27,7 @@ from idstore.model.record import Record, Stage
 from idstore.model.value import Value
 from idstore.registry import Registry
 from idstore.registry.valuing import Draft, When
-from idstore.schemes import Valued, handle_values
+from idstore.schemes import Valued, handle_values, value_types
 from idstore.stores.catalogue import Selection
 
 _LONGEST: Final = 1 << 20
@@ -170,7 +170,7 @@ def _alone(number: int, act: str, rest: str) -> Operation | Flaw:
     if act == "REMOVE":
         listed, _, rest = rest.partition(":")
         try:
-            indexes = tuple(handle_values.index_of(one.strip(_TRIMMED)) for one in listed.split(","))
+            indexes = tuple(value_types.index_of(one.strip(_TRIMMED)) for one in listed.split(","))
         except InvalidData as error:
             return Flaw(number, f"{error.message}; write REMOVE 1,2:HANDLE")
     return Operation(number, act, rest.strip(_TRIMMED), (), indexes) if rest.strip(_TRIMMED) else Flaw(number, f"{act} names no handle")
@@ -189,9 +189,7 @@ def value_of(line: str) -> Draft:
         raise InvalidData("the data are of no sort that is known; there are UTF8, ADMIN and LIST")
     text = read(data.strip(_TRIMMED))
     handle_values.stored(type, text)
-    return Draft(
-        type, text, handle_values.index_of(index), handle_values.ttl_of(ttl), permissions=handle_values.permissions_of(permissions[:4])
-    )
+    return Draft(type, text, value_types.index_of(index), value_types.ttl_of(ttl), permissions=value_types.permissions_of(permissions[:4]))
 
 
 def _admin(data: str) -> str:
@@ -319,7 +317,7 @@ def _written(registry: Registry, record: Record) -> Iterator[str | Flaw]:
 def _unwritable(value: Value) -> str | None:
     if isinstance(value.data, bytes):
         return "a batch file holds no bytes"
-    if value.is_type(handle_values.SECRET):  # this registry sets none; it came with a log from elsewhere
+    if value.is_type(value_types.SECRET):  # this registry sets none; it came with a log from elsewhere
         return "secrets are not written"
     if value.until is not None:
         return "its time to live ends at a moment, and a batch file counts seconds"
@@ -334,10 +332,10 @@ def _stays(text: str) -> bool:
 
 
 def _line(value: Value) -> str:
-    if value.is_type(handle_values.ADMIN):
+    if value.is_type(value_types.ADMIN):
         admin = handle_values.Admin.parse(value.text)
         data = f"ADMIN {admin.who.index}:{admin.batch}:{admin.who.handle}"
-    elif value.is_type(handle_values.LIST):
+    elif value.is_type(value_types.LIST):
         data = f"LIST {value.text};"
     else:
         data = f"UTF8 {value.text}"

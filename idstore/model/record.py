@@ -17,7 +17,7 @@ from idstore.model.terms import UNDETERMINED, Term, tagged
 from idstore.model.value import Value, drop, first_url, put, said
 from idstore.model.value import index as index_of
 from idstore.model.value import parse as parse_value
-from idstore.schemes import handle_values
+from idstore.schemes import value_types
 from idstore.vocabulary import (
     CLAIMS,
     DCTERMS,
@@ -346,7 +346,7 @@ def _aim(record: Record, event: Event) -> Record:
         return replace(record, target=target)
     known = record.value(index_of(index))
     if known is None or known.iri is None:
-        known = Value(index_of(index), handle_values.URL, "")
+        known = Value(index_of(index), value_types.URL, "")
     return _led(record, put(record.values, replace(known, data=target.value, at=event.at)))
 
 

@@ -10,7 +10,7 @@ from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.terms import Term
-from idstore.schemes import handle_values
+from idstore.schemes import value_types
 from idstore.vocabulary import DCTERMS, IDS, RDF, XSD
 
 _SECOND: Final = 1000
@@ -24,16 +24,16 @@ class Value:
     at           when it was last set, milliseconds since 1970.
     ttl          how long it may be kept by whoever resolved it, in seconds.
     until        instead of that, the moment until when (milliseconds since 1970).
-    permissions  four digits, see `idstore.schemes.handle_values.PERMITTED`.
+    permissions  four digits, see `idstore.schemes.value_types.PERMITTED`.
     """
 
     index: int
     type: str
     data: str | bytes
     at: int = 0
-    ttl: int = handle_values.TTL
+    ttl: int = value_types.TTL
     until: int | None = None
-    permissions: str = handle_values.PERMISSIONS
+    permissions: str = value_types.PERMISSIONS
 
     @property
     def public(self) -> bool:
@@ -48,7 +48,7 @@ class Value:
     @property
     def iri(self) -> NamedNode | None:
         """Where it leads, if it is a URL that everyone may read."""
-        if not (self.public and isinstance(self.data, str) and handle_values.is_type("URL.", self.type)):
+        if not (self.public and isinstance(self.data, str) and value_types.is_type("URL.", self.type)):
             return None
         try:
             return NamedNode(self.data)
@@ -57,7 +57,7 @@ class Value:
 
     def is_type(self, asked: str) -> bool:
         """Whether it is of a type, without ASCII case; a type that ends in a dot includes its subtypes."""
-        return handle_values.is_type(asked, self.type)
+        return value_types.is_type(asked, self.type)
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
         """What an event says of it."""
@@ -101,9 +101,9 @@ def _read(said: dict[NamedNode, Term], at: int) -> Value:
         said[IDS.valueType].value,
         bytes.fromhex(data.value) if data.datatype == XSD.hexBinary else data.value,
         at,
-        handle_values.TTL if ends else int(lasts.value),
+        value_types.TTL if ends else int(lasts.value),
         times.parse(lasts.value) if ends else None,
-        handle_values.permissions_of(said[IDS.permissions].value),
+        value_types.permissions_of(said[IDS.permissions].value),
     )
 
 
@@ -117,7 +117,7 @@ def said(event: Event) -> Value:
 
 def index(term: Term | None) -> int:
     """The index that an event or a value names. Raises InvalidData."""
-    return handle_values.index_of("" if term is None else term.value)
+    return value_types.index_of("" if term is None else term.value)
 
 
 def parse(quads: Iterable[Quad]) -> Value:
@@ -140,15 +140,15 @@ def drop(values: Iterable[Value], gone: int) -> tuple[Value, ...]:
 def first_url(values: Iterable[Value]) -> Value | None:
     """Where a handle leads: its URL of the lowest index that everyone may read; only without one, one of a subtype."""
     found = [value for value in values if value.iri is not None]
-    return min(found, key=lambda value: (not value.is_type(handle_values.URL), value.index), default=None)
+    return min(found, key=lambda value: (not value.is_type(value_types.URL), value.index), default=None)
 
 
 def free_index(values: Iterable[Value]) -> int:
     """The lowest index that no value has."""
     taken = {value.index for value in values}
-    return next(index for index in range(1, handle_values.HIGHEST) if index not in taken)
+    return next(index for index in range(1, value_types.HIGHEST) if index not in taken)
 
 
 def matching(values: Iterable[Value], types: Sequence[str], indexes: Sequence[int]) -> tuple[Value, ...]:
     """The values asked for, by type or by index; all when neither is."""
-    return tuple(value for value in values if handle_values.asked_for(types, indexes, value.index, value.type))
+    return tuple(value for value in values if value_types.asked_for(types, indexes, value.index, value.type))

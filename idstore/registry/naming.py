@@ -9,7 +9,7 @@ from idstore.model.record import Record
 from idstore.model.terms import Term
 from idstore.model.value import first_url, free_index, integer
 from idstore.registry.core import Core, Sight
-from idstore.schemes import Valued, handle_values, installed
+from idstore.schemes import Valued, installed, value_types
 from idstore.stores import View
 from idstore.vocabulary import IDS
 
@@ -25,7 +25,7 @@ def target_index(namespace: Namespace, record: Record | None = None) -> list[tup
     if not isinstance(namespace.scheme, Valued):
         return []
     values = () if record is None else record.values
-    url = first_url(value for value in values if value.is_type(handle_values.URL))
+    url = first_url(value for value in values if value.is_type(value_types.URL))
     return [(IDS.index, integer(free_index(values) if url is None else url.index))]
 
 

@@ -14,7 +14,7 @@ from idstore.model.value import Value, matching
 from idstore.registry.core import Sight
 from idstore.registry.naming import label_node
 from idstore.registry.valuing import Valuing
-from idstore.schemes import Deriving, WrittenForm, handle_values, locations
+from idstore.schemes import Deriving, WrittenForm, handle_values, locations, value_types
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
 from idstore.vocabulary import IDS
@@ -136,7 +136,7 @@ class Resolving(Valuing):
         return Resolution(first, answer, (*(iri.value for iri in path), there), there)
 
     def _leads_to(self, text: str, first: Record, answer: Record, asked: Asked) -> str:
-        places = next((value for value in answer.values if value.public and value.is_type(handle_values.LOCATIONS)), None)
+        places = next((value for value in answer.values if value.public and value.is_type(value_types.LOCATIONS)), None)
         if places is not None:
             return locations.choose(locations.parse(places.text), asked.location, asked.draw)
         target = answer.resolves_to()
@@ -212,7 +212,7 @@ class Resolving(Valuing):
 
 def _alias(record: Record, asked: Asked) -> str | None:
     """The handle that stands in for a record, unless the alias itself is asked for."""
-    found = next((value for value in record.values if value.public and value.is_type(handle_values.ALIAS)), None)
+    found = next((value for value in record.values if value.public and value.is_type(value_types.ALIAS)), None)
     if found is None or not asked.aliases or found.index in asked.indexes or any(found.is_type(one) for one in asked.types):
         return None
     return found.text

@@ -18,7 +18,7 @@ from idstore.model.record import Record
 from idstore.model.value import Value, free_index, integer, matching
 from idstore.registry.bindings import Binding
 from idstore.registry.core import living
-from idstore.schemes import Valued, handle_values
+from idstore.schemes import Valued, value_types
 from idstore.stores import Turn, View
 from idstore.vocabulary import IDS
 
@@ -43,9 +43,9 @@ class Draft:
     type: str
     data: str | bytes
     index: int | None = None
-    ttl: int = handle_values.TTL
+    ttl: int = value_types.TTL
     until: int | None = None
-    permissions: str = handle_values.PERMISSIONS
+    permissions: str = value_types.PERMISSIONS
 
 
 class Valuing(Binding):
@@ -103,11 +103,11 @@ class Valuing(Binding):
     def _drafted(self, turn: Turn, record: Record, draft: Draft) -> Value:
         """The value, checked. Raises InvalidData."""
         data = self._carrying(turn, record).typed(draft.type, draft.data)
-        if isinstance(data, str) and handle_values.is_type("URL.", draft.type):
+        if isinstance(data, str) and value_types.is_type("URL.", draft.type):
             terms.iri(data, "URL")
-        index = free_index(record.values) if draft.index is None else handle_values.index_of(str(draft.index))
-        ttl = handle_values.ttl_of(str(draft.ttl))
-        return Value(index, draft.type, data, turn.moment, ttl, draft.until, handle_values.permissions_of(draft.permissions))
+        index = free_index(record.values) if draft.index is None else value_types.index_of(str(draft.index))
+        ttl = value_types.ttl_of(str(draft.ttl))
+        return Value(index, draft.type, data, turn.moment, ttl, draft.until, value_types.permissions_of(draft.permissions))
 
     def _carrying(self, view: View, record: Record) -> Valued:
         """The scheme of a record. Raises InvalidData if its identifiers carry no values."""

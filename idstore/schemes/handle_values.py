@@ -13,32 +13,15 @@ Sources: RFC 3651, sections 3.1 and 3.2.1; Handle.Net technical manual, version 
 manual and the software that goes with it differ, in the order of a batch file's administrator permissions, the software holds.
 """
 
-import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier
-from idstore.schemes import locations
 from idstore.schemes._base import SchemeBase
 from idstore.schemes._handles import PROXY, check_characters, divided, unwrapped
-from idstore.schemes._text import ascii_upper, encode
-
-URL: Final = "URL"
-ALIAS: Final = "HS_ALIAS"
-ADMIN: Final = "HS_ADMIN"
-LIST: Final = "HS_VLIST"
-SECRET: Final = "HS_SECKEY"  # noqa: S105 the type of a secret, not one
-LOCATIONS: Final = "10320/loc"
-
-HIGHEST: Final = 2**31 - 1
-"""The highest index: a positive 32-bit integer."""
-TTL: Final = 86_400
-"""Seconds that a value may be kept by whoever resolved it, unless it says otherwise."""
-PERMISSIONS: Final = "1110"
-"""A value's permissions unless it says otherwise: all but public writing."""
-PERMITTED: Final = ("admin_read", "admin_write", "public_read", "public_write")
-"""A value's permissions, in the order of their text; the first is the highest of four bits."""
+from idstore.schemes._text import encode
+from idstore.schemes.value_types import ADMIN, ALIAS, LIST, LOCATIONS, SECRET, URL, check_type, index_of, is_type
 
 RIGHTS: Final = (
     "add_handle",
@@ -108,12 +91,16 @@ class Admin:
 
     def encoded(self) -> bytes:
         """As the protocol sends it."""
+        import struct
+
         handle = self.who.handle.encode()
         return struct.pack(f">HI{len(handle)}sI", self.mask, len(handle), handle, self.who.index)
 
     @classmethod
     def decoded(cls, data: bytes) -> "Admin":
         """Read what the protocol sends, also with the two bytes that old software put behind it. Raises InvalidData."""
+        import struct
+
         try:
             mask, length = struct.unpack_from(">HI", data)
             handle, index = struct.unpack_from(f">{length}sI", data, 6)
@@ -151,39 +138,6 @@ def mask_of(text: str) -> int:
     return _ALL if "all" in names else sum(1 << bit for bit, name in enumerate(RIGHTS) if name in names)
 
 
-def permissions_of(text: str) -> str:
-    """A value's four permissions: digits, or the names of those given, joined by commas. Raises InvalidData."""
-    names = [name.strip() for name in text.split(",")]
-    if set(names) <= set(PERMITTED):
-        return "".join("1" if name in names else "0" for name in PERMITTED)
-    if len(text) == len(PERMITTED) and set(text) <= {"0", "1"}:
-        return text
-    raise InvalidData(f"{text!r} are no permissions of a value; write four digits for {', '.join(PERMITTED)}, as in 1110", text=text)
-
-
-def permissions_byte(permissions: str) -> int:
-    """A value's permissions as the protocol sends them: public writing is the lowest bit.
-
-    >>> permissions_byte("1110"), permissions_byte("1100")
-    (14, 12)
-    """
-    return int(permissions, 2)
-
-
-def index_of(text: str, lowest: int = 1) -> int:
-    """An index. Raises InvalidData."""
-    if text.isascii() and text.isdigit() and len(text) <= len(str(HIGHEST)) and lowest <= int(text) <= HIGHEST:
-        return int(text)
-    raise InvalidData(f"the index {text!r} must be a whole number from {lowest} to {HIGHEST}", index=text)
-
-
-def ttl_of(text: str) -> int:
-    """A time to live in seconds. Raises InvalidData."""
-    if text.isascii() and text.isdigit() and len(text) <= len(str(HIGHEST)) and int(text) <= HIGHEST:
-        return int(text)
-    raise InvalidData(f"the time to live {text!r} must be a whole number of seconds, up to {HIGHEST}", ttl=text)
-
-
 def handle_in(text: str) -> str:
     """The handle that a value names, without the form round it; any prefix may stand there. Raises InvalidData."""
     try:
@@ -205,23 +159,6 @@ def references(text: str) -> tuple[Reference, ...]:
     if not found:
         raise InvalidData("a list names at least one value; write INDEX:HANDLE;INDEX:HANDLE", text=text)
     return found
-
-
-def is_type(asked: str, type: str) -> bool:
-    """Whether a value's type is the one that was asked for; behind a dot also its subtypes.
-
-    >>> is_type("url", "URL"), is_type("URL.", "URL.1"), is_type("URL", "URL.1"), is_type("URL.", "URLS")
-    (True, True, False, False)
-    """
-    wanted, found = ascii_upper(asked), ascii_upper(type)
-    return found == wanted or (wanted.endswith(".") and (found.startswith(wanted) or f"{found}." == wanted))
-
-
-def check_type(type: str) -> str:
-    """A value's type: visible characters. Raises InvalidData."""
-    if not type or not type.isprintable() or any(c.isspace() for c in type):
-        raise InvalidData(f"{type!r} is no type of a value; write URL, EMAIL, DESC or another word without spaces", type=type)
-    return type
 
 
 def stored(type: str, data: str | bytes) -> str | bytes:
@@ -257,6 +194,8 @@ def _clean(text: str) -> str:
 
 
 def _locations(text: str) -> str:
+    from idstore.schemes import locations
+
     locations.parse(text)
     return text
 
@@ -266,12 +205,6 @@ def _references(text: str) -> str:
 
 
 _TEXTS: Final[Mapping[str, Callable[[str], str]]] = {ALIAS: handle_in, LIST: _references, LOCATIONS: _locations, f"{URL}.": str}
-
-
-def asked_for(types: Sequence[str], indexes: Iterable[int], index: int, type: str) -> bool:
-    """Whether a value is asked for: by its index or by its type; where neither is asked for, every one is."""
-    wanted = set(indexes)
-    return not (types or wanted) or index in wanted or any(is_type(one, type) for one in types)
 
 
 class Carrying(SchemeBase):

@@ -50,11 +50,11 @@ def set_(
     """
     from idstore.cli.events import done
     from idstore.registry.valuing import Draft
-    from idstore.schemes import handle_values
+    from idstore.schemes import value_types
 
     seconds, until = _lasting(ttl)
     said = _bytes(data) if hexadecimal else data
-    draft = Draft(type_, said, index, seconds, until, permissions or handle_values.PERMISSIONS)
+    draft = Draft(type_, said, index, seconds, until, permissions or value_types.PERMISSIONS)
     done(call, *session.write(call, lambda registry, party: registry.set_value(id, draft, party)))
 
 
@@ -106,11 +106,11 @@ def matched(call: Call, found: "tuple[Value, ...]") -> None:
 
 
 def _lasting(ttl: str | None) -> tuple[int, int | None]:
-    from idstore.schemes import handle_values
+    from idstore.schemes import value_types
 
     if ttl is None or ttl.isdigit():
-        return handle_values.TTL if ttl is None else handle_values.ttl_of(ttl), None
-    return handle_values.TTL, arguments.moment(ttl)
+        return value_types.TTL if ttl is None else value_types.ttl_of(ttl), None
+    return value_types.TTL, arguments.moment(ttl)
 
 
 def _bytes(text: str) -> bytes:
