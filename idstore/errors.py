@@ -4,6 +4,7 @@ IdstoreError
 ├── InvalidIdentifier     the text is not an identifier of that scheme (carries the position of the first offending character)
 ├── InvalidData           input that is not an identifier is malformed: a setting, an IRI, a date, an article's metadata
 │   ├── ExchangeError     a file to import is malformed (carries file, line and reason; nothing was written)
+│   │   └── BatchRefused  lines of a batch file cannot be carried out (carries all of them)
 │   ├── MalformedShapes   a shapes graph breaks the rules of SHACL
 │   └── UnsupportedShapes  a shape uses a part of SHACL that is not compiled
 ├── UnknownScheme         no scheme of that name is installed
@@ -87,6 +88,22 @@ class ExchangeError(InvalidData):
     def __init__(self, file: str, line: int | None, reason: str, outcome: str = "nothing was imported") -> None:
         place = file if line is None else f"{file}, line {line}"
         super().__init__(f"{place}: {reason}; {outcome}", file=file, line=line, reason=reason)
+
+
+class BatchRefused(ExchangeError):
+    """Lines of a batch file cannot be carried out; nothing was done.
+
+    flaws  every such line with its reason, by line.
+    """
+
+    code = "batch-refused"
+
+    def __init__(self, file: str, flaws: Sequence[tuple[int, str]]) -> None:
+        first, *more = flaws
+        beside = f" (and {len(more)} more: line {', '.join(str(line) for line, _ in more)})" if more else ""
+        super().__init__(file, first[0], first[1] + beside)
+        self.file = file
+        self.flaws = tuple(flaws)
 
 
 class MalformedShapes(InvalidData):

@@ -29,6 +29,7 @@ class Thing:
     names: dict[str, str] = field(default_factory=dict)
     target: str | None = None
     bindings: list[tuple[str, str, str]] = field(default_factory=list)
+    values: dict[int, tuple[str, bool]] = field(default_factory=dict)
     deprecated: bool = False
     reason: str | None = None
     successors: set[str] = field(default_factory=set)
@@ -56,6 +57,7 @@ class Deed:
     thing: Thing | None = None
     party: str | None = None
     internal: bool = False
+    confined: bool = False
     publication: int | None = None
 
 
@@ -71,6 +73,7 @@ class Shown:
     names: tuple[tuple[str, str], ...]
     target: str | None
     bindings: tuple[tuple[str, str, str], ...]
+    values: tuple[tuple[int, str], ...]
     deprecated: bool
     reason: str | None
     successors: tuple[str, ...]
@@ -113,9 +116,13 @@ class Model:
     def sees_deed(self, party: str, deed: Deed) -> bool:
         if deed.publication is not None or party in self.administrators:
             return True
-        if deed.thing is None or deed.thing.stage == "released":
+        if deed.thing is None or deed.thing.stage == "released" or deed.confined:
             return party == (deed.party if deed.thing is None else deed.thing.owner)
         return self.close_to(party, deed.thing)
+
+    def owns(self, party: str, thing: Thing) -> bool:
+        """Whether it sees what only the owner sees."""
+        return party == thing.owner or party in self.administrators
 
     def visible(self, party: str) -> list[Thing]:
         return [thing for thing in self.things if self.sees(party, thing)]
@@ -131,6 +138,7 @@ class Model:
             tuple(sorted(thing.names.items())),
             thing.target,
             tuple(sorted(thing.bindings)),
+            tuple(sorted((index, text) for index, (text, public) in thing.values.items() if public or self.owns(party, thing))),
             thing.deprecated,
             thing.reason,
             tuple(sorted(thing.successors)),
@@ -177,7 +185,7 @@ class Model:
     def log(self, deed: Deed) -> None:
         self.deeds.append(deed)
         self.texts.update(text for text in (deed.text, deed.remark) if text is not None)
-        if deed.party is None and (deed.thing is None or deed.thing.public) and not deed.internal:
+        if deed.party is None and (deed.thing is None or deed.thing.public) and not (deed.internal or deed.confined):
             self.publish([deed])
 
     def publish(self, deeds: Iterable[Deed]) -> None:
@@ -185,8 +193,18 @@ class Model:
             self.feed.append(deed)
             deed.publication = len(self.feed)
 
-    def say(self, act: str, thing: Thing, by: str, text: str | None = None, remark: str | None = None, *, internal: bool = False) -> None:
-        self.log(Deed(act, thing.iri, by, text, remark, thing=thing, internal=internal))
+    def say(
+        self,
+        act: str,
+        thing: Thing,
+        by: str,
+        text: str | None = None,
+        remark: str | None = None,
+        *,
+        internal: bool = False,
+        confined: bool = False,
+    ) -> None:
+        self.log(Deed(act, thing.iri, by, text, remark, thing=thing, internal=internal, confined=confined))
 
     def barred(self, party: str) -> Refusal:
         """Whether it may act at all."""
@@ -234,6 +252,24 @@ class Model:
         if refused is None:
             thing.target = target
             self.say("Targeting", thing, party)
+        return refused
+
+    def put(self, party: str, thing: Thing, index: int, text: str, *, public: bool, handles: str) -> Refusal:
+        """A value of a handle; ``handles`` is their namespace."""
+        refused = self.change(party, thing) or (None if thing.namespace == handles else "invalid-data")
+        if refused is None:
+            if thing.values.get(index, ("", False))[1] and not public:
+                self.say("ValueUnsetting", thing, party)
+            thing.values[index] = text, public
+            self.say("ValueSetting", thing, party, text, confined=not public)
+        return refused
+
+    def take(self, party: str, thing: Thing, index: int, *, handles: str) -> Refusal:
+        refused = self.may(party, thing) or (None if thing.namespace == handles else "invalid-data")
+        refused = refused or (None if index in thing.values else HIDDEN) or (CONFLICT if thing.stage == "tombstone" else None)
+        if refused is None:
+            _, public = thing.values.pop(index)
+            self.say("ValueUnsetting", thing, party, confined=not public)
         return refused
 
     def may_bind(self, party: str, thing: Thing) -> Refusal:
@@ -318,7 +354,7 @@ class Model:
         refused = self.may(party, thing) or (CONFLICT if thing.stage != "created" else None)
         if refused is None:
             thing.stage = "fixated"
-            self.publish(deed for deed in self.deeds if deed.thing is thing and not deed.internal)
+            self.publish(deed for deed in self.deeds if deed.thing is thing and not (deed.internal or deed.confined))
             self.say("Fixation", thing, party)
         return refused
 

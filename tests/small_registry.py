@@ -11,6 +11,7 @@ STORE = "urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#"
 NAMES = PREFIXES | {
     "": "http://rdl.example.org/data#",
     "h": "https://hdl.handle.net/10.5555/",
+    "v": "https://hdl.handle.net/10.5555/x#",
     "party": "https://w3id.org/idstore/party/",
     "e": STORE + "00000000000000",
     "b": STORE + "b00000000000000",
@@ -42,7 +43,11 @@ b:07 a ids:Binding ; rdf:subject :R1 ; rdf:predicate skos:exactMatch ; rdf:objec
     dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:reason "abuse" .
 h:x a h: ; ids:inNamespace h: ; skos:notation "x" ; ids:stage ids:Fixated ; ids:owner party:bob ; ids:quality ids:Provisional ;
     dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime ;
-    dcterms:isVersionOf :R3 ; owl:versionInfo "V1.0" .
+    ids:target <http://example.org/x> ; dcterms:isVersionOf :R3 ; owl:versionInfo "V1.0" .
+v:1 a ids:HandleValue ; ids:valueOf h:x ; ids:index 1 ; ids:valueType "URL" ; ids:data "http://example.org/x" ; ids:ttl 86400 ;
+    ids:permissions "1110" ; dcterms:modified "2026-11-20T09:00:00Z"^^xsd:dateTime .
+v:300 a ids:HandleValue ; ids:valueOf h:x ; ids:index 300 ; ids:valueType "HS_PUBKEY" ; ids:data "07F3"^^xsd:hexBinary ;
+    ids:ttl "2027-01-01T00:00:00Z"^^xsd:dateTime ; ids:permissions "1100" ; dcterms:modified "2026-11-20T09:00:00Z"^^xsd:dateTime .
 """
 
 _BY = 'prov:wasAssociatedWith party:ada ; prov:endedAtTime "2026-11-20T11:00:00Z"^^xsd:dateTime'
@@ -84,6 +89,10 @@ Registration ; ids:about :R2 ; ids:inNamespace : ; skos:notation "R2" ; ids:type
 Registration ; ids:about :R3 ; ids:inNamespace : ; skos:notation "R3" ; ids:type ids:RdsWipIdentifier
 Versioning ; ids:about h:x ; dcterms:isVersionOf :R3 ; owl:versionInfo "V1.0"
 Vetting ; ids:about :R1 ; skos:note "compared with the paper"
+ValueSetting ; ids:about h:x ; ids:index 300 ; ids:valueType "HS_PUBKEY" ; ids:data "07F3"^^xsd:hexBinary ;
+    ids:ttl "2027-01-01T00:00:00Z"^^xsd:dateTime ; ids:permissions "1100"
+ValueUnsetting ; ids:about h:x ; ids:index 5 ; ids:permissions "1110"
+Targeting ; ids:about h:x ; ids:target <http://example.org/x> ; ids:index 1
 """
 _EACH = re.split(r"\n(?! )", _ACTS.strip())
 EVENTS = "\n".join(f"e:{number:02x} {_BY} ; a ids:{act} ." for number, act in enumerate(_EACH, start=1))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import rdflib
 from pyoxigraph import Literal, NamedNode, Quad, Store
-from small_registry import changed, sound
+from small_registry import STORE, changed, sound
 
 from idstore.errors import ExchangeError, InvalidData, StoreUnavailable
 from idstore.validation import Finding, Report, Shapes, Source, StoreSource, shapes, validate, validate_file, validate_registry
@@ -19,6 +19,10 @@ R1 = NamedNode("http://rdl.example.org/data#R1")
 R2 = NamedNode("http://rdl.example.org/data#R2")
 BASE = NamedNode("http://rdl.example.org/data#")
 PRIVATE = access_graph(frozenset({"ada", "bob"}))
+VALUE = NamedNode("https://hdl.handle.net/10.5555/x#300")
+SETTING = NamedNode(f"{STORE}0000000000000022")
+CONFINED = "a value that not everyone may read, or an event about one, is in a graph that others than its owner see"
+OWNERS = access_graph(frozenset({"bob"}))
 HEAD = "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
 
 
@@ -26,10 +30,13 @@ def in_graphs(quads: list[Quad]) -> list[Quad]:
     """The sound registry in graphs, as a store holds it."""
     events = {quad.subject for quad in quads if quad.predicate == IDS.about}
     private = {quad.subject for quad in quads if quad.object == IDS.Created}
-    public = {quad.subject for quad in quads if quad.object in (IDS.Fixated, IDS.Tombstone)} - events
+    confined = {quad.subject for quad in quads if quad.predicate == IDS.permissions and quad.object == Literal("1100")}
+    public = {quad.subject for quad in quads if quad.object in (IDS.Fixated, IDS.Tombstone) or quad.predicate == IDS.valueOf} - events
     made = []
     for quad in quads:
-        graph = PRIVATE if quad.subject in private else BASE if quad.subject in public else PUBLIC_LOG
+        graph = (
+            OWNERS if quad.subject in confined else PRIVATE if quad.subject in private else BASE if quad.subject in public else PUBLIC_LOG
+        )
         made.append(Quad(quad.subject, quad.predicate, quad.object, graph))
     return made
 
@@ -131,6 +138,9 @@ def test_a_registry_with_each_record_in_its_place_conforms() -> None:
     [
         (R1, BASE, "a created identifier is in a graph that others than its grant list see"),
         (R1, PUBLIC_LOG, "a created identifier is in a graph that others than its grant list see"),
+        (VALUE, PRIVATE, CONFINED),
+        (VALUE, BASE, CONFINED),
+        (SETTING, PUBLIC_LOG, CONFINED),
         (R2, PRIVATE, "the record of a fixated identifier or tombstone is in the graph of an access list"),
     ],
 )
@@ -151,7 +161,7 @@ def test_the_stage_in_which_an_identifier_came_in_may_be_anywhere() -> None:
 
 def test_misplaced_records_count_towards_the_limit() -> None:
     moved = [Quad(quad.subject, quad.predicate, quad.object, PRIVATE) for quad in sound()]
-    assert len(validate_registry(moved, SHAPES).results) == 3
+    assert len(validate_registry(moved, SHAPES).results) == 5
     report = validate_registry(moved, SHAPES, limit=2)
     assert (len(report.results), report.complete) == (2, False)
 

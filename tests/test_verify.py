@@ -15,6 +15,7 @@ from idstore import Party, Registry, Request, Statement
 from idstore.errors import NotPermitted
 from idstore.model.record import claim_quad
 from idstore.registry.findings import KINDS, Finding
+from idstore.registry.valuing import Draft
 from idstore.stores.embedded import EmbeddedStore
 from idstore.vocabulary import CLAIMS, IDS, OWL, PROV, PUBLIC_LOG, RDF, RDFS, REGISTRY_GRAPH, SKOS, XSD, closed_graph, party_iri
 
@@ -49,6 +50,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Sound:
         registry.grant(draft, Party("staff"), ALICE)
         registry.bind(draft, Statement(THING.value), ALICE)
         handle = registry.register("names", "abc", ALICE).iri.value
+        registry.set_value(handle, Draft("URL", OTHER.value), ALICE)
+        registry.set_value(handle, Draft("NOTE", "mine", 7, permissions="1100"), ALICE)
         published = mint(registry, Request("pump"))
         registry.name(published, "better pump", ALICE)
         registry.grant(published, BOB, ALICE, bind=True)
@@ -376,6 +379,26 @@ FAULTS: dict[str, tuple[Plant, str, Where]] = {
         "dangling-binding",
         lambda b: b.s.published.value,
     ),
+    # values
+    "value with other data": (
+        lambda b: b.replace(value(b), IDS.data, Literal(NOWHERE.value)),
+        "dangling-value",
+        lambda b: b.s.handle.value,
+    ),
+    "value missing": (lambda b: b.drop(value(b)), "dangling-value", lambda b: b.s.handle.value),
+    "value that nobody set": (lambda b: add_value(b, b.s.handle), "dangling-value", lambda b: b.s.handle.value),
+    "value of an identifier that is not there": (lambda b: add_value(b, NOWHERE), "dangling-value", NOWHERE.value),
+    "target that is not the first URL": (
+        lambda b: b.replace(b.s.handle, IDS.target, NOWHERE),
+        "missing-triple",
+        lambda b: b.s.handle.value,
+    ),
+    "private value in the public graph": (lambda b: b.copy(value(b, 7), NAMES), "private-in-public", lambda b: b.s.handle.value),
+    "private value's event in the public log": (
+        lambda b: move_event(b, b.event(IDS.ValueSetting, b.s.handle), PUBLIC_LOG),
+        "private-in-public",
+        lambda b: b.event(IDS.ValueSetting, b.s.handle).value,
+    ),
     # lists and counters
     "listed in another stage": (lambda b: relist(b, b.s.draft, "stage = 1"), "listing", lambda b: b.s.draft.value),
     "listed for another owner": (
@@ -467,6 +490,16 @@ FAULTS: dict[str, tuple[Plant, str, Where]] = {
     ),
     "administrator removed": (lambda b: b.replace(party_iri("root"), RDF.type), "missing-triple", lambda b: party_iri("root").value),
 }
+
+
+def value(bench: Bench, index: int = 1) -> NamedNode:
+    return NamedNode(f"{bench.s.handle.value}#{index}")
+
+
+def add_value(bench: Bench, subject: NamedNode) -> None:
+    node = NamedNode(f"{subject.value}#9")
+    for quad in list(bench.engine.quads_for_pattern(value(bench), None, None)):
+        bench.engine.add(Quad(node, quad.predicate, subject if quad.predicate == IDS.valueOf else quad.object, NAMES))
 
 
 def graph_of(bench: Bench, iri: NamedNode) -> NamedNode:

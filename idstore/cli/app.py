@@ -42,6 +42,15 @@ COMMANDS: Final[Mapping[str, Section]] = {
         "unbind": _AT + "statements:unbind",
         "comment": _AT + "statements:comment",
         "vet": _AT + "statements:vet",
+        "handle": Group(
+            "Handles: their typed values.",
+            {
+                "values": _AT + "handle:values",
+                "set": _AT + "handle:set_",
+                "unset": _AT + "handle:unset",
+                "admin": _AT + "handle:admin",
+            },
+        ),
     },
     "Their life": {
         "fixate": _AT + "lifecycle:fixate",

@@ -28,6 +28,7 @@ EXIT_CODES: Final[dict[type[errors.IdstoreError], int]] = {
     errors.InvalidIdentifier: INVALID,
     errors.InvalidData: INVALID,
     errors.ExchangeError: INVALID,
+    errors.BatchRefused: INVALID,
     errors.MalformedShapes: INVALID,
     errors.UnsupportedShapes: INVALID,
     errors.UnknownScheme: USAGE,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from idstore.model.namespace import Namespace
     from idstore.model.party import Party, PartyFacts
     from idstore.model.record import Binding, Record
+    from idstore.model.value import Value
     from idstore.registry import Registry
     from idstore.registry.trails import Remark
 
@@ -57,6 +58,7 @@ class Described:
             yield "version of", record.work.value
         if record.target is not None:
             yield "target", record.target.value
+        yield from (("value", f"{value.index} {value.type} {value.text}") for value in record.values)
         if record.deprecated or record.reason is not None:
             yield "deprecated" if record.deprecated else "revoked", record.reason or "yes"
         yield from (("replaced by", successor.value) for successor in record.successors)
@@ -89,7 +91,26 @@ class Described:
             "supersededBy": [successor.value for successor in record.successors],
             "bindings": [_binding_json(binding) for binding in record.bindings],
             "comments": [remark_json(remark) for remark in self.remarks],
+            **({"values": [value_json(value) for value in record.values]} if record.values else {}),
         }
+
+
+def value_line(value: "Value") -> str:
+    """Index, type, time to live, permissions, time of the last change and data, divided by tabs."""
+    lasts = str(value.ttl) if value.until is None else times.iso(value.until)
+    return "\t".join((str(value.index), value.type, lasts, value.permissions, times.iso(value.at), one_line(value.text)))
+
+
+def value_json(value: "Value") -> Json:
+    """Everything; ``ttl`` is a text where it is a moment."""
+    return {
+        "index": value.index,
+        "type": value.type,
+        "data": {"format": "string" if isinstance(value.data, str) else "hex", "value": value.text},
+        "ttl": value.ttl if value.until is None else times.iso(value.until),
+        "permissions": value.permissions,
+        "timestamp": times.iso(value.at),
+    }
 
 
 def described(registry: "Registry", party: "Party", records: "Iterable[Record]", *, remarks: bool) -> list[Described]:

@@ -83,6 +83,12 @@ class Event:
             *self.arguments,
         )
 
+    @property
+    def confined(self) -> bool:
+        """Whether only the owner of its identifier (and administrators) may read it, in every stage: it is about a value that others may not."""
+        permissions = self.text(IDS.permissions)
+        return permissions is not None and permissions[2:3] != "1"
+
     def quads(self, graph: NamedNode) -> list[Quad]:
         """Its triples, in ``graph``."""
         iri = self.iri
@@ -120,8 +126,11 @@ def digest(event: Event) -> int:
     return hashed("\0".join((event.iri.value, event.kind.value, event.about.value, event.by, str(event.at), *sorted(said))))
 
 
+_REWRITTEN = (XSD.boolean, XSD.dateTime, XSD.decimal, XSD.integer)
+
+
 def _is_typed(value: Term) -> TypeGuard[Literal]:
-    return isinstance(value, Literal) and value.datatype != XSD.string and not value.language
+    return isinstance(value, Literal) and value.datatype in _REWRITTEN
 
 
 def split(iri: str) -> tuple[str, int]:
@@ -195,6 +204,8 @@ KINDS = frozenset(
         IDS.Versioning,
         IDS.Vetting,
         IDS.Transfer,
+        IDS.ValueSetting,
+        IDS.ValueUnsetting,
         IDS.PartyAddition,
         IDS.Joining,
         IDS.Leaving,

@@ -14,6 +14,10 @@ from idstore.model.event import Event
 from idstore.model.namespace import TRUE
 from idstore.model.party import node
 from idstore.model.terms import UNDETERMINED, Term, lines, tagged
+from idstore.model.value import Value, drop, first_url, put, said
+from idstore.model.value import index as index_of
+from idstore.model.value import parse as parse_value
+from idstore.schemes import value_types
 from idstore.vocabulary import (
     CLAIMS,
     DCTERMS,
@@ -124,6 +128,7 @@ class Record:
     reason        why it is deprecated or a tombstone.
     successors    what replaces it.
     offered       who may take it over by accepting.
+    values        typed values by index, of handles; where one of them is a URL that everyone may read, the first such is the target.
     """
 
     iri: NamedNode
@@ -145,6 +150,7 @@ class Record:
     successors: tuple[NamedNode, ...] = ()
     offered: str | None = None
     bindings: tuple[Binding, ...] = ()
+    values: tuple[Value, ...] = ()
 
     @property
     def audience(self) -> frozenset[str]:
@@ -162,6 +168,11 @@ class Record:
         return closed_graph(self.owner) if self.stage is Stage.RELEASED else access_graph(self.audience)
 
     @property
+    def owner_graph(self) -> NamedNode:
+        """Where what only the owner (and administrators) may read is kept."""
+        return closed_graph(self.owner) if self.stage is Stage.RELEASED else access_graph(frozenset({self.owner}))
+
+    @property
     def graph(self) -> NamedNode:
         """Where the record is kept."""
         return NamedNode(self.namespace) if self.public else self.private_graph
@@ -173,7 +184,13 @@ class Record:
 
     def home(self, event: Event) -> NamedNode:
         """Where this event about it is kept."""
+        if event.confined:
+            return self.owner_graph
         return self.private_graph if event.internal else self.log
+
+    def value(self, index: int) -> Value | None:
+        """The value of that index."""
+        return next((value for value in self.values if value.index == index), None)
 
     def resolves_to(self) -> NamedNode | None:
         """The target; while it is unset, the owner's oldest live binding stands in."""
@@ -216,6 +233,8 @@ class Record:
             made.append(Quad(iri, IDS.offeredTo, node(self.offered), private))
         for binding in self.bindings:
             made += binding.quads(iri, graph)
+        for value in self.values:
+            made += value.quads(iri, graph if value.public else self.owner_graph)
         return made
 
     def _optional(self) -> Iterable[tuple[NamedNode, Term]]:
@@ -239,8 +258,13 @@ class Record:
             yield DCTERMS.isReplacedBy, successor
 
 
-def parse(iri: NamedNode, quads: Iterable[Quad], bindings: Iterable[tuple[NamedNode, list[Quad]]] = ()) -> Record:
-    """Read a record from the quads on its IRI and those of its binding statements. Raises KeyError if something is missing."""
+def parse(
+    iri: NamedNode,
+    quads: Iterable[Quad],
+    bindings: Iterable[tuple[NamedNode, list[Quad]]] = (),
+    typed: Iterable[list[Quad]] = (),
+) -> Record:
+    """Read a record from the quads on its IRI, those of its binding statements and of its typed values. Raises KeyError if something is missing."""
     values: dict[NamedNode, list[Term]] = {}
     for quad in quads:
         assert isinstance(quad.object, NamedNode | Literal)
@@ -273,6 +297,7 @@ def parse(iri: NamedNode, quads: Iterable[Quad], bindings: Iterable[tuple[NamedN
         successors=tuple(sorted((_iri(value) for value in values.get(DCTERMS.isReplacedBy, ())), key=lambda value: value.value)),
         offered=_party(offered) if offered else None,
         bindings=tuple(sorted((parse_binding(name, found) for name, found in bindings), key=lambda found: (found.at, found.node.value))),
+        values=tuple(sorted(map(parse_value, typed), key=lambda value: value.index)),
     )
 
 
@@ -306,24 +331,24 @@ def apply(before: Record | None, event: Event) -> Record | None:
 
 
 def _begin(event: Event) -> Record:
-    said = dict(event.arguments)
-    namespace, kind, target, version = said[IDS.inNamespace], said[IDS.type], said.get(IDS.target), said.get(OWL.versionInfo)
+    given = dict(event.arguments)
+    namespace, kind, version = given[IDS.inNamespace], given[IDS.type], given.get(OWL.versionInfo)
     assert isinstance(namespace, NamedNode) and isinstance(kind, NamedNode)
-    published = said.get(IDS.stage) == IDS.Fixated
-    return Record(
+    published = given.get(IDS.stage) == IDS.Fixated
+    begun = Record(
         event.about,
         kind,
         namespace.value,
-        said[SKOS.notation].value,
+        given[SKOS.notation].value,
         Stage.FIXATED if published else Stage.CREATED,
         event.by,
         event.at,
         fixated=event.at if published else None,
-        provisional=said.get(IDS.quality) == IDS.Provisional,
-        names=tuple(sorted(_name(value) for value in event.all(IDS.name))) if IDS.name in said else (),
+        provisional=given.get(IDS.quality) == IDS.Provisional,
+        names=tuple(sorted(_name(value) for value in event.all(IDS.name))) if IDS.name in given else (),
         version=None if version is None else version.value,
-        target=target if isinstance(target, NamedNode) else None,
     )
+    return _aim(begun, event) if IDS.target in given else begun
 
 
 def _name_it(record: Record, event: Event) -> Record:
@@ -339,8 +364,32 @@ def _make_version(record: Record, event: Event) -> Record:
 
 
 def _aim(record: Record, event: Event) -> Record:
-    target = event.one(IDS.target)
-    return replace(record, target=target if isinstance(target, NamedNode) else None)
+    """Let it lead somewhere else; where the event names an index, it is a handle's URL value that says so."""
+    target, index = event.one(IDS.target), event.one(IDS.index)
+    if not isinstance(target, NamedNode):
+        return replace(record, target=None, values=tuple(value for value in record.values if value.iri is None))
+    if index is None:
+        return replace(record, target=target)
+    known = record.value(index_of(index))
+    if known is None or known.iri is None:
+        known = Value(index_of(index), value_types.URL, "")
+    return _led(record, put(record.values, replace(known, data=target.value, at=event.at)))
+
+
+def _led(record: Record, after: tuple[Value, ...]) -> Record:
+    """The record with other values, and the target that follows from them."""
+    url = first_url(after)
+    if url is None and first_url(record.values) is None:
+        return replace(record, values=after)
+    return replace(record, values=after, target=None if url is None else url.iri)
+
+
+def _set_value(record: Record, event: Event) -> Record:
+    return _led(record, put(record.values, said(event)))
+
+
+def _unset_value(record: Record, event: Event) -> Record:
+    return _led(record, drop(record.values, index_of(event.one(IDS.index))))
 
 
 _ARGUMENTS = {RDF.predicate, RDF.object, DCTERMS.isPartOf}
@@ -422,6 +471,8 @@ STEPS: Mapping[NamedNode, Callable[[Record, Event], Record]] = {
     IDS.Deprecation: _deprecate,
     IDS.Supersession: _supersede,
     IDS.Transfer: _transfer,
+    IDS.ValueSetting: _set_value,
+    IDS.ValueUnsetting: _unset_value,
 }
 """How each kind of event changes a record; other kinds are remarks, and change nothing."""
 

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import BinaryIO, Final, TypeVar
 
 import pyoxigraph
-from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, QueryTriples, RdfFormat, Triple
+from pyoxigraph import Literal, NamedNode, QueryBoolean, QueryResultsFormat, QuerySolutions, QueryTriples, RdfFormat, Triple
 
 from idstore.queries import formats, table
 
@@ -80,6 +80,9 @@ def _write_rows(
     if name == "table":
         table.write(variables, rows, prefixes, out)
         return
+    if name == "csv":
+        _write_csv(variables, rows, out)
+        return
     # solutions cannot be made, but read
     text = io.StringIO()
     text.write("\t".join(f"?{variable}" for variable in variables) + "\n")
@@ -89,6 +92,23 @@ def _write_rows(
     again.serialize(out, _RESULTS[name])
     if name in {"json", "xml"}:
         out.write(b"\n")
+
+
+def _write_csv(variables: list[str], rows: "list[tuple[table.Term | None, ...]]", out: BinaryIO) -> None:
+    """As the engine does, but for IRIs with a comma or a quotation mark, which it leaves without quotation marks round them."""
+    import csv
+
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(variables)
+    writer.writerows(["" if term is None else _plain(term) for term in row] for row in rows)
+    out.write(text.getvalue().encode())
+
+
+def _plain(term: "table.Term") -> str:
+    if isinstance(term, Triple):
+        return " ".join((_plain(term.subject), _plain(term.predicate), _plain(term.object)))
+    return term.value if isinstance(term, NamedNode | Literal) else str(term)
 
 
 def _tsv(term: "table.Term") -> str:

@@ -16,7 +16,7 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, apply
 from idstore.model.terms import Term
-from idstore.registry.naming import Naming, label_node
+from idstore.registry.naming import Naming, label_node, target_index
 from idstore.schemes import Context
 from idstore.stores import Turn, View
 from idstore.vocabulary import IDS, RDF, SKOS, SPACE
@@ -145,6 +145,8 @@ class Allocating(Naming):
             if earlier is not None:
                 return earlier
             arguments.append((IDS.requestDigest, Literal(f"{key.value.rpartition('/')[2]}:{request.digest(label)}")))
+        if request.target is not None:
+            arguments += target_index(namespace)
         self._may_allocate(turn, namespace, party)
         self._in_pace(turn, namespace, party)
         name = self._free(turn, namespace, request.metadata) if label is None else self._untaken(turn, namespace, label)

@@ -14,7 +14,7 @@ from idstore.model.party import Party, node
 from idstore.model.record import Record, Stage, reserved
 from idstore.model.terms import Term
 from idstore.registry.core import living
-from idstore.registry.naming import Naming
+from idstore.registry.naming import Naming, target_index
 from idstore.stores import Turn
 from idstore.vocabulary import IDS, PAV, RDF, SKOS, SSSOM
 
@@ -60,9 +60,19 @@ class Binding(Naming):
     """Targets, names, bindings, comments."""
 
     def target(self, text: str, uri: str | None, party: Party) -> Event:
-        """Say what an identifier leads to (None: nothing any more); only its owner may. Raises as `name`."""
-        arguments: list[tuple[NamedNode, Term]] = [] if uri is None else [(IDS.target, terms.iri(uri))]
-        return self._say(text, party, "set the target of", IDS.Targeting, *arguments)
+        """Say what an identifier leads to (None: nothing any more); only its owner may. Raises as `name`.
+
+        Of a handle this sets its first URL value; None takes away every URL value that everyone may read.
+        """
+        aim = None if uri is None else terms.iri(uri)
+        with self._acting(party) as turn:
+            record = self._own(turn, self._identify(turn, text, party), party, "set the target of")
+            arguments: list[tuple[NamedNode, Term]] = []
+            if aim is not None:
+                arguments = [(IDS.target, aim), *target_index(self._namespace(turn, record.namespace), record)]
+            event = self._event(turn, IDS.Targeting, record.iri, party, *arguments)
+            self._record_event(turn, record, event)
+            return event
 
     def name(self, text: str, name: str, party: Party, lang: str = terms.UNDETERMINED) -> Event:
         """Give an identifier a name in a language, in place of the one it had there; only its owner may.
@@ -70,12 +80,10 @@ class Binding(Naming):
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
         """
         tag = lang if lang == terms.UNDETERMINED else terms.language(lang)
-        return self._say(text, party, "name", IDS.Naming, (IDS.name, terms.tagged(terms.plain(name, "name"), tag)))
-
-    def _say(self, text: str, party: Party, act: str, kind: NamedNode, *arguments: tuple[NamedNode, Term]) -> Event:
+        said = (IDS.name, terms.tagged(terms.plain(name, "name"), tag))
         with self._acting(party) as turn:
-            record = self._own(turn, self._identify(turn, text, party), party, act)
-            event = self._event(turn, kind, record.iri, party, *arguments)
+            record = self._own(turn, self._identify(turn, text, party), party, "name")
+            event = self._event(turn, IDS.Naming, record.iri, party, said)
             self._record_event(turn, record, event)
             return event
 

@@ -54,6 +54,11 @@ class Citing(Resolving):
         """Every form in which to write an identifier. Raises as `show`."""
         return self.citation(text, party).forms
 
+    def forms(self, record: Record) -> Sequence[WrittenForm]:
+        """Every form in which to write the identifier of a record."""
+        with self.store.reading() as view:
+            return self._forms(view, record)
+
     def _forms(self, view: View, record: Record) -> Sequence[WrittenForm]:
         namespace = self._namespace(view, record.namespace)
         return namespace.scheme.written_forms(record.label, namespace.context)

@@ -157,7 +157,12 @@ class Core:
         if not any(quad.predicate == IDS.stage for quad in own):
             raise NotRegistered(iri.value)
         nodes = {_node(quad.subject) for quad in view.quads(None, RDF.subject, iri) if sight is None or sight.sees(_graph(quad))}
-        return records.parse(iri, own, [(name, list(view.quads(name))) for name in nodes])
+        typed = [
+            list(view.quads(_node(quad.subject)))
+            for quad in view.quads(None, IDS.valueOf, iri)
+            if sight is None or sight.sees(_graph(quad))
+        ]
+        return records.parse(iri, own, [(name, list(view.quads(name))) for name in nodes], typed)
 
     def _own(self, turn: Turn, iri: NamedNode, party: Party, act: str) -> Record:
         """The whole record, for its owner. Raises NotRegistered (also when the party may not see it), NotPermitted."""
@@ -202,7 +207,7 @@ class Core:
         add = [quad for quad in new if quad not in old]
         remove = old.difference(new)
         moved: list[tuple[Event, NamedNode]] = []
-        if before is not None and (before.log, before.private_graph) != (after.log, after.private_graph):
+        if before is not None and _places(before) != _places(after):
             for past, graph in self._history(view, after.iri):
                 home = after.home(past)
                 if home != graph:
@@ -227,6 +232,11 @@ class Core:
                 remove=tuple(quad for quad in remove if quad not in kept),
             )
         )
+
+
+def _places(record: Record) -> tuple[NamedNode, ...]:
+    """Where events about it are kept."""
+    return record.log, record.private_graph, record.owner_graph
 
 
 def living(record: Record) -> None:

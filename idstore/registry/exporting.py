@@ -70,7 +70,7 @@ class Exporting(Core):
 
     def _one(self, view: View, iri: NamedNode, sight: Sight) -> Iterator[Quad]:
         """A record, its bindings and its events."""
-        graphs = {quad.graph_name for quad in view.quads(iri)}
+        graphs = {quad.graph_name for quad in (*view.quads(iri), *view.quads(None, IDS.valueOf, iri))}
         for graph in sorted((graph for graph in graphs if isinstance(graph, NamedNode) and sight.sees(graph)), key=lambda one: one.value):
             yield from _record(view, iri, graph)
         for event, graph in self._history(view, iri, sight):
@@ -78,11 +78,12 @@ class Exporting(Core):
 
 
 def _record(view: View, iri: NamedNode, graph: NamedNode) -> Iterator[Quad]:
-    """A record and its bindings, as far as they are kept in ``graph``."""
+    """A record, its bindings and its values, as far as they are kept in ``graph``."""
     yield from _sorted(view.quads(iri, None, None, graph))
-    for statement in sorted((quad.subject for quad in view.quads(None, RDF.subject, iri, graph)), key=str):
-        assert isinstance(statement, NamedNode)
-        yield from _sorted(view.quads(statement, None, None, graph))
+    for of in (RDF.subject, IDS.valueOf):
+        for beside in sorted((quad.subject for quad in view.quads(None, of, iri, graph)), key=str):
+            assert isinstance(beside, NamedNode)
+            yield from _sorted(view.quads(beside, None, None, graph))
 
 
 def _private(view: View, graph: NamedNode) -> Iterator[Quad]:
@@ -94,12 +95,16 @@ def _private(view: View, graph: NamedNode) -> Iterator[Quad]:
 
 
 def _left(view: View, graph: NamedNode) -> Iterator[Quad]:
-    """What is kept in the graph of identifiers that are public since, and suspensions."""
+    """What is kept in the graph of identifiers whose records are elsewhere, and suspensions."""
     for predicate in (IDS.grantee, IDS.bindGrantee, IDS.offeredTo, IDS.suspended):
         for quad in view.quads(None, predicate, None, graph):
             assert isinstance(quad.subject, NamedNode)
             if next(view.quads(quad.subject, IDS.stage, None, graph), None) is None:
                 yield quad
+    for quad in view.quads(None, IDS.valueOf, None, graph):
+        assert isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode)
+        if next(view.quads(quad.object, IDS.stage, None, graph), None) is None:
+            yield from view.quads(quad.subject, None, None, graph)
 
 
 def _events(view: View, graph: NamedNode) -> Iterator[Quad]:

@@ -40,6 +40,7 @@ KINDS = {
     "missing-triple": "the log says something that is not stored",
     "unexplained-triple": "something is stored that the log does not say",
     "dangling-binding": "a binding is stored by half, or of an identifier that is not there, or nobody made it",
+    "dangling-value": "a value is stored by half, or of an identifier that is not there, or nobody set it",
     "issued-twice": "two identifiers have the same label under their namespace's comparison rule",
     "claim-missing": "a label, or a request key, is not marked as taken",
     "claim-unexplained": "a label, or a request key, is marked as taken by what never had it",
@@ -81,6 +82,8 @@ def differences(stored: set[Quad], wanted: set[Quad], node: str) -> Iterator[Fin
 
 
 def _binding_or(kind: str, quad: Quad, node: str) -> str:
-    """Another kind for a binding: its statement, or the plain triple."""
-    own = isinstance(quad.subject, NamedNode) and quad.subject.value == node
-    return kind if own and reserved(quad.predicate) else "dangling-binding"
+    """Another kind for a binding (its statement, or the plain triple) and for a value."""
+    subject = quad.subject.value if isinstance(quad.subject, NamedNode) else ""
+    if subject.startswith(f"{node}#"):
+        return "dangling-value"
+    return kind if subject == node and reserved(quad.predicate) else "dangling-binding"

@@ -12,7 +12,7 @@ from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party, node
 from idstore.model.terms import Term
 from idstore.registry.core import Core
-from idstore.schemes import scheme
+from idstore.schemes import Scheme, scheme
 from idstore.stores import Turn
 from idstore.vocabulary import EVENTS, IDS, PUBLIC_LOG, RDF, SPACE
 
@@ -32,7 +32,7 @@ class Namespacing(Core):
         with self._acting(party) as turn:
             self._administers(turn, party, "add namespaces")
             self._vacant(turn, name)
-            self._parent(turn, context.settings.get("parent", ""), party)
+            self._parent(turn, code, context.settings.get("parent", ""), party)
             arguments: list[tuple[NamedNode, Term]] = [(IDS.name, Literal(name)), (IDS.scheme, Literal(code.name))]
             arguments += [(IDS.setting, Literal(f"{key}={value}")) for key, value in namespaces.settings_of(context.settings)]
             event = self._event(turn, IDS.NamespaceAddition, NamedNode(context.base), party, *arguments)
@@ -45,12 +45,12 @@ class Namespacing(Core):
         if name in self._facts(turn).by_name:
             raise AlreadyRegistered(f"there is a namespace {name!r} already; choose another name", name=name)
 
-    def _parent(self, turn: Turn, prefix: str, party: Party) -> None:
+    def _parent(self, turn: Turn, code: Scheme, prefix: str, party: Party) -> None:
         """A derived prefix needs its parent here, and the parent's owner to add it."""
         if not prefix:
             return
-        wanted = f"/{prefix}/".casefold()
-        parent = next((known for known in self._facts(turn).by_base.values() if known.base.casefold().endswith(wanted)), None)
+        wanted = code.context(prefix, {}).base.casefold()
+        parent = next((known for known in self._facts(turn).by_base.values() if known.base.casefold() == wanted), None)
         if parent is None:
             raise InvalidData(
                 f"the parent prefix {prefix} is not registered here; add its namespace first, or leave the setting parent out",

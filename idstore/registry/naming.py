@@ -6,8 +6,10 @@ from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
+from idstore.model.terms import Term
+from idstore.model.value import first_url, free_index, integer
 from idstore.registry.core import Core, Sight
-from idstore.schemes import installed
+from idstore.schemes import Valued, installed, value_types
 from idstore.stores import View
 from idstore.vocabulary import IDS
 
@@ -16,6 +18,15 @@ def label_node(namespace: Namespace, label: str) -> NamedNode:
     """The node that stands for a label among the claims: made from its comparison key."""
     scheme, context = namespace.scheme, namespace.context
     return NamedNode(scheme.iri(scheme.key(label, context), context))
+
+
+def target_index(namespace: Namespace, record: Record | None = None) -> list[tuple[NamedNode, Term]]:
+    """What an event that says where an identifier leads adds, if values say so in its scheme: the index of the URL value."""
+    if not isinstance(namespace.scheme, Valued):
+        return []
+    values = () if record is None else record.values
+    url = first_url(value for value in values if value.is_type(value_types.URL))
+    return [(IDS.index, integer(free_index(values) if url is None else url.index))]
 
 
 class Naming(Core):
@@ -35,7 +46,9 @@ class Naming(Core):
             return self._load(view, self._identify(view, text, party), self.sight(view, party))
 
     def _identify(self, view: View, text: str, party: Party) -> NamedNode:
-        sight = self.sight(view, party)
+        return self._identify_for(view, text, self.sight(view, party))
+
+    def _identify_for(self, view: View, text: str, sight: Sight) -> NamedNode:
         read = list(self._readings(view, text))
         if not read:
             raise self._unreadable(view, text)

@@ -1,19 +1,21 @@
 """Where identifiers lead, how they are cited, and which ones metadata would give."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 from pyoxigraph import NamedNode
 
-from idstore.errors import InvalidData, NotRegistered
+from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
-from idstore.registry.bindings import Binding
+from idstore.model.value import Value, matching
 from idstore.registry.core import Sight
 from idstore.registry.naming import label_node
-from idstore.schemes import Deriving
+from idstore.registry.valuing import Valuing
+from idstore.schemes import Deriving, handle_values, locations, value_types
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
 from idstore.vocabulary import DCTERMS, IDS
@@ -30,6 +32,7 @@ class Resolution:
     path    what was gone through, from the identifier to the answer.
     target  where it leads; None for a tombstone, which tells its reason instead.
     ended   when the answer became a tombstone, milliseconds since 1970.
+    values  the values asked for by type or index, of the handle that the answer stands in.
     """
 
     asked: Record
@@ -37,6 +40,34 @@ class Resolution:
     path: tuple[str, ...]
     target: str | None
     ended: int | None = None
+    values: tuple[Value, ...] = ()
+
+
+def _draw() -> float:
+    import secrets
+
+    return secrets.randbits(53) / 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a resolution.
+
+    types, indexes  only the values of these types, or of these indexes.
+    aliases         whether to follow aliases.
+    location        what is known of who asks, for handles with several locations.
+    draw            the source of chance among them: a number from 0 up to, but not including, 1.
+    """
+
+    types: tuple[str, ...] = ()
+    indexes: tuple[int, ...] = ()
+    aliases: bool = True
+    location: locations.Asked = field(default_factory=locations.Asked)
+    draw: Callable[[], float] = _draw
+
+
+ALIASES: Final = 20
+"""How many aliases are followed, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,32 +85,71 @@ class Derivation:
     extensions: tuple[str, ...]
 
 
-class Resolving(Binding):
+class Resolving(Valuing):
     """Following identifiers, and deriving them."""
 
-    def resolve(self, text: str, party: Party) -> Resolution:
+    def resolve(self, text: str, party: Party, asked: Asked = Asked()) -> Resolution:
         """Where an identifier leads: to its target, without one where its only successor leads. A tombstone leads to its reason.
 
-        A work leads where the newest of its published versions does that leads anywhere, for everyone alike.
-
-        Raises as `show`, and NotRegistered where it leads nowhere yet.
+        A handle with an alias leads where that handle leads; one with several locations to one of them. Where types or indexes are asked
+        for, the answer is these values, as far as the party may read them. A work leads where the newest of its published versions does that
+        leads anywhere, for everyone alike.
+        Raises as `show`, NotRegistered where it leads nowhere yet, has no such value, or by aliases into a circle; InvalidData (an address).
         """
         with self.store.reading() as view:
             sight = self.sight(view, party)
-            asked = answer = self._load(view, self._identify(view, text, party), sight)
-            path = [asked.iri]
-            while (following := self._newest(view, answer) or self._successor(view, answer, sight)) and following.iri not in path:
+            first = answer = self._load(view, self._identify(view, text, party), sight)
+            path = [first.iri]
+            while (following := self._next(view, answer, sight, asked, path)) is not None:
+                if isinstance(following, str):
+                    return self._abroad(first, answer, path, following, asked)
                 answer = following
                 path.append(answer.iri)
-            target = answer.resolves_to()
             buried = answer.stage is Stage.TOMBSTONE
-            if target is None and not buried:
-                raise NotRegistered(
-                    text,
-                    f"{asked.iri.value} has no target yet; its owner {asked.owner} can set one with `idstore target`",
-                )
             ended = self._ended(view, answer.iri, sight) if buried else None
-        return Resolution(asked, answer, tuple(iri.value for iri in path), None if buried or target is None else target.value, ended)
+        way = tuple(iri.value for iri in path)
+        if buried:
+            return Resolution(first, answer, way, None, ended)
+        if asked.types or asked.indexes:
+            return Resolution(first, answer, way, None, values=_chosen_values(answer, asked))
+        return Resolution(first, answer, way, self._leads_to(text, first, answer, asked))
+
+    def _next(self, view: View, record: Record, sight: Sight, asked: Asked, path: Sequence[NamedNode]) -> Record | str | None:
+        """What an identifier leads to by its alias, or without a target by its only successor; the handle of an alias that is not here."""
+        alias = None if record.stage is Stage.TOMBSTONE else _alias(record, asked)
+        if alias is None:
+            following = self._newest(view, record) or self._successor(view, record, sight)
+            return None if following is None or following.iri in path else following
+        try:
+            holder = self._identify_for(view, f"hdl:{alias}", sight)
+            following = self._load(view, holder, sight)
+        except (NotRegistered, AmbiguousIdentifier, InvalidIdentifier):
+            return alias
+        way = " → ".join([*(iri.value for iri in path), following.iri.value])
+        if following.iri in path:
+            raise NotRegistered(path[0].value, f"the aliases lead in a circle: {way}; its owner can unset one of them")
+        if len(path) > ALIASES:
+            raise NotRegistered(path[0].value, f"the chain of aliases is longer than {ALIASES}: {way}")
+        return following
+
+    def _abroad(self, first: Record, answer: Record, path: Sequence[NamedNode], alias: str, asked: Asked) -> Resolution:
+        """Where an alias of a handle that is not registered here, or not to be seen, leads: to the proxy."""
+        there = handle_values.proxy(alias)
+        if asked.types or asked.indexes:
+            raise NotRegistered(first.iri.value, f"{answer.iri.value} is an alias of {alias}, which is not registered here; ask {there}")
+        return Resolution(first, answer, (*(iri.value for iri in path), there), there)
+
+    def _leads_to(self, text: str, first: Record, answer: Record, asked: Asked) -> str:
+        places = next((value for value in answer.values if value.public and value.is_type(value_types.LOCATIONS)), None)
+        if places is not None:
+            return locations.choose(locations.parse(places.text), asked.location, asked.draw)
+        target = answer.resolves_to()
+        if target is None:
+            raise NotRegistered(
+                text,
+                f"{first.iri.value} has no target yet; its owner {first.owner} can set one with `idstore target`",
+            )
+        return target.value
 
     def _versions_in(self, view: View, work: NamedNode, sight: Sight) -> list[Record]:
         """The versions of a work that may be seen, the newest first."""
@@ -165,6 +235,24 @@ def version_number(text: str) -> tuple[int, int] | None:
     """
     found = _NUMBER.fullmatch(text)
     return None if found is None else (int(found[1]), int(found[2]))
+
+
+def _alias(record: Record, asked: Asked) -> str | None:
+    """The handle that stands in for a record, unless the alias itself is asked for."""
+    found = next((value for value in record.values if value.public and value.is_type(value_types.ALIAS)), None)
+    if found is None or not asked.aliases or found.index in asked.indexes or any(found.is_type(one) for one in asked.types):
+        return None
+    return found.text
+
+
+def _chosen_values(record: Record, asked: Asked) -> tuple[Value, ...]:
+    found = matching(record.values, asked.types, asked.indexes)
+    if not found:
+        sort = " or ".join([*(f"of type {one}" for one in asked.types), *(f"with the index {one}" for one in asked.indexes)])
+        raise NotRegistered(
+            record.iri.value, f"{record.iri.value} has no value {sort} that you may read; `idstore handle values` lists those"
+        )
+    return found
 
 
 def _chosen(record: Record, chosen: Selection, base: str | None) -> bool:

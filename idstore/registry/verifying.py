@@ -187,10 +187,12 @@ class Verifying(Replaying):
         yield from self._claimed(view, record, next(event for event, _ in history if event.iri == beginning), issued)
 
     def _state(self, view: View, record: Record) -> Iterator[Finding]:
-        """A record and its bindings, triple by triple."""
+        """A record, its bindings and its values, triple by triple."""
         stored = {quad for quad in view.quads(record.iri) if quad.graph_name != CLAIMS}
         for statement in {quad.subject for quad in view.quads(None, RDF.subject, record.iri)}:
             stored.update(view.quads(statement) if isinstance(statement, NamedNode) else view.quads(None, RDF.subject, record.iri))
+        for value in {quad.subject for quad in view.quads(None, IDS.valueOf, record.iri)}:
+            stored.update(view.quads(value) if isinstance(value, NamedNode) else view.quads(None, IDS.valueOf, record.iri))
         yield from differences(stored, set(record.quads()), record.iri.value)
 
     def _claimed(self, view: View, record: Record, began: Event, issued: _Issued) -> Iterator[Finding]:
@@ -288,7 +290,7 @@ class Verifying(Replaying):
                 yield Finding(kind, _text(last), f"nothing in the log says {quad}")
 
     def _unexplained(self, view: View, subject: object) -> str | None:
-        """What is wrong with a subject; None for an event, an identifier, a binding: these were compared triple by triple."""
+        """What is wrong with a subject; None for an event, an identifier, a binding, a value: these were compared triple by triple."""
         if not isinstance(subject, NamedNode):
             return "unexplained-triple"
         if next(view.quads(subject, IDS.about), None) is not None:
@@ -298,10 +300,11 @@ class Verifying(Replaying):
                 return "event-unlisted"
         if self._first(view, subject) is not None:
             return None
-        bound = next(view.quads(subject, RDF.subject), None)
-        if bound is None:
-            return "unexplained-triple"
-        return "dangling-binding" if not isinstance(bound.object, NamedNode) or self._first(view, bound.object) is None else None
+        for of, kind in ((RDF.subject, "dangling-binding"), (IDS.valueOf, "dangling-value")):
+            found = next(view.quads(subject, of), None)
+            if found is not None:
+                return kind if not isinstance(found.object, NamedNode) or self._first(view, found.object) is None else None
+        return "unexplained-triple"
 
     def _listings(self, view: View) -> Iterator[Finding]:
         for iri, times in view.catalogue.listings():

@@ -191,6 +191,14 @@ class Aliasing(Protocol):
         """The other bases, none of which another namespace may have: ``label`` reads what is written under them."""
 
 
+@runtime_checkable
+class Valued(Protocol):
+    """What a scheme offers beside `Scheme` if its identifiers carry typed values, as those of the Handle System do."""
+
+    def typed(self, type: str, data: str | bytes) -> str | bytes:
+        """The data of a value of that type, in the form in which they are kept. Raises InvalidData: not what the type holds."""
+
+
 @cache
 def _places() -> Mapping[str, Sequence[str]]:
     """Where the installed packages say that schemes are; nothing is imported yet."""

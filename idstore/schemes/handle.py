@@ -22,7 +22,7 @@ from typing import Final
 
 from idstore.errors import InvalidIdentifier
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm, pilin
-from idstore.schemes._base import SchemeBase, moments
+from idstore.schemes._base import moments
 from idstore.schemes._handles import (
     BEYOND_BMP,
     CONTROLS,
@@ -39,6 +39,7 @@ from idstore.schemes._handles import (
 )
 from idstore.schemes._settings import choice, filled, flag
 from idstore.schemes._text import Excerpt, ascii_upper
+from idstore.schemes.handle_values import Carrying
 from idstore.vocabulary import IDS
 
 NAME: Final = "handle"
@@ -77,7 +78,7 @@ def parse(text: str) -> Handle:
     return Handle(prefix, _suffix(suffix, bmp_only=True))
 
 
-class Handles(SchemeBase):
+class Handles(Carrying):
     """See `Scheme`. Settings: ``case_sensitive``, ``bmp_only``, ``suffix`` (how suffixes are minted), ``parent``, ``alias`` (prefixes)."""
 
     name = NAME

@@ -21,11 +21,12 @@ from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
-from idstore.schemes._base import SchemeBase, moments, unguided
+from idstore.schemes._base import moments, unguided
 from idstore.schemes._handles import alias_bases, aliases_in, base_of, checked_aliases, divided, forms, prefix_of, suffix_in, unwrapped
 from idstore.schemes._settings import filled
 from idstore.schemes._text import Excerpt, ascii_upper
 from idstore.schemes._text import encode as encode_part
+from idstore.schemes.handle_values import Carrying
 from idstore.vocabulary import IDS
 
 NAME: Final = "pilin"
@@ -102,7 +103,7 @@ def parse(text: str) -> PilinHandle:
     return PilinHandle(prefix, _suffix(suffix))
 
 
-class Pilin(SchemeBase):
+class Pilin(Carrying):
     """See `Scheme`.
 
     Settings: ``parent``, the prefix that this one is derived from; ``alias``, prefixes under which the same names can be written;

@@ -19,6 +19,7 @@ TYPE: Final = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _NUMBER = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _TEXTS = {
+    "hexBinary": "^([0-9A-Fa-f][0-9A-Fa-f])*$",
     "boolean": "^(true|false|0|1)$",
     "integer": "^[+-]?[0-9]+$",
     "decimal": f"^[+-]?{_NUMBER}$",

@@ -1,4 +1,4 @@
-"""Whether each record is in a graph that its stage allows: the one rule of a registry that its graphs, not its triples, obey or break."""
+"""Whether each record, and each value of a handle, is in a graph that allows it: what a registry's graphs, not its triples, obey or break."""
 
 from collections.abc import Iterator
 
@@ -7,17 +7,24 @@ from pyoxigraph import NamedNode
 from idstore.validation.graph import Term
 from idstore.validation.report import Finding
 from idstore.validation.source import Source
-from idstore.vocabulary import IDS, access_list
+from idstore.vocabulary import IDS, access_list, closed_party
 
 _SHAPE = "https://w3id.org/idstore/shapes#RecordGraph"
 _PRIVATE = "a created identifier is in a graph that others than its grant list see"
+_VALUE = "https://w3id.org/idstore/shapes#ValueGraph"
+_CONFINED = "a value that not everyone may read, or an event about one, is in a graph that others than its owner see"
 _PUBLIC = "the record of a fixated identifier or tombstone is in the graph of an access list"
 
 
 def misplaced(source: Source) -> Iterator[Finding]:
-    """Every record whose graph does not fit its stage; the graph is the finding's value."""
+    """Every record whose graph does not fit its stage, every value (and event about one) whose graph does not fit its permissions; the graph is the finding's value."""
     for graph in _graphs(source):
-        private = access_list(graph) is not None
+        listed = access_list(graph)
+        private = listed is not None
+        if closed_party(graph) is None and (listed is None or len(listed) > 1):
+            for row in source.rows(_confined(graph)):
+                assert row[0] is not None
+                yield Finding(row[0], None, graph, _VALUE, "graph of the value", "graph", _CONFINED)
         for row in source.rows(_query(graph, private=private)):
             assert row[0] is not None
             yield Finding(row[0], None, graph, _SHAPE, "graph of the record", "graph", _PUBLIC if private else _PRIVATE)
@@ -26,6 +33,10 @@ def misplaced(source: Source) -> Iterator[Finding]:
 def _graphs(source: Source) -> list[NamedNode]:
     found = (row[0] for row in source.rows("SELECT DISTINCT ?graph { GRAPH ?graph { } }"))
     return sorted((graph for graph in found if isinstance(graph, NamedNode)), key=str)
+
+
+def _confined(graph: Term) -> str:
+    return f'SELECT ?this {{ GRAPH {graph} {{ ?this {IDS.permissions} ?given }} FILTER(!STRSTARTS(SUBSTR(?given, 3), "1")) }}'
 
 
 def _query(graph: Term, *, private: bool) -> str:

@@ -22,6 +22,7 @@ import idstore
 from idstore import Party, Record, Registry, Request, Selection, Statement
 from idstore.errors import IdstoreError
 from idstore.registry.trails import Entry
+from idstore.registry.valuing import Draft
 from idstore.testing import SimulatedAllocation
 from idstore.vocabulary import IDS, RDF, SKOS, party_name
 
@@ -33,7 +34,7 @@ RDL, NAMES = "http://rdl.example.org/data#", "https://hdl.handle.net/20.500.1/"
 SPACES = {"rdl": RDL, "names": NAMES}
 URIS = tuple(f"http://example.org/{letter}" for letter in "abc")
 RELATIONS = (SKOS.exactMatch.value, "http://example.org/relation")
-_SAID = (IDS.name, SKOS.note, IDS.reason)
+_SAID = (IDS.name, SKOS.note, IDS.reason, IDS.data)
 
 actors = st.sampled_from(PARTIES)
 owners = st.one_of(st.none(), st.none(), st.none(), actors)  # None: the owner, for mostly an act should be done
@@ -106,7 +107,10 @@ class Histories(RuleBasedStateMachine):
         self.mint(other, "names", named=True, remarked=True)
         self.comment(other, 0, internal=True)
         self.bind(other, 0, URIS[0], RELATIONS[0])
+        self.put(other, 0, 50, public=False)
+        self.put(other, 0, 51, public=True)
         self.fixate(None, 0)
+        self.put(other, 0, 51, public=False)
         self.mint("sus", "rdl", named=False, remarked=False)
 
     @rule(by=actors, space=spaces, named=st.booleans(), remarked=st.booleans())
@@ -149,6 +153,20 @@ class Histories(RuleBasedStateMachine):
         thing = self.thing(number)
         by = by or thing.owner
         self.answered(self.model.aim(by, thing, uri), lambda: self.registry.target(thing.iri, uri, Party(by)))
+
+    @rule(by=owners, number=things, index=st.sampled_from((50, 51)), public=st.booleans())
+    def put(self, by: str | None, number: int, index: int, public: bool) -> None:
+        thing, text = self.thing(number), self.word()
+        by, draft = by or thing.owner, Draft("NOTE", text, index, permissions="1110" if public else "1100")
+        refused = self.model.put(by, thing, index, text, public=public, handles=NAMES)
+        self.answered(refused, lambda: self.registry.set_value(thing.iri, draft, Party(by)))
+
+    @rule(by=owners, number=things, index=st.sampled_from((50, 51)))
+    def take(self, by: str | None, number: int, index: int) -> None:
+        thing = self.thing(number)
+        by = by or thing.owner
+        refused = self.model.take(by, thing, index, handles=NAMES)
+        self.answered(refused, lambda: self.registry.unset_values(thing.iri, [index], Party(by)))
 
     @rule(by=owners, number=things, uri=uris, relation=relations)
     def bind(self, by: str | None, number: int, uri: str, relation: str) -> None:
@@ -393,6 +411,9 @@ def _doors(registry: Registry, party: Party, own: str) -> Iterator[Callable[[str
     yield lambda text: registry.add_version(text, "1.0", party)
     yield lambda text: registry.name(text, "name", party)
     yield lambda text: registry.target(text, URIS[0], party)
+    yield lambda text: registry.values(text, party)
+    yield lambda text: registry.set_value(text, Draft("NOTE", "x"), party)
+    yield lambda text: registry.unset_values(text, [1], party)
     yield lambda text: registry.grant(text, Party("out"), party)
     yield lambda text: registry.ungrant(text, Party("out"), party)
     yield lambda text: registry.fixate([text], party)
@@ -430,6 +451,7 @@ def _shown(record: Record) -> Shown:
         record.names,
         record.target and record.target.value,
         tuple(sorted((binding.relation.value, binding.target.value, binding.by) for binding in record.bindings)),
+        tuple((value.index, value.text) for value in record.values if value.type == "NOTE"),
         record.deprecated,
         record.reason,
         tuple(sorted(one.value for one in record.successors)),

@@ -1,5 +1,6 @@
 """Answers are written as the engine itself writes them, cut exactly, and for people without harm to their terminals."""
 
+import csv
 import io
 import json
 from typing import TypeAlias
@@ -52,7 +53,6 @@ def written(
 @pytest.mark.parametrize(
     ("name", "form"),
     [
-        ("csv", QueryResultsFormat.CSV),
         ("tsv", QueryResultsFormat.TSV),
         ("json", QueryResultsFormat.JSON),
         ("xml", QueryResultsFormat.XML),
@@ -63,6 +63,20 @@ def test_rows_are_written_as_the_engine_writes_them(name: str, form: QueryResult
     straight = solutions(values).serialize(format=form)
     assert straight is not None
     assert written(solutions(values), name).rstrip("\n") == straight.decode().rstrip("\n")
+
+
+@given(values=st.lists(terms, max_size=5))
+def test_csv_holds_the_values(values: list[Term]) -> None:
+    [head, *lines] = csv.reader(io.StringIO(written(solutions(values), "csv"), newline=""))
+    assert head == ["s", "o", "unbound"]
+    plain = [term.value for term in (row["o"] for row in solutions(values)) if isinstance(term, NamedNode | Literal)]
+    assert {line[1] for line in lines} >= set(plain)
+    assert all(len(line) == 3 and line[2] == "" for line in lines)
+
+
+def test_an_iri_with_a_comma_is_one_field_of_csv() -> None:
+    iri = "https://hdl.handle.net/10.1029/2005GC000960,%25202006"
+    assert written(solutions([NamedNode(iri)]), "csv") == f's,o,unbound\r\nurn:000,"{iri}",\r\n'
 
 
 def test_blank_nodes_keep_their_names() -> None:

@@ -1,13 +1,14 @@
 """``idstore export`` and ``import``: files going out and coming in."""
 
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from idstore.cli import arguments, exits, inputs, session
-from idstore.cli.commands import stating
+from idstore.cli.commands import batch, stating
 from idstore.cli.commands.lookup import Stage
 from idstore.cli.options import Call
 from idstore.cli.outputs import output
@@ -45,7 +46,8 @@ def export(
     format: Annotated[
         str | None,
         typer.Option(
-            metavar="F", help="turtle, trig, ntriples, nquads or jsonld; rdf-patch with --after. [default: by FILE's ending, else turtle]"
+            metavar="F",
+            help="turtle, trig, ntriples, nquads or jsonld, handle-batch; rdf-patch with --after. [default: by FILE's ending, else turtle]",
         ),
     ] = None,
     file: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to; - is standard output.")] = inputs.STDIN,
@@ -77,8 +79,11 @@ def export(
         call.output.say(f"idstore: up to {last}; the next one begins with --after {last}")
         return
     chosen = format or rdf.SUFFIXES.get(Path(file).suffix, "turtle")
+    if chosen == batch.FORMAT:
+        batch.export(call, file, namespace, stage and stage.value, arguments.moment(since))
+        return
     if chosen not in rdf.FORMATS:
-        raise arguments.Misuse(f"no format {chosen!r} to export to; there are {', '.join(rdf.FORMATS)}")
+        raise arguments.Misuse(f"no format {chosen!r} to export to; there are {', '.join(rdf.FORMATS)}, {batch.FORMAT}")
     extract = Extract(namespace, stage and stage.value, arguments.moment(since))
     with output(file) as target:
         session.read(call, lambda registry, party: rdf.export(registry, target, party, chosen, extract), detached=True)
@@ -92,23 +97,28 @@ def import_(
         typer.Option(
             metavar="F",
             help=(
-                "turtle, trig, ntriples, nquads, jsonld, droid, list, sssom, tsv or csv. "
+                "turtle, trig, ntriples, nquads, jsonld, droid, list, handle-batch, sssom, tsv or csv. "
                 "[default: by each FILE's ending; .xml is droid, .txt list]"
             ),
         ),
     ] = None,
     namespace: Annotated[
-        str | None, typer.Option(metavar="N", help="Where to, for list and droid. [default for droid: the namespace of info:pronom/]")
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Where to, for list, droid and handle-batch. [default: for droid the namespace of info:pronom/, for a batch file by prefix]",
+        ),
     ] = None,
     column: arguments.Column = None,
     base: arguments.Base = None,
     relation: arguments.RelationName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> int:
-    """Take in what export wrote, a DROID signature file, a list of identifiers issued elsewhere, or bindings from a table.
+    """Take in what export wrote, a DROID signature file, a list of identifiers issued elsewhere, bindings from a table, or a batch file.
 
     A list has one identifier a line, and, after a tab, its name if it has one. Administrators may; bindings (sssom, tsv, csv) everybody who
-    may bind. All or nothing: where a file is malformed, nothing is imported. Reading the same again changes nothing.
+    may bind; a batch file (handle-batch) is carried out with your own rights.
+    All or nothing: where a file is malformed, nothing is imported. Reading the same again changes nothing, but for batch files.
     """
     table = _table(files, format)
     if table is not None:
@@ -116,19 +126,14 @@ def import_(
     if column or base or relation:
         raise arguments.Misuse("--column, --base and --relation are for tables of bindings")
     kinds = {format or _FOREIGN.get(Path(file.removesuffix(".gz")).suffix.lower(), "rdf") for file in files}
-    foreign = kinds & {*_FOREIGN.values()}
+    foreign = sorted(kinds & {*_FOREIGN_IMPORTS})
     if len(kinds) > 1 or (foreign and len(files) > 1):
-        raise arguments.Misuse("import one signature file or list at a time, and not together with others")
-    if not foreign:
-        if namespace is not None:
-            raise arguments.Misuse("--namespace is for lists and signature files; an export names its namespaces itself")
-        _import_registry(call, files, format, dry_run)
-    elif foreign == {DROID}:
-        _import_droid(call, files[0], namespace, dry_run)
-    elif namespace is None:
-        raise arguments.Misuse("say with --namespace where the identifiers of a list belong")
-    else:
-        _import_list(call, files[0], namespace, dry_run)
+        raise arguments.Misuse("import one signature file, list or batch file at a time, and not together with others")
+    if foreign:
+        return _FOREIGN_IMPORTS[foreign[0]](call, files[0], namespace, dry_run)
+    if namespace is not None:
+        raise arguments.Misuse("--namespace is for lists, signature files and batch files; an export names its namespaces itself")
+    _import_registry(call, files, format, dry_run)
     return exits.DONE
 
 
@@ -146,7 +151,9 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
     from idstore.exchange import patch, rdf
 
     if format is not None and format not in (*rdf.FORMATS, patch.FORMAT):
-        raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {patch.FORMAT}, {DROID}, {LIST}")
+        raise arguments.Misuse(
+            f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *_FOREIGN_IMPORTS))}, and sssom, tsv, csv"
+        )
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
         paths = [_unpatched(_path(file, Path(scratch)), format, Path(scratch), number) for number, file in enumerate(files)]
         format = None if format == patch.FORMAT else format
@@ -179,26 +186,29 @@ def _unpatched(path: Path, format: str | None, scratch: Path, number: int) -> Pa
     return place
 
 
-def _import_droid(call: Call, file: str, namespace: str | None, dry_run: bool) -> None:
+def _import_droid(call: Call, file: str, namespace: str | None, dry_run: bool) -> int:
     from idstore.exchange import droid, pronom
 
     def act(registry: "Registry", party: "Party") -> "Adoption":
         with droid.signatures(file) as signatures:
             return pronom.import_formats(registry, signatures, party, namespace, dry_run=dry_run)
 
-    _report(call, session.write(call, act, dry=dry_run), dry_run)
+    return _report(call, session.write(call, act, dry=dry_run), dry_run)
 
 
-def _import_list(call: Call, file: str, namespace: str, dry_run: bool) -> None:
+def _import_list(call: Call, file: str, namespace: str | None, dry_run: bool) -> int:
     from idstore.exchange import identifiers
+
+    if namespace is None:
+        raise arguments.Misuse("say with --namespace where the identifiers of a list belong")
 
     def act(registry: "Registry", party: "Party") -> "Adoption":
         return identifiers.import_identifiers(registry, file, party, namespace, dry_run=dry_run)
 
-    _report(call, session.write(call, act, dry=dry_run), dry_run)
+    return _report(call, session.write(call, act, dry=dry_run), dry_run)
 
 
-def _report(call: Call, found: "Adoption", dry_run: bool) -> None:
+def _report(call: Call, found: "Adoption", dry_run: bool) -> int:
     sorts = {
         "new": [*found.new],
         "renamed": [f"{one.iri}: {_called(one.old_name, one.old_version)} → {_called(one.name, one.version)}" for one in found.renamed],
@@ -212,6 +222,7 @@ def _report(call: Call, found: "Adoption", dry_run: bool) -> None:
         if len(shown) > _SHOWN:
             lines.append(f"{sort}\tand {len(shown) - _SHOWN} more; --json lists all")
     call.output.data("\n".join(lines), {"dryRun": dry_run, **sorts, "unchanged": len(found.unchanged)})
+    return exits.DONE
 
 
 def _called(name: str, version: str | None) -> str:
@@ -220,3 +231,11 @@ def _called(name: str, version: str | None) -> str:
 
 def _tense(dry_run: bool) -> str:
     return "would register" if dry_run else "registered"
+
+
+_FOREIGN_IMPORTS: Final[Mapping[str, Callable[[Call, str, str | None, bool], int]]] = {
+    DROID: _import_droid,
+    LIST: _import_list,
+    batch.FORMAT: batch.import_,
+}
+"""What reads a file in a format that is not idstore's own, one at a time: by format, given the file, the namespace, and whether it is a dry run."""

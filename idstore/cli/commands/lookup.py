@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from idstore.cli import arguments, session
+from idstore.cli.commands.handle import Indexes, Types, matched
 from idstore.cli.options import Call
 
 if TYPE_CHECKING:
@@ -75,17 +76,34 @@ def resolve(
     id: arguments.Id,
     check: Annotated[bool, typer.Option("--check", help="Ask whether the target answers, and say so on standard error.")] = False,
     private: Annotated[bool, typer.Option("--private", help="With --check: ask addresses of the local network as well.")] = False,
+    type_: Types = None,
+    index: Indexes = None,
+    ignore_aliases: Annotated[bool, typer.Option("--ignore-aliases", help="Stay with the handle itself.")] = False,
+    locatt: Annotated[
+        str | None, typer.Option(metavar="A:V", help="Of several locations (10320/loc) one with this attribute, as id:1.")
+    ] = None,
+    country: Annotated[str | None, typer.Option(metavar="C", help="Of several locations one for this country, as gb.")] = None,
+    address: Annotated[str | None, typer.Option(metavar="IP", help="Of several locations one for this address.")] = None,
 ) -> None:
     """Print where an identifier leads.
 
-    Its target; while that is unset, what its owner bound it to first. Of a tombstone the reason, the date and what replaces it.
+    Its target; while that is unset, what its owner bound it to first. Of a tombstone the reason, the date and what replaces it. Of a handle
+    that is an alias, where that leads; with --type or --index the data of these values.
     """
-    found = session.read(call, lambda registry, party: registry.resolve(id, party))
+    from idstore.registry.resolving import Asked
+    from idstore.schemes import locations
+
+    place = locations.Asked(locatt, country, address)
+    wanted = Asked(tuple(type_ or ()), tuple(index or ()), not ignore_aliases, place)
+    found = session.read(call, lambda registry, party: registry.resolve(id, party, wanted))
     asked = found.asked
     if asked.deprecated:
         successors = ", ".join(one.value for one in asked.successors)
         said = [asked.reason or "", f"superseded by {successors}" if successors else ""]
         call.output.warn(f"{asked.iri.value} is deprecated: {'; '.join(filter(None, said))}")
+    if found.values:
+        matched(call, found.values)
+        return
     made = _resolution(found)
     if check and found.target is not None:
         made["check"] = _checked(call, found.target, private=private)

@@ -1,0 +1,463 @@
+"""Typed values of handles: codecs and their published vectors, setting and unsetting, where they lead, who reads them."""
+
+import io
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import VECTORS, rows
+
+import idstore
+from idstore import Party, Registry, Request
+from idstore.errors import AlreadyRegistered, IdstoreError, InvalidData, NotPermitted, NotRegistered, StageConflict
+from idstore.exchange import rdf
+from idstore.model.value import Value, first_url
+from idstore.registry.exporting import Extract
+from idstore.registry.resolving import ALIASES, Asked
+from idstore.registry.valuing import Draft, When
+from idstore.schemes import handle_values, locations, value_types
+from idstore.schemes.handle_values import Admin, Reference, handle_in, references, stored
+from idstore.schemes.value_types import permissions_byte, permissions_of
+
+ROOT, ALICE, BOB, EVE = (Party(name) for name in ("root", "alice", "bob", "eve"))
+H = "https://hdl.handle.net/10.5555/h"
+LOCATIONS = """<locations>
+  <location id="0" href="http://uk.example.com/" country="gb" weight="0" />
+  <location id="1" href="http://www1.example.com/" weight="1" />
+  <location id="2" href="http://www2.example.com/" weight="1" />
+</locations>"""
+
+
+# codecs
+
+
+@pytest.mark.parametrize("row", rows(VECTORS / "handle.permissions.tsv"), ids=lambda row: row["source"])
+def test_published_permissions(row: dict[str, str]) -> None:
+    if row["json"]:
+        admin = Admin.parse(f"200:json={row['json']}:0.NA/1")
+        assert (admin.batch, f"{admin.mask:04X}", " ".join(admin.rights)) == (row["batch"], row["mask"], row["names"])
+        assert Admin.parse(f"200:batch={row['batch']}:0.NA/1") == admin
+    else:
+        assert f"{permissions_byte(row['text']):02X}" == row["mask"]
+        assert permissions_of(row["names"].replace(" ", ",")) == row["text"]
+
+
+@given(st.integers(0, 2**12 - 1), st.integers(0, value_types.HIGHEST), st.text(st.characters(blacklist_categories=["C"]), min_size=1))
+def test_administrators_survive_every_form(mask: int, index: int, suffix: str) -> None:
+    admin = Admin(Reference(index, f"0.NA/{suffix}"), mask)
+    if suffix == suffix.strip():
+        assert Admin.parse(str(admin)) == admin
+        assert Admin.parse(f"{index}:batch={admin.batch}:0.NA/{suffix}") == admin
+        assert Admin.parse(f"{index}:json={admin.json}:0.NA/{suffix}") == admin
+    assert Admin.decoded(admin.encoded()) == Admin.decoded(admin.encoded() + b"\0\0") == admin
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "200",
+        "200:all",
+        "x:all:0.NA/1",
+        "-1:all:0.NA/1",
+        "200:json=0111:0.NA/1",
+        "200:batch=011111110012:0.NA/1",
+        "200:fly:0.NA/1",
+        "200:all:1",
+    ],
+)
+def test_what_is_no_administrator(text: str) -> None:
+    with pytest.raises(InvalidData):
+        Admin.parse(text)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x07\xf3", b"\x07\xf3\0\0\0\x03abc\0\0\0\1", b"\x07\xf3\xff\xff\xff\xff0.NA/1\0\0\0\1"])
+def test_bytes_that_are_no_administrator(data: bytes) -> None:
+    with pytest.raises(InvalidData):
+        Admin.decoded(data)
+
+
+@pytest.mark.parametrize(
+    ("type", "data"),
+    [
+        ("HS_SECKEY", "password"),
+        ("hs_seckey", "password"),
+        ("HS_ALIAS", "nonsense"),
+        ("HS_ALIAS", "https://example.org/"),
+        ("HS_VLIST", ""),
+        ("HS_VLIST", "300"),
+        ("10320/loc", "<locations/>"),
+        ("10320/LOC", "<locations"),
+        ("10320/loc", '<!DOCTYPE l [<!ENTITY a "a">]><l><location href="http://x.example/"/></l>'),
+        ("10320/loc", '<locations><location weight="1"/></locations>'),
+        ("10320/loc", '<locations><location href="http://x.example/" weight="NaN"/></locations>'),
+        ("DESC", "a\0b"),
+        ("DESC", "\ud800"),
+        ("", "x"),
+        ("two words", "x"),
+        ("URL", b"\xff"),
+    ],
+)
+def test_data_that_no_value_of_the_type_holds(type: str, data: str | bytes) -> None:
+    with pytest.raises(InvalidData) as caught:
+        stored(type, data)
+    assert "password" not in str(caught.value)
+
+
+def test_predefined_types_are_kept_in_one_form() -> None:
+    assert stored("hs_alias", "hdl:10.5555/%3C") == "10.5555/%3C"
+    assert stored("HS_ALIAS", "https://doi.org/10.5555/%253C") == "10.5555/%3C"
+    assert stored("HS_VLIST", "300:10.50/USR1; 300:10.50/USR2;") == "300:10.50/USR1;300:10.50/USR2"
+    assert stored("HS_ADMIN", Admin.parse("200:all:0.NA/1").encoded()) == f"200:{','.join(handle_values.RIGHTS)}:0.NA/1"
+    assert stored("10320/loc", LOCATIONS) == LOCATIONS
+    assert stored("BLOB", b"\xff") == b"\xff"
+    assert [str(one) for one in references("0:1/a;2147483647:1/b")] == ["0:1/a", "2147483647:1/b"]
+    assert handle_in("0.NA/10.5") == "0.NA/10.5"
+
+
+# locations
+
+
+@pytest.mark.parametrize(
+    ("asked", "draw", "chosen"),
+    [
+        (locations.Asked(locatt="id:1"), 0.0, "http://www1.example.com/"),  # the manual's two examples
+        (locations.Asked(locatt="id:0"), 0.0, "http://uk.example.com/"),
+        (locations.Asked(country="GB"), 0.9, "http://uk.example.com/"),
+        (locations.Asked(country="fr"), 0.0, "http://www1.example.com/"),
+        (locations.Asked(locatt="id:9"), 0.99, "http://www2.example.com/"),
+        (locations.Asked(locatt="country"), 0.5, "http://uk.example.com/"),
+        (locations.Asked(), 0.49, "http://www1.example.com/"),
+        (locations.Asked(), 0.5, "http://www2.example.com/"),
+    ],
+)
+def test_a_location_is_chosen(asked: locations.Asked, draw: float, chosen: str) -> None:
+    assert locations.choose(locations.parse(LOCATIONS), asked, lambda: draw) == chosen
+
+
+@pytest.mark.parametrize(
+    ("attributes", "places", "asked", "chosen"),
+    [
+        ("", 'addresses="192.0.2.0/24, 2001:db8::/32"|', locations.Asked(address="192.0.2.7"), 0),
+        ("", 'addresses="192.0.2.0/24, 2001:db8::/32"|', locations.Asked(address="2001:db8::1"), 0),
+        ("", 'weight="0" addresses="nonsense"|', locations.Asked(address="192.0.2.7"), 1),
+        ("", 'score="1"|score="2.5"|', locations.Asked(), 1),
+        ('chooseby="weighted"', 'score="1" weight="0"|', locations.Asked(), 1),
+        ('choose_by="country" chooseby="locatt"', 'id="1" country="gb"|id="2" country="de"', locations.Asked("id:1", "de"), 1),
+        ("", 'weight="0"|weight="0"', locations.Asked(), 0),
+    ],
+)
+def test_methods_of_choice(attributes: str, places: str, asked: locations.Asked, chosen: int) -> None:
+    inside = "".join(f'<location href="http://{number}.example/" {said}/>' for number, said in enumerate(places.split("|")))
+    found = locations.parse(f"<locations {attributes}>{inside}</locations>")
+    assert locations.choose(found, asked, lambda: 0.1) == f"http://{chosen}.example/"
+
+
+def test_an_address_that_is_none_is_told() -> None:
+    with pytest.raises(InvalidData, match="no address"):
+        locations.choose(locations.parse(LOCATIONS), locations.Asked(address="home"), lambda: 0.0)
+
+
+# in a registry
+
+
+@pytest.fixture
+def registry(tmp_path: object) -> Iterator[Registry]:
+    with idstore.open(f"{tmp_path}/store", administrator=ROOT, durability="process") as registry:
+        registry.add_namespace("h", "10.5555", "handle", ROOT)
+        registry.add_namespace("p", "102.100.272", "pilin", ROOT)
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ROOT)
+        registry.register("h", "h", ALICE)
+        yield registry
+
+
+def put(registry: Registry, type: str, data: str | bytes, index: int | None = None, permissions: str = "1110", handle: str = H) -> None:
+    registry.set_value(handle, Draft(type, data, index, permissions=permissions), ALICE)
+
+
+def listed(registry: Registry, party: Party = ALICE) -> list[tuple[int, str, str]]:
+    return [(one.index, one.type, one.text) for one in registry.values(H, party)]
+
+
+def sound(registry: Registry) -> None:
+    assert [str(one) for one in registry.verify(ROOT)] == []
+
+
+def test_values_are_set_replaced_and_unset(registry: Registry) -> None:
+    put(registry, "EMAIL", "a@example.org")
+    put(registry, "DESC", "one\ntwo", 7)
+    put(registry, "X.Y", b"\x00\xff", 2147483647)
+    put(registry, "email", "b@example.org", 1)
+    assert listed(registry) == [(1, "email", "b@example.org"), (7, "DESC", "one\ntwo"), (2147483647, "X.Y", "00FF")]
+    registry.unset_values(H, [7, 1, 7], ALICE)
+    assert listed(registry) == [(2147483647, "X.Y", "00FF")]
+    assert [one.data for one in registry.values(H, ALICE, ["X."])] == [b"\x00\xff"]
+    sound(registry)
+
+
+def test_the_first_url_is_the_target_both_ways(registry: Registry) -> None:
+    def target() -> str | None:
+        found = registry.show(H, ALICE).target
+        return found and found.value
+
+    registry.target(H, "http://example.org/a", ALICE)
+    assert listed(registry) == [(1, "URL", "http://example.org/a")]
+    put(registry, "URL.1", "http://example.org/sub", 5)
+    put(registry, "URL", "http://example.org/b", 9)
+    assert target() == "http://example.org/a"
+    registry.target(H, "http://example.org/c", ALICE)
+    assert listed(registry)[0] == (1, "URL", "http://example.org/c")
+    put(registry, "DESC", "no URL any more", 1)
+    assert target() == "http://example.org/b"
+    registry.unset_values(H, [9], ALICE)
+    assert target() == "http://example.org/sub"
+    registry.target(H, "http://example.org/d", ALICE)
+    assert (target(), listed(registry)[1]) == ("http://example.org/d", (2, "URL", "http://example.org/d"))
+    registry.target(H, None, ALICE)
+    assert (target(), listed(registry)) == (None, [(1, "DESC", "no URL any more")])
+    sound(registry)
+
+
+def test_a_url_that_not_everyone_may_read_is_no_target(registry: Registry) -> None:
+    put(registry, "URL", "http://example.org/secret", 1, "1100")
+    assert registry.show(H, ALICE).target is None
+    registry.target(H, "http://example.org/a", ALICE)
+    assert listed(registry) == [(1, "URL", "http://example.org/secret"), (2, "URL", "http://example.org/a")]
+    sound(registry)
+
+
+@pytest.mark.parametrize("name", ["h", "p"])
+def test_a_target_that_is_minted_is_a_value(registry: Registry, name: str) -> None:
+    made = registry.mint(name, ALICE, Request(target="http://example.org/"))
+    assert [(one.index, one.type, one.data) for one in registry.values(made.iri.value, ALICE)] == [(1, "URL", "http://example.org/")]
+    sound(registry)
+
+
+def test_what_is_no_handle_has_no_values(registry: Registry) -> None:
+    made = registry.mint("rdl", ALICE, Request(target="http://example.org/")).iri.value
+    for act in (lambda: registry.values(made, ALICE), lambda: put(registry, "URL", "http://a.example/", handle=made)):
+        with pytest.raises(InvalidData, match="is no handle"):
+            act()
+
+
+def test_refusals(registry: Registry) -> None:
+    put(registry, "DESC", "x", 1)
+    with pytest.raises(AlreadyRegistered):
+        registry.set_value(H, Draft("DESC", "y", 1), ALICE, When.ABSENT)
+    acts: list[Callable[[], object]] = [
+        lambda: registry.set_value(H, Draft("DESC", "y", 2), ALICE, When.PRESENT),
+        lambda: registry.unset_values(H, [1, 2], ALICE),
+        lambda: registry.set_value(H, Draft("DESC", "y", 1), EVE),
+    ]
+    for act in acts:
+        with pytest.raises(NotRegistered):
+            act()
+    for draft in (Draft("DESC", "y", 0), Draft("DESC", "y", 2**31), Draft("DESC", "y", ttl=-1), Draft("DESC", "y", permissions="111")):
+        with pytest.raises(InvalidData):
+            registry.set_value(H, draft, ALICE)
+    for data in ("no iri", "", "/path"):
+        with pytest.raises(InvalidData):
+            put(registry, "URL", data)
+    registry.grant(H, BOB, ALICE, bind=True)
+    with pytest.raises(NotPermitted):
+        registry.set_value(H, Draft("DESC", "y", 1), BOB)
+    registry.fixate([H], ALICE)
+    with pytest.raises(NotPermitted):
+        registry.unset_values(H, [1], EVE)
+    registry.revoke(H, "abuse", ROOT)
+    with pytest.raises(StageConflict):
+        put(registry, "DESC", "y")
+    assert listed(registry) == [(1, "DESC", "x")]
+
+
+SECRET = "sesame"
+
+
+def everything(registry: Registry, party: Party) -> str:
+    """What comes out of every door."""
+    target = io.BytesIO()
+    rdf.export(registry, target, party, "nquads")
+    part = io.BytesIO()
+    rdf.export(registry, part, party, "nquads", Extract(namespace="h"))
+    with registry.query("SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }", party, "tsv") as answer:
+        asked = answer.read().decode()
+    texts = [target.getvalue().decode(), part.getvalue().decode(), asked, repr(list(registry.log(party))), repr(registry.published())]
+    try:
+        texts += [repr(registry.show(H, party)), repr(registry.values(H, party)), repr(list(registry.log(party, id=H)))]
+        texts.append(repr(registry.resolve(H, party, Asked(types=("SECRET",)))))
+    except IdstoreError as error:
+        texts.append(error.message)
+    return "\n".join(texts)
+
+
+def test_a_value_without_public_read_is_seen_by_owner_and_administrators_alone(registry: Registry) -> None:
+    put(registry, "SECRET", SECRET, 7, "1100")
+    put(registry, "DESC", "for all", 8)
+    registry.grant(H, BOB, ALICE)
+    assert SECRET not in everything(registry, BOB)
+    assert "for all" in everything(registry, BOB)
+    assert "for all" not in everything(registry, EVE)
+    for _ in registry.fixate([H], ALICE):
+        for party, sees in ((ALICE, True), (ROOT, True), (BOB, False), (EVE, False)):
+            assert (SECRET in everything(registry, party)) == sees, party.name
+    put(registry, "SECRET", "other", 7, "1100")
+    registry.unset_values(H, [7], ALICE)
+    for party, sees in ((ALICE, True), (EVE, False)):
+        assert (SECRET in everything(registry, party)) == sees, "the log keeps it for those who saw it"
+    sound(registry)
+
+
+def test_private_values_go_with_the_handle(registry: Registry) -> None:
+    put(registry, "SECRET", SECRET, 7, "0000")
+    registry.fixate([H], ALICE)
+    registry.transfer(H, BOB, ALICE)
+    assert SECRET not in everything(registry, BOB)
+    registry.transfer(H, BOB, BOB)
+    assert SECRET in everything(registry, BOB)
+    assert SECRET not in everything(registry, ALICE)
+    sound(registry)
+
+
+def test_a_released_handle_leaves_its_values_with_its_owner(registry: Registry) -> None:
+    put(registry, "SECRET", SECRET, 7, "1100")
+    put(registry, "DESC", "draft", 8)
+    registry.grant(H, BOB, ALICE)
+    registry.release(H, ALICE)
+    assert {SECRET, "draft"} <= set(everything(registry, ALICE).replace('"', " ").split())
+    assert not {SECRET, "draft"} & set(everything(registry, BOB).replace('"', " ").split())
+    sound(registry)
+
+
+def test_everyone_learns_that_a_value_went_away_from_the_public(registry: Registry) -> None:
+    put(registry, "URL", "http://example.org/a", 1)
+    registry.fixate([H], ALICE)
+    put(registry, "URL", "http://example.org/b", 1, "1100")
+    assert [entry.event.act for entry in registry.published() if entry.event.about.value == H][-2:] == ["Fixation", "ValueUnsetting"]
+    assert registry.show(H, EVE).target is None
+    put(registry, "URL", "http://example.org/c", 1)
+    assert registry.resolve(H, EVE).target == "http://example.org/c"
+    sound(registry)
+
+
+@given(st.permutations([(1, "URL"), (2, "url"), (3, "URL.1"), (4, "EMAIL"), (5, "URL")]), st.integers(0, 31))
+def test_the_first_url_does_not_depend_on_the_order(order: list[tuple[int, str]], hidden: int) -> None:
+    made = [
+        Value(index, type, f"http://{index}.example/", permissions="1100" if hidden >> index - 1 & 1 else "1110") for index, type in order
+    ]
+    exact = sorted(one.index for one in made if one.public and one.type.upper() == "URL")
+    url = first_url(made)
+    expected = exact or [3] * (not hidden >> 2 & 1)
+    assert (url and url.index) == (expected[0] if expected else None)
+
+
+# resolution
+
+
+def test_values_are_resolved_by_type_and_index(registry: Registry) -> None:
+    for index, (type, data) in enumerate(
+        [("URL", "http://a.example/"), ("EMAIL", "a@b.example"), ("URL.1", "http://b.example/"), ("X", "x")], 1
+    ):
+        put(registry, type, data, index)
+
+    def found(*types: str, indexes: tuple[int, ...] = ()) -> list[int]:
+        return [one.index for one in registry.resolve(H, ALICE, Asked(types, indexes)).values]
+
+    assert [found("url"), found("URL."), found("EMAIL", indexes=(1,)), found(indexes=(4, 9))] == [[1], [1, 3], [1, 2], [4]]
+    for asked in (Asked(("NONE",)), Asked(indexes=(9,))):
+        with pytest.raises(NotRegistered, match="has no value"):
+            registry.resolve(H, ALICE, asked)
+
+
+def chain(registry: Registry, *labels: str) -> None:
+    for label, following in itertools.pairwise(labels):
+        registry.register("h", label, ALICE)
+        put(registry, "HS_ALIAS", f"10.5555/{following}", handle=f"hdl:10.5555/{label}")
+
+
+def test_aliases_are_followed(registry: Registry) -> None:
+    registry.target(H, "http://example.org/", ALICE)
+    chain(registry, "a", "b", "h")
+    found = registry.resolve("hdl:10.5555/a", ALICE)
+    assert (found.target, [one.rpartition("/")[2] for one in found.path]) == ("http://example.org/", ["a", "b", "h"])
+    assert registry.resolve("hdl:10.5555/a", ALICE, Asked(("URL",))).values[0].data == "http://example.org/"
+    assert registry.resolve("hdl:10.5555/a", ALICE, Asked(("HS_ALIAS",))).values[0].data == "10.5555/b"
+    assert registry.resolve("hdl:10.5555/a", ALICE, Asked(("HS_ALIAS",), aliases=False)).values[0].data == "10.5555/b"
+    with pytest.raises(NotRegistered, match="no target"):
+        registry.resolve("hdl:10.5555/a", ALICE, Asked(aliases=False))
+
+
+def test_circles_and_long_chains_of_aliases_are_told(registry: Registry) -> None:
+    chain(registry, "a", "b", "c", "a")
+    with pytest.raises(NotRegistered, match=r"in a circle: .*/a → .*/b → .*/c → .*/a;"):
+        registry.resolve("hdl:10.5555/a", ALICE)
+    registry.target(H, "http://example.org/", ALICE)
+    labels = [f"n{number}" for number in range(ALIASES + 1)]
+    chain(registry, *labels, "h")
+    assert registry.resolve("hdl:10.5555/n1", ALICE).target == "http://example.org/"
+    with pytest.raises(NotRegistered, match="longer than 20"):
+        registry.resolve("hdl:10.5555/n0", ALICE)
+
+
+def test_an_alias_does_not_tell_what_is_hidden_from_what_is_absent(registry: Registry) -> None:
+    registry.register("h", "draft", BOB)
+    chain(registry, "a", "draft")
+    chain(registry, "b", "nobody")
+    answers = [registry.resolve(f"hdl:10.5555/{label}", ALICE).target for label in ("a", "b")]
+    assert answers == ["https://hdl.handle.net/10.5555/draft", "https://hdl.handle.net/10.5555/nobody"]
+    refusals = []
+    for label, other in (("a", "draft"), ("b", "nobody")):
+        with pytest.raises(NotRegistered) as caught:
+            registry.resolve(f"hdl:10.5555/{label}", ALICE, Asked(("URL",)))
+        refusals.append(caught.value.message.replace(f"10.5555/{label}", "A").replace(other, "B"))
+    assert refusals[0] == refusals[1]
+
+
+def test_an_alias_of_a_handle_elsewhere_leads_to_the_proxy(registry: Registry) -> None:
+    chain(registry, "a", "x")
+    put(registry, "HS_ALIAS", "20.1000/a b#", 1, handle="hdl:10.5555/a")
+    assert registry.resolve("hdl:10.5555/a", ALICE).target == "https://hdl.handle.net/20.1000/a%20b%23"
+
+
+def test_locations_come_before_urls(registry: Registry) -> None:
+    registry.target(H, "http://example.org/", ALICE)
+    put(registry, "10320/loc", LOCATIONS)
+    asked = Asked(location=locations.Asked(locatt="id:1"))
+    assert registry.resolve(H, ALICE, asked).target == "http://www1.example.com/"
+    assert registry.resolve(H, ALICE, Asked(draw=lambda: 0.9)).target == "http://www2.example.com/"
+    assert registry.resolve(H, ALICE).target in ("http://www1.example.com/", "http://www2.example.com/")
+    assert registry.show(H, ALICE).target is not None
+
+
+def test_prefixes_are_derived_from_handle_prefixes_alone(registry: Registry) -> None:
+    registry.add_namespace("sp", "http://journals.example.org/12345/", "scholars-portal", ROOT)
+    with pytest.raises(InvalidData, match="not registered here"):
+        registry.add_namespace("derived", "12345.1", "handle", ROOT, {"parent": "12345"})
+    registry.add_namespace("primary", "12345", "handle", ROOT)
+    registry.add_party(ALICE, ROOT, "administrator")
+    with pytest.raises(NotPermitted, match="only the owner of primary"):
+        registry.add_namespace("derived", "12345.1", "handle", ALICE, {"parent": "12345"})
+    assert dict(registry.add_namespace("derived", "12345.1", "handle", ROOT, {"parent": "hdl:12345"}).settings)["parent"] == "12345"
+
+
+def test_an_export_brings_values_back_as_they_were(registry: Registry, tmp_path: object) -> None:
+    put(registry, "SECRET", SECRET, 7, "1100")
+    put(registry, "BLOB", b"\x00\xff", 8)
+    registry.set_value(H, Draft("DESC", ' spaces, "quotes" and\nlines ', 9, until=1_800_000_000_000), ALICE)
+    put(registry, "EMPTY", "", 10)
+    registry.grant(H, BOB, ALICE)
+    registry.fixate([H], ALICE)
+    for format in ("nquads", "jsonld"):
+        out = io.BytesIO()
+        rdf.export(registry, out, ROOT, format)
+        path = Path(f"{tmp_path}/{format}")
+        path.write_bytes(out.getvalue())
+        with idstore.open(f"{tmp_path}/{format}.store", administrator=ROOT, durability="process") as other:
+            rdf.import_registry(other, [path], ROOT, format)
+            again = io.BytesIO()
+            rdf.export(other, again, ROOT, format)
+            assert other.values(H, ALICE) == registry.values(H, ALICE)
+            sound(other)
+        assert again.getvalue() == out.getvalue()
