@@ -105,6 +105,8 @@ class IDS:
     memberOf = _own("memberOf")
     partial = _own("partial")
     claimedBy = _own("claimedBy")
+    below = _own("below")
+    kind = _own("kind")
     # what a reconciliation finds
     Finding = _own("Finding")
     missingFrom = _own("missingFrom")

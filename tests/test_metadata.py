@@ -114,9 +114,23 @@ def test_real_records_are_read(real_data: Path) -> None:
     assert all(entry["title"] and entry["issn"] for entry in entries if {"title", "issn"} <= entry.keys())
 
 
-TWO = {"issn": "1936-0851, 1936-086X", "volume": "4", "issue": "10", "page": "6153-6161", "title": "\u00c9tude of E. coli", "doi": "10.1021/nn101328h"}
+TWO = {
+    "issn": "1936-0851, 1936-086X",
+    "volume": "4",
+    "issue": "10",
+    "page": "6153-6161",
+    "title": "\u00c9tude of E. coli",
+    "doi": "10.1021/nn101328h",
+}
 
-CSL = {"type": "article-journal", "ISSN": "1936-0851, 1936-086X", "volume": 4, "issue": "10", "page": "6153-6161", "container-title": "ACS Nano"}
+CSL = {
+    "type": "article-journal",
+    "ISSN": "1936-0851, 1936-086X",
+    "volume": 4,
+    "issue": "10",
+    "page": "6153-6161",
+    "container-title": "ACS Nano",
+}
 CSL |= {"title": "\u00c9tude of E. coli", "DOI": "10.1021/nn101328h", "author": [{"family": "Hung"}], "issued": {"date-parts": [[2010]]}}
 
 WORK = {**CSL, "ISSN": ["1936-086X", "1936-0851"], "title": [CSL["title"]], "container-title": ["ACS Nano"]}
@@ -171,7 +185,9 @@ def test_every_way_to_write_metadata_says_the_same(content: str, many: int) -> N
 @pytest.mark.parametrize("wrap", ["{}", "<pmc-articleset>\n{}\n{}</pmc-articleset>"])
 def test_jats_says_the_same(wrap: str) -> None:
     head, _, article = JATS.partition("<article ")
-    content = head.replace("<!DOCTYPE article", f"<!DOCTYPE {'article' if wrap == '{}' else 'pmc-articleset'}") + wrap.replace("{}", "<article " + article)
+    content = head.replace("<!DOCTYPE article", f"<!DOCTYPE {'article' if wrap == '{}' else 'pmc-articleset'}") + wrap.replace(
+        "{}", "<article " + article
+    )
     found = list(metadata.entries(io.BytesIO(content.encode("latin-1"))))
     assert [dict(entry.fields()) for entry in found] == [TWO] * wrap.count("{}")
     assert found[0].line == content[: content.index("<article ")].count("\n") + 1
@@ -225,7 +241,9 @@ def test_a_broken_object_does_not_hide_the_others_in_an_array() -> None:
 def test_a_missing_package_is_told_with_the_extra(content: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (package, "lxml.etree"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(errors.InvalidData, match=rf"the package {package}, which is not installed; install it with `pip install 'idstore\[articles\]'`"):
+    with pytest.raises(
+        errors.InvalidData, match=rf"the package {package}, which is not installed; install it with `pip install 'idstore\[articles\]'`"
+    ):
         read(content.encode())
 
 

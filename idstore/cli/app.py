@@ -37,6 +37,7 @@ COMMANDS: Final[Mapping[str, Section]] = {
     "Their life": {
         "fixate": _AT + "lifecycle:fixate",
         "release": _AT + "lifecycle:release",
+        "replace": _AT + "lifecycle:replace",
         "supersede": _AT + "lifecycle:supersede",
         "deprecate": _AT + "lifecycle:deprecate",
         "transfer": _AT + "lifecycle:transfer",

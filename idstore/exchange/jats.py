@@ -43,7 +43,13 @@ def entries(stream: Stream) -> Iterator[Entry]:
     etree = library(stream.name, "lxml.etree", "JATS XML")
     bounded = _Bounded(stream)
     steps = etree.iterparse(
-        bounded, events=("start", "end"), tag="{*}article", resolve_entities=False, no_network=True, load_dtd=False, attribute_defaults=False
+        bounded,
+        events=("start", "end"),
+        tag="{*}article",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        attribute_defaults=False,
     )
     many = 0
     try:

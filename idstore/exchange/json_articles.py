@@ -22,7 +22,9 @@ _LONGEST: Final = 1 << 20
 _CHUNK: Final = 1 << 16
 _FOREIGN: Final = frozenset({"ISSN", "DOI", "issn-type", "container-title", "message-type", "article-number"})
 """Keys that only CSL-JSON and Crossref's JSON have."""
-_LIST: Final = re.compile(rb'\s*\{\s*(?:"items"\s*:\s*\[|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)', re.DOTALL)
+_LIST: Final = re.compile(
+    rb'\s*\{\s*(?:"items"\s*:\s*\[|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)', re.DOTALL
+)
 """The beginning of Crossref's lists: an answer to a search, and a file of the public data."""
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _KINDS: Final[Mapping[type, str]] = {bool: "true or false", list: "a list", dict: "an object"}
@@ -82,7 +84,9 @@ class _Array:
         divided = True
         while (mark := self._next()) != "]":
             if mark == "" or (mark == ",") == divided:
-                raise self._error("the array ends too soon; fetch the file again" if mark == "" else f"{mark!r} cannot stand here in the array")
+                raise self._error(
+                    "the array ends too soon; fetch the file again" if mark == "" else f"{mark!r} cannot stand here in the array"
+                )
             if mark == ",":
                 self._pass(1)
             else:
@@ -171,7 +175,9 @@ def _foreign(found: Mapping[str, Any]) -> dict[str, str | None]:
     """CSL-JSON, or Crossref's JSON, which is almost the same."""
     for own in ("issn", "doi"):
         if own in found:
-            raise InvalidData(f"it has the key {own!r} of one way to write metadata and {own.upper()!r} or others of another; use one", field=own)
+            raise InvalidData(
+                f"it has the key {own!r} of one way to write metadata and {own.upper()!r} or others of another; use one", field=own
+            )
     plain = {name: _text(name, found.get(name)) for name in ("volume", "issue", "page")}
     first = {name: _text(name, _first(found.get(name))) for name in ("title", "subtitle")}
     return {"issn": _issns(found), "doi": _text("DOI", found.get("DOI")), **plain, **first}

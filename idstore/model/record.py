@@ -122,6 +122,7 @@ class Record:
     reason        why it is deprecated or a tombstone.
     successors    what replaces it.
     offered       who may take it over by accepting.
+    below, kind   the article that it is a file or an event of, and which of these.
     """
 
     iri: NamedNode
@@ -142,6 +143,8 @@ class Record:
     successors: tuple[NamedNode, ...] = ()
     offered: str | None = None
     bindings: tuple[Binding, ...] = ()
+    below: NamedNode | None = None
+    kind: str | None = None
 
     @property
     def audience(self) -> frozenset[str]:
@@ -205,8 +208,7 @@ class Record:
             yield IDS.fixated, times.literal(self.fixated)
         if self.provisional:
             yield IDS.quality, IDS.Provisional
-        for lang, text in self.names:
-            yield RDFS.label, tagged(text, lang)
+        yield from ((RDFS.label, tagged(text, lang)) for lang, text in self.names)
         if self.version is not None:
             yield OWL.versionInfo, Literal(self.version)
         if self.target is not None:
@@ -217,6 +219,8 @@ class Record:
             yield IDS.reason, Literal(self.reason)
         for successor in self.successors:
             yield DCTERMS.isReplacedBy, successor
+        if self.below is not None and self.kind is not None:
+            yield from ((IDS.below, self.below), (IDS.kind, Literal(self.kind)))
 
 
 def parse(iri: NamedNode, quads: Iterable[Quad], bindings: Iterable[tuple[NamedNode, list[Quad]]] = ()) -> Record:
@@ -230,7 +234,7 @@ def parse(iri: NamedNode, quads: Iterable[Quad], bindings: Iterable[tuple[NamedN
         return values[predicate][0] if predicate in values else None
 
     fixated, target, reason, offered = one(IDS.fixated), one(IDS.target), one(IDS.reason), one(IDS.offeredTo)
-    version = one(OWL.versionInfo)
+    version, below, kind = one(OWL.versionInfo), one(IDS.below), one(IDS.kind)
     grants = [(_party(value), False) for value in values.get(IDS.grantee, ())]
     grants += [(_party(value), True) for value in values.get(IDS.bindGrantee, ())]
     return Record(
@@ -252,6 +256,8 @@ def parse(iri: NamedNode, quads: Iterable[Quad], bindings: Iterable[tuple[NamedN
         successors=tuple(sorted((_iri(value) for value in values.get(DCTERMS.isReplacedBy, ())), key=lambda value: value.value)),
         offered=_party(offered) if offered else None,
         bindings=tuple(sorted((parse_binding(name, found) for name, found in bindings), key=lambda found: (found.at, found.node.value))),
+        below=_iri(below) if below else None,
+        kind=kind.value if kind else None,
     )
 
 
@@ -289,20 +295,33 @@ def _begin(event: Event) -> Record:
     namespace, kind, target, version = said[IDS.inNamespace], said[IDS.type], said.get(IDS.target), said.get(OWL.versionInfo)
     assert isinstance(namespace, NamedNode) and isinstance(kind, NamedNode)
     published = said.get(IDS.stage) == IDS.Fixated
+    below = said.get(IDS.below)
+    successors = tuple(sorted((_iri(value) for value in event.all(DCTERMS.isReplacedBy)), key=lambda value: value.value))
     return Record(
         event.about,
         kind,
         namespace.value,
         said[SKOS.notation].value,
         Stage.FIXATED if published else Stage.CREATED,
-        event.by,
+        _party(said[IDS.owner]) if IDS.owner in said else event.by,
         event.at,
         fixated=event.at if published else None,
         provisional=said.get(IDS.quality) == IDS.Provisional,
+        grants=_grants(event),
         names=tuple(sorted(_name(value) for value in event.all(IDS.name))) if IDS.name in said else (),
         version=None if version is None else version.value,
         target=target if isinstance(target, NamedNode) else None,
+        deprecated=bool(successors),
+        successors=successors,
+        below=below if isinstance(below, NamedNode) else None,
+        kind=said[IDS.kind].value if IDS.kind in said else None,
     )
+
+
+def _grants(event: Event) -> tuple[tuple[str, bool], ...]:
+    """The grant list that an identifier begins with."""
+    listed = {_party(value): False for value in event.all(IDS.grantee)} | {_party(value): True for value in event.all(IDS.bindGrantee)}
+    return tuple(sorted(listed.items()))
 
 
 def _name_it(record: Record, event: Event) -> Record:

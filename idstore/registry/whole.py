@@ -7,16 +7,18 @@ from idstore.registry.following import Following
 from idstore.registry.graphs import Graphing
 from idstore.registry.keeping import Keeping
 from idstore.registry.lifecycle import Living
+from idstore.registry.loading import Loading
 from idstore.registry.parties import Governing
 from idstore.registry.past import Past
 from idstore.registry.querying import Querying
+from idstore.registry.replacing import Replacing
 from idstore.registry.resolving import Resolving
 from idstore.registry.stating import Stating
 from idstore.registry.verifying import Verifying
 
 
 class Registry(
-    Adopting, Stating, Resolving, Living, Governing, Verifying, Exporting, Following, Feeding, Past, Graphing, Querying, Keeping
+    Adopting, Loading, Replacing, Stating, Resolving, Living, Governing, Verifying, Exporting, Following, Feeding, Past, Graphing, Querying, Keeping
 ):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 

@@ -41,7 +41,9 @@ _ISSUE: Final = f"v[{FIELD}_][-a-hj-z0-9.,:()_]*i[{FIELD}_]+"
 """The issue begins at the first i after the volume's first character, so that no engine has to try every i."""
 
 _ARTICLE: Final = f"[{FIELD}]+_[{LETTER}]{{1,{HASHED_WORDS}}}(_[1-9][0-9]*)?(_old[1-9][0-9]*)?"
-_ARTICLE_FORM: Final = re.compile(f"(?P<derived>[^/]+/[^/]+/[{FIELD}]+_[{LETTER}]{{1,{HASHED_WORDS}}})(_[1-9][0-9]*)?(?P<old>_old[1-9][0-9]*)?")
+_ARTICLE_FORM: Final = re.compile(
+    f"(?P<derived>[^/]+/[^/]+/[{FIELD}]+_[{LETTER}]{{1,{HASHED_WORDS}}})(_[1-9][0-9]*)?(?P<old>_old[1-9][0-9]*)?"
+)
 _BELOW: Final = "((pdf|xml)_fulltext/)?[0-9]{12,13}"
 
 _STEPS: Final = tuple(
