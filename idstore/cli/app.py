@@ -67,6 +67,15 @@ COMMANDS: Final[Mapping[str, Section]] = {
                 "show": _AT + "parties:show",
             },
         ),
+        "storage": Group(
+            "Storage: into which publisher's directory, on which file system, a delivery goes.",
+            {
+                "add": _AT + "storage:add",
+                "list": _AT + "storage:list_",
+                "allow": _AT + "storage:allow",
+                "place": _AT + "storage:place",
+            },
+        ),
         "suspend": _AT + "parties:suspend",
         "reinstate": _AT + "parties:reinstate",
         "log": _AT + "trail:log",

@@ -14,11 +14,12 @@ from idstore.registry.querying import Querying
 from idstore.registry.replacing import Replacing
 from idstore.registry.resolving import Resolving
 from idstore.registry.stating import Stating
+from idstore.registry.storing import Storing
 from idstore.registry.verifying import Verifying
 
 
 class Registry(
-    Adopting, Loading, Replacing, Stating, Resolving, Living, Governing, Verifying, Exporting, Following, Feeding, Past, Graphing, Querying, Keeping
+    Adopting, Loading, Replacing, Stating, Resolving, Living, Governing, Storing, Verifying, Exporting, Following, Feeding, Past, Graphing, Querying, Keeping
 ):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 
