@@ -12,6 +12,7 @@ NAMES = PREFIXES | {
     "": "http://rdl.example.org/data#",
     "h": "https://hdl.handle.net/10.5555/",
     "party": "https://w3id.org/idstore/party/",
+    "storage": "https://w3id.org/idstore/storage/",
     "e": STORE + "00000000000000",
     "b": STORE + "b00000000000000",
 }
@@ -42,6 +43,15 @@ b:07 a ids:Binding ; rdf:subject :R1 ; rdf:predicate skos:exactMatch ; rdf:objec
     dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:reason "abuse" .
 h:x a h: ; ids:inNamespace h: ; skos:notation "x" ; ids:stage ids:Fixated ; ids:owner party:bob ; ids:quality ids:Provisional ;
     dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:fixated "2026-11-20T09:00:00Z"^^xsd:dateTime .
+:R4 a ids:RdsWipIdentifier ; ids:inNamespace : ; skos:notation "R4" ; ids:stage ids:Created ; ids:owner party:bob ;
+    dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:below :R1 ; ids:kind "pdf" .
+
+storage:ejournals a ids:Storage ; ids:name "ejournals" ; ids:path "/mnt/pillar/" ; ids:directoryLimit 200000000000 ;
+    ids:fileSystemLimit 2000000000000 ; ids:placer party:staff .
+<https://w3id.org/idstore/storage/ejournals/1> a ids:FileSystem ; ids:within storage:ejournals ; ids:number 1 ;
+    ids:path "/mnt/pillar/ejournals1/" ; ids:size 5 ; ids:closed true .
+<https://w3id.org/idstore/storage/ejournals/1/wiley/1> a ids:Directory ; ids:within <https://w3id.org/idstore/storage/ejournals/1> ;
+    ids:publisher "wiley" ; ids:number 1 ; ids:path "/mnt/pillar/ejournals1/wiley1/" ; ids:size 5 ; ids:closed true .
 """
 
 _BY = 'prov:wasAssociatedWith party:ada ; prov:endedAtTime "2026-11-20T11:00:00Z"^^xsd:dateTime'
@@ -81,6 +91,13 @@ Mint ; ids:about :R9 ; ids:inNamespace : ; skos:notation "R9" ; ids:type ids:Rds
 Revocation ; ids:about :R9 ; ids:reason "abuse"
 Registration ; ids:about :R2 ; ids:inNamespace : ; skos:notation "R2" ; ids:type ids:RdsWipIdentifier
 Registration ; ids:about :R3 ; ids:inNamespace : ; skos:notation "R3" ; ids:type ids:RdsWipIdentifier
+Mint ; ids:about :R4 ; ids:inNamespace : ; skos:notation "R4" ; ids:type ids:RdsWipIdentifier ; ids:below :R1 ; ids:kind "pdf" ;
+    ids:owner party:bob ; ids:grantee party:ada ; ids:bindGrantee party:dan ; dcterms:isReplacedBy :R2
+StorageAddition ; ids:about storage:ejournals ; ids:name "ejournals" ; ids:path "/mnt/pillar/" ; ids:directoryLimit 200000000000 ;
+    ids:fileSystemLimit 2000000000000
+StorageAllowance ; ids:about storage:ejournals ; ids:party party:staff
+Placement ; ids:about storage:ejournals ; ids:within <https://w3id.org/idstore/storage/ejournals/1/wiley/1> ; ids:publisher "wiley" ;
+    ids:size 5 ; ids:delivery "batch 7"
 """
 _EACH = re.split(r"\n(?! )", _ACTS.strip())
 EVENTS = "\n".join(f"e:{number:02x} {_BY} ; a ids:{act} ." for number, act in enumerate(_EACH, start=1))
