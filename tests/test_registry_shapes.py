@@ -189,8 +189,7 @@ DAMAGE = [
     ("Storage-placer", PUT.format('storage:ejournals ids:placer "staff"')),
     (
         "Holder",
-        "INSERT DATA { <https://w3id.org/idstore/storage/e/0> a ids:FileSystem ; ids:within storage:ejournals ; ids:number 1 ;"
-        ' ids:path "/e1/" ; ids:size 0 }',
+        'INSERT DATA { storage:0 a ids:FileSystem ; ids:within storage:ejournals ; ids:number 1 ; ids:path "/e1/" ; ids:size 0 }',
     ),
     ("Holder-number", PUT.format(f"{FS} ids:number 2")),
     ("Holder-path", CUT.format(f"{DIR} ids:path ?x")),
