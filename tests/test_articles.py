@@ -15,6 +15,7 @@ from idstore.exchange import metadata, rdf
 from idstore.model.record import Stage
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
+from idstore.registry.loading import Loaded
 from idstore.validation import registries
 
 ADA, BOB, CAROL, DAN = Party("ada"), Party("bob"), Party("carol"), Party("dan")
@@ -266,7 +267,7 @@ def test_what_ends_a_load_leaves_what_was_given(registry: Registry) -> None:
                 raise OSError("the disk went away")
             yield Request(metadata={**UNICORN, "doi": f"10.1/{number}"})
 
-    given = []
+    given: list[Loaded] = []
     with pytest.raises(OSError, match="went away"):
         given.extend(one for one in registry.load("sp", ADA, requests()))
     kept = [one.iri for one in registry.list(ADA, limit=None)]

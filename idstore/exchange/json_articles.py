@@ -157,7 +157,7 @@ def _entry(file: str, line: int, found: object) -> Entry:
         return Entry(file, line, failure(file, line, error.message, **error.fields))
 
 
-def _said(found: object) -> dict[str, str | None]:
+def _said(found: Any) -> dict[str, str | None]:
     """The fields of an object, in whichever of the dialects it is. Raises InvalidData."""
     if not isinstance(found, dict):
         raise InvalidData('it is no JSON object; write one a line, as in {"issn": "0016-0032", "title": "Book Review"}')

@@ -179,8 +179,8 @@ def place_of(iri: NamedNode, storage: NamedNode) -> Place:
 def apply(before: Storage | None, event: Event) -> Storage:
     """The storage after an event about it; a pure function, the same in whatever order placements are told. Raises ValueError."""
     if before is None:
-        limits = [int(event.text(limit) or 0) for limit in (IDS.directoryLimit, IDS.fileSystemLimit)]
-        return Storage(event.text(IDS.name) or "", event.text(IDS.path) or "", *limits)
+        directory_limit, file_system_limit = (int(event.text(limit) or 0) for limit in (IDS.directoryLimit, IDS.fileSystemLimit))
+        return Storage(event.text(IDS.name) or "", event.text(IDS.path) or "", directory_limit, file_system_limit)
     if event.kind == IDS.StorageAllowance:
         return replace(before, placers=frozenset(party_name(_node(value)) for value in event.all(IDS.party)))
     if event.kind != IDS.Placement:

@@ -69,12 +69,14 @@ class Key:
     """By what a request is known again.
 
     node    stands for it among the claims.
+    text    the key itself.
     said    what messages call it.
     digest  as the event keeps it: the node's own part, and a hash of the arguments that must be the same.
     shared  whether it is the same for every party.
     """
 
     node: NamedNode
+    text: str
     said: str
     digest: str
     shared: bool
@@ -90,7 +92,7 @@ def key_of(namespace: Namespace, party: Party, request: Request, label: str | No
             return None
         owner, key, said, digest = "", same, same, _hash(same)
     own = _hash(f"{owner}\0{namespace.base}\0{key}")
-    return Key(NamedNode(f"{SPACE}request/{own}"), said, f"{own}:{digest}", shared=not owner)
+    return Key(NamedNode(f"{SPACE}request/{own}"), key, said, f"{own}:{digest}", shared=not owner)
 
 
 def same_as(namespace: Namespace, metadata: Mapping[str, str]) -> str | None:
@@ -113,7 +115,7 @@ class Requesting(Naming):
         if made.text(IDS.requestDigest) != key.digest:
             raise RequestConflict(
                 f"{key.said} was used for {iri.value} with other arguments ({_difference(made, arguments, label)}); use a new key",
-                key=key.said,
+                key=key.text,
                 id=iri.value,
             )
         sight = self.sight(turn, party)
@@ -123,11 +125,11 @@ class Requesting(Naming):
             if key.shared:  # released or another's draft: the two are told apart by nothing
                 raise AlreadyRegistered(
                     f"{key.said} is taken in {namespace.name}; if it is meant to get another identifier, give a request key of your own",
-                    key=key.said,
+                    key=key.text,
                     namespace=namespace.name,
                 ) from None
             fate = "was released since" if self._history(turn, iri, sight) else f"{party.name} may not see any more"
-            raise RequestConflict(f"{key.said} made {iri.value}, which {fate}; use a new key", key=key.said, id=iri.value) from None
+            raise RequestConflict(f"{key.said} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value) from None
 
 
 def _hash(text: str) -> str:

@@ -239,8 +239,8 @@ class Verifying(Replaying):
                 yield Finding("event-changed", storage.value, "the events about it cannot be read")
         stored = set(view.quads(None, None, None, STORAGE_GRAPH))
         for place in sorted({quad.subject for quad in stored ^ told}, key=str):
-            own = [{quad for quad in quads if quad.subject == place} for quads in (stored, told)]
-            yield from differences(*own, _text(place))
+            own, wanted = ({quad for quad in quads if quad.subject == place} for quads in (stored, told))
+            yield from differences(own, wanted, _text(place))
 
     def _facts_about(self, view: View, place: str, tell: Callable[[], list[Quad]]) -> Iterator[Finding]:
         stored = {quad for quad in view.quads(NamedNode(place)) if quad.graph_name == REGISTRY_GRAPH or quad.predicate == IDS.suspended}
