@@ -199,9 +199,20 @@ def test_jats_under_a_namespace_with_a_subtitle_and_entities_of_its_document_typ
     assert read(content.encode()) == [{"title": "Caf&eacute; b", "subtitle": "S"}]
 
 
+def test_jats_in_other_encodings() -> None:
+    text = "<article><front><article-meta><volume>4</volume></article-meta></front></article>"
+    for encoding in ("utf-16", "utf-8-sig"):
+        assert read(text.encode(encoding)) == [{"volume": "4"}]
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
+        (
+            '<!DOCTYPE all [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]><all x="&b;"><article a="&b;"/></all>',
+            "declares the entity 'a'",
+        ),
+        ("<article>" + "<a>" * 5000, "not well-formed XML"),
         ('<!DOCTYPE article [<!ENTITY x SYSTEM "file:///etc/passwd">]><article><front/></article>', "declares the entity 'x'"),
         (
             '<!DOCTYPE article [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><article>&b;</article>',

@@ -157,6 +157,28 @@ def test_a_file_that_says_otherwise_than_its_log_is_refused(registry: Registry, 
         rdf.import_registry(other, [file], ADA)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"ejournals/1/wiley/1>", b"ejournals/0/wiley/1>"),
+        (b"ejournals/1/wiley/1>", b"ejournals/1/wiley/+1>"),
+        (b"storage/ejournals/1/wiley/1>", b"storage/books/1/wiley/1>"),
+        (b"ids:size 1000000000", b"ids:size -1"),
+        (b"ids:size 1000000000", b'ids:size "many"'),
+        (b'ids:name "ejournals"', b'ids:name "../ejournals"'),
+        (b'"/mnt/pillar/"', b'"mnt/../pillar/"'),
+    ],
+)
+def test_events_that_make_no_sense_are_refused(registry: Registry, tmp_path: Path, old: bytes, new: bytes) -> None:
+    registry.place("ejournals", "wiley", GB, ADA)
+    text = exported(registry)
+    assert old in text
+    file = tmp_path / "changed.trig"
+    file.write_bytes(text.replace(old, new))
+    with idstore.open(tmp_path / "other", administrator=ADA) as other, pytest.raises(errors.ExchangeError):
+        rdf.import_registry(other, [file], ADA)
+
+
 def test_verify_finds_what_the_log_does_not_say(registry: Registry) -> None:
     registry.place("ejournals", "wiley", GB, ADA)
     directory = registry.storages()[0].directory_iri(Place(1, "wiley", 1))

@@ -7,6 +7,7 @@ beginning of a line (``@article{``). `FIELDS` are read; an absent field and blan
 (XML: as it declares). JATS and BibTeX take the optional dependencies ``idstore[articles]``.
 """
 
+import codecs
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -20,6 +21,7 @@ __all__ = ["FIELDS", "Entry", "entries", "read"]
 _HEAD: Final = 1 << 16
 """Bytes that are looked at to tell what a file is."""
 _BOM: Final = b"\xef\xbb\xbf"
+_XML: Final = (b"<", codecs.BOM_UTF16_LE + b"<", codecs.BOM_UTF16_BE + b"\0<")
 _BIBTEX: Final = re.compile(rb"^[ \t]*@[A-Za-z]+[ \t]*[{(]", re.MULTILINE)
 
 
@@ -45,7 +47,7 @@ def _entries(source: Source) -> Iterator[Entry]:
     head = head.removeprefix(_BOM)
     stream = Stream(source, head)
     begun = head.lstrip()
-    if begun.startswith(b"<"):
+    if begun.startswith(_XML):
         from idstore.exchange import jats
 
         return jats.entries(stream)

@@ -21,6 +21,7 @@ FILE_SYSTEM_LIMIT: Final = 2_000_000_000_000
 """Bytes: the policy's 200 GB and 2 TB."""
 
 _NAME: Final = re.compile("[a-z][a-z0-9-]{0,62}[a-z]|[a-z]")
+_DIRECTORY: Final = re.compile("/([1-9][0-9]{0,17})/([a-z-0-9]+)/([1-9][0-9]{0,17})")
 _PATH: Final = re.compile("/([^/\x00-\x1f\x7f]+/)*")
 
 
@@ -169,26 +170,34 @@ def _counted(iri: NamedNode, which: int, path: str, size: int, *, closed: bool) 
 
 def place_of(iri: NamedNode, storage: NamedNode) -> Place:
     """The place that a directory's name says. Raises ValueError if it is none of that storage."""
-    head, _, rest = iri.value.partition(f"{storage.value}/")
-    file_system, publisher, directory = rest.split("/")
-    if head or not _NAME.fullmatch(publisher):
-        raise ValueError(iri.value)
-    return Place(int(file_system), publisher, int(directory))
+    form = _DIRECTORY.fullmatch(iri.value.removeprefix(storage.value))
+    if form is None or not iri.value.startswith(storage.value):
+        raise ValueError(f"{iri.value} is no directory of {storage.value}")
+    return Place(int(form[1]), check_name(form[2], "publisher"), int(form[3]))
 
 
 def apply(before: Storage | None, event: Event) -> Storage:
     """The storage after an event about it; a pure function, the same in whatever order placements are told. Raises ValueError."""
     if before is None:
-        directory_limit, file_system_limit = (int(event.text(limit) or 0) for limit in (IDS.directoryLimit, IDS.fileSystemLimit))
-        return Storage(event.text(IDS.name) or "", event.text(IDS.path) or "", directory_limit, file_system_limit)
+        name, path = check_name(event.text(IDS.name) or "", "collection"), check_path(event.text(IDS.path) or "")
+        directory_limit, file_system_limit = (_whole(event, limit) for limit in (IDS.directoryLimit, IDS.fileSystemLimit))
+        return Storage(name, path, directory_limit, file_system_limit)
     if event.kind == IDS.StorageAllowance:
         return replace(before, placers=frozenset(party_name(_node(value)) for value in event.all(IDS.party)))
     if event.kind != IDS.Placement:
         return before
     place = place_of(_node(event.one(IDS.within)), before.iri)
     sizes = dict(before.sizes)
-    sizes[place] = sizes.get(place, 0) + int(event.text(IDS.size) or 0)
+    sizes[place] = sizes.get(place, 0) + _whole(event, IDS.size)
     return replace(before, sizes=tuple(sorted(sizes.items())))
+
+
+def _whole(event: Event, predicate: NamedNode) -> int:
+    """A number that the event says. Raises ValueError if it says none, or one below 0."""
+    value = int(event.text(predicate) or "")
+    if value < 0:
+        raise ValueError(f"{predicate.value} is {value}")
+    return value
 
 
 def fold(events: Iterable[Event]) -> Storage:
