@@ -50,6 +50,8 @@ class Loading(Allocating):
         waiting = deque(islice(following, many))
         while waiting:
             yield from self._load_some(where, party, waiting)
+            with self.store.reading():  # what is durable is applied before more is taken: else it would pile up in memory
+                pass
             waiting.extend(islice(following, many - len(waiting)))
 
     def _load_some(self, where: str, party: Party, waiting: deque[Request | InvalidData]) -> list[Loaded]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from pyoxigraph import Literal, NamedNode
 
@@ -15,7 +16,7 @@ from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import Term
 from idstore.registry.naming import Naming
-from idstore.schemes import Deriving
+from idstore.schemes import Deriving, Scheme
 from idstore.stores import Turn
 from idstore.vocabulary import IDS, RDF, SKOS, SPACE
 
@@ -97,8 +98,14 @@ def key_of(namespace: Namespace, party: Party, request: Request, label: str | No
 
 def same_as(namespace: Namespace, metadata: Mapping[str, str]) -> str | None:
     """What metadata of the same thing have in common; None if nothing tells, or if they describe what is below another identifier."""
-    scheme = namespace.scheme
-    return scheme.same(metadata) if isinstance(scheme, Deriving) and "parent" not in metadata else None
+    scheme = _deriving(namespace.scheme)
+    return None if scheme is None or "parent" in metadata else scheme.same(metadata)
+
+
+@cache
+def _deriving(scheme: Scheme) -> Deriving | None:
+    """The scheme, if it derives labels; remembered, since it is asked for every request, and asking is slow."""
+    return scheme if isinstance(scheme, Deriving) else None
 
 
 class Requesting(Naming):
