@@ -19,7 +19,22 @@ from idstore.registry.verifying import Verifying
 
 
 class Registry(
-    Adopting, Loading, Replacing, Stating, Resolving, Living, Governing, Storing, Verifying, Exporting, Following, Feeding, Past, Graphing, Querying, Keeping
+    Adopting,
+    Loading,
+    Replacing,
+    Stating,
+    Resolving,
+    Living,
+    Governing,
+    Storing,
+    Verifying,
+    Exporting,
+    Following,
+    Feeding,
+    Past,
+    Graphing,
+    Querying,
+    Keeping,
 ):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 
