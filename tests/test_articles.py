@@ -32,7 +32,18 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
         yield made
         assert list(made.verify(ADA)) == []
         assert str(registries.check(made, ADA)) == "conforms"
+        followed(made)
         exported_and_imported(made, tmp_path)
+
+
+def followed(registry: Registry) -> None:
+    """Whoever carries out every step of the feed has what is there."""
+    found = set()
+    for step in registry.steps(ADA):
+        found.difference_update(step.removed)
+        found.update(step.added)
+    with registry.quads(ADA) as quads:
+        assert found == set(quads)
 
 
 def exported_and_imported(registry: Registry, folder: Path) -> None:

@@ -149,6 +149,18 @@ def test_it_survives_export_and_import_and_is_verified(registry: Registry, tmp_p
         assert other.place("ejournals", "wiley", GB, ADA, delivery="batch 7").again
 
 
+@pytest.mark.parametrize("party", [ADA, CAROL], ids=str)
+def test_whoever_follows_the_feed_has_it(registry: Registry, party: Party) -> None:
+    registry.allow_storage("ejournals", ["bob"], ADA)
+    paths(registry, *[("kluwer", 120 * GB)] * 3)
+    followed: set[Quad] = set()
+    for step in registry.steps(party):
+        followed.difference_update(step.removed)
+        followed.update(step.added)
+    with registry.quads(party) as quads:
+        assert followed == {quad for quad in quads if quad.predicate != IDS.partial}
+
+
 def test_a_file_that_says_otherwise_than_its_log_is_refused(registry: Registry, tmp_path: Path) -> None:
     registry.place("ejournals", "wiley", GB, ADA)
     file = tmp_path / "changed.trig"

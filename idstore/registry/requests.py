@@ -16,7 +16,7 @@ from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import Term
 from idstore.registry.naming import Naming
-from idstore.schemes import Deriving, Scheme
+from idstore.schemes import Deriving, scheme
 from idstore.stores import Turn
 from idstore.vocabulary import IDS, RDF, SKOS, SPACE
 
@@ -98,14 +98,15 @@ def key_of(namespace: Namespace, party: Party, request: Request, label: str | No
 
 def same_as(namespace: Namespace, metadata: Mapping[str, str]) -> str | None:
     """What metadata of the same thing have in common; None if nothing tells, or if they describe what is below another identifier."""
-    scheme = _deriving(namespace.scheme)
-    return None if scheme is None or "parent" in metadata else scheme.same(metadata)
+    code = _deriving(namespace.scheme_name)
+    return None if code is None or "parent" in metadata else code.same(metadata)
 
 
 @cache
-def _deriving(scheme: Scheme) -> Deriving | None:
+def _deriving(name: str) -> Deriving | None:
     """The scheme, if it derives labels; remembered, since it is asked for every request, and asking is slow."""
-    return scheme if isinstance(scheme, Deriving) else None
+    code = scheme(name)
+    return code if isinstance(code, Deriving) else None
 
 
 class Requesting(Naming):
