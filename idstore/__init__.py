@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from idstore.model.record import Record as Record
     from idstore.model.record import Stage as Stage
     from idstore.registry import Registry as Registry
-    from idstore.registry.allocation import Request as Request
     from idstore.registry.bindings import Statement as Statement
     from idstore.registry.opening import open as open
+    from idstore.registry.requests import Request as Request
     from idstore.stores.catalogue import Selection as Selection
 
 _HOMES = {
@@ -32,7 +32,7 @@ _HOMES = {
     "Party": "idstore.model.party",
     "Record": "idstore.model.record",
     "Registry": "idstore.registry",
-    "Request": "idstore.registry.allocation",
+    "Request": "idstore.registry.requests",
     "Selection": "idstore.stores.catalogue",
     "Stage": "idstore.model.record",
     "Statement": "idstore.registry.bindings",

@@ -42,6 +42,9 @@ class IDS:
     User = _own("User")
     Group = _own("Group")
     Administrator = _own("Administrator")
+    Storage = _own("Storage")
+    FileSystem = _own("FileSystem")
+    Directory = _own("Directory")
     Stage = _own("Stage")
     Quality = _own("Quality")
     Right = _own("Right")
@@ -83,6 +86,9 @@ class IDS:
     Leaving = _own("Leaving")
     Suspension = _own("Suspension")
     Reinstatement = _own("Reinstatement")
+    StorageAddition = _own("StorageAddition")
+    StorageAllowance = _own("StorageAllowance")
+    Placement = _own("Placement")
     # relations and attributes
     inNamespace = _own("inNamespace")
     stage = _own("stage")
@@ -116,6 +122,18 @@ class IDS:
     memberOf = _own("memberOf")
     partial = _own("partial")
     claimedBy = _own("claimedBy")
+    below = _own("below")
+    kind = _own("kind")
+    within = _own("within")
+    number = _own("number")
+    path = _own("path")
+    size = _own("size")
+    closed = _own("closed")
+    publisher = _own("publisher")
+    placer = _own("placer")
+    directoryLimit = _own("directoryLimit")
+    fileSystemLimit = _own("fileSystemLimit")
+    delivery = _own("delivery")
     # what a reconciliation finds
     Finding = _own("Finding")
     missingFrom = _own("missingFrom")
@@ -226,6 +244,9 @@ MAPPING_PREFIXES: Final = {
 REGISTRY_GRAPH: Final = NamedNode(SPACE + "graph/registry")
 """Namespaces, parties' public facts, settings. Everyone sees it."""
 
+STORAGE_GRAPH: Final = NamedNode(SPACE + "graph/storage")
+"""File systems and publishers' directories. Everyone sees it."""
+
 PUBLIC_LOG: Final = NamedNode(SPACE + "graph/log")
 """Events of fixated identifiers, of namespaces and of parties. Everyone sees it."""
 
@@ -245,6 +266,11 @@ def party_iri(name: str) -> NamedNode:
 def party_name(iri: NamedNode) -> str:
     """The name of the party that ``iri`` stands for."""
     return unquote(iri.value.removeprefix(_PARTY))
+
+
+def storage_iri(name: str) -> NamedNode:
+    """The IRI of the storage of the collection ``name``; what is in it is named under it."""
+    return NamedNode(f"{SPACE}storage/{name}")
 
 
 @lru_cache(maxsize=4096)

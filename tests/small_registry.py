@@ -13,6 +13,7 @@ NAMES = PREFIXES | {
     "h": "https://hdl.handle.net/10.5555/",
     "v": "https://hdl.handle.net/10.5555/x#",
     "party": "https://w3id.org/idstore/party/",
+    "storage": "https://w3id.org/idstore/storage/",
     "e": STORE + "00000000000000",
     "b": STORE + "b00000000000000",
 }
@@ -48,6 +49,15 @@ v:1 a ids:HandleValue ; ids:valueOf h:x ; ids:index 1 ; ids:valueType "URL" ; id
     ids:permissions "1110" ; dcterms:modified "2026-11-20T09:00:00Z"^^xsd:dateTime .
 v:300 a ids:HandleValue ; ids:valueOf h:x ; ids:index 300 ; ids:valueType "HS_PUBKEY" ; ids:data "07F3"^^xsd:hexBinary ;
     ids:ttl "2027-01-01T00:00:00Z"^^xsd:dateTime ; ids:permissions "1100" ; dcterms:modified "2026-11-20T09:00:00Z"^^xsd:dateTime .
+:R4 a ids:RdsWipIdentifier ; ids:inNamespace : ; skos:notation "R4" ; ids:stage ids:Created ; ids:owner party:bob ;
+    dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime ; ids:below :R1 ; ids:kind "pdf" .
+
+storage:ejournals a ids:Storage ; ids:name "ejournals" ; ids:path "/mnt/pillar/" ; ids:directoryLimit 200000000000 ;
+    ids:fileSystemLimit 2000000000000 ; ids:placer party:staff .
+<https://w3id.org/idstore/storage/ejournals/1> a ids:FileSystem ; ids:within storage:ejournals ; ids:number 1 ;
+    ids:path "/mnt/pillar/ejournals1/" ; ids:size 5 ; ids:closed true .
+<https://w3id.org/idstore/storage/ejournals/1/wiley/1> a ids:Directory ; ids:within <https://w3id.org/idstore/storage/ejournals/1> ;
+    ids:publisher "wiley" ; ids:number 1 ; ids:path "/mnt/pillar/ejournals1/wiley1/" ; ids:size 5 ; ids:closed true .
 """
 
 _BY = 'prov:wasAssociatedWith party:ada ; prov:endedAtTime "2026-11-20T11:00:00Z"^^xsd:dateTime'
@@ -93,6 +103,13 @@ ValueSetting ; ids:about h:x ; ids:index 300 ; ids:valueType "HS_PUBKEY" ; ids:d
     ids:ttl "2027-01-01T00:00:00Z"^^xsd:dateTime ; ids:permissions "1100"
 ValueUnsetting ; ids:about h:x ; ids:index 5 ; ids:permissions "1110"
 Targeting ; ids:about h:x ; ids:target <http://example.org/x> ; ids:index 1
+Mint ; ids:about :R4 ; ids:inNamespace : ; skos:notation "R4" ; ids:type ids:RdsWipIdentifier ; ids:below :R1 ; ids:kind "pdf" ;
+    ids:owner party:bob ; ids:grantee party:ada ; ids:bindGrantee party:dan ; dcterms:isReplacedBy :R2
+StorageAddition ; ids:about storage:ejournals ; ids:name "ejournals" ; ids:path "/mnt/pillar/" ; ids:directoryLimit 200000000000 ;
+    ids:fileSystemLimit 2000000000000
+StorageAllowance ; ids:about storage:ejournals ; ids:party party:staff
+Placement ; ids:about storage:ejournals ; ids:within <https://w3id.org/idstore/storage/ejournals/1/wiley/1> ; ids:publisher "wiley" ;
+    ids:size 5 ; ids:delivery "batch 7"
 """
 _EACH = re.split(r"\n(?! )", _ACTS.strip())
 EVENTS = "\n".join(f"e:{number:02x} {_BY} ; a ids:{act} ." for number, act in enumerate(_EACH, start=1))

@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -52,7 +54,9 @@ def test_nothing_is_in_an_empty_file() -> None:
         (b'{"issn": NaN}', "NaN is no number", None),
         (b'{"issn": "1", "issn": "2"}', "the key 'issn' stands there twice", None),
         (b"[" * 100_000, "nested too deep", None),
-        (b'{"ISSN": "1"}', "the key 'ISSN' is not known; write 'issn'", "ISSN"),
+        (b'{"Issn": "1"}', "the key 'Issn' is not known; write 'issn'", "Issn"),
+        (b'{"ISSN": "1", "issn": "1"}', "of one way to write metadata and 'ISSN' or others of another", "issn"),
+        (b'{"ISSN": {"a": "1"}}', "ISSN is an object", "ISSN"),
         (b'{"issn": ["1"]}', "issn is a list", "issn"),
         (b'{"volume": {}}', "volume is an object", "volume"),
         (b'{"page": false}', "page is true or false", "page"),
@@ -108,3 +112,171 @@ def test_real_records_are_read(real_data: Path) -> None:
     entries = [entry.fields() for entry in metadata.entries(real_data / "articles.jsonl.gz")]
     assert len(entries) > 9000
     assert all(entry["title"] and entry["issn"] for entry in entries if {"title", "issn"} <= entry.keys())
+
+
+TWO = {
+    "issn": "1936-0851, 1936-086X",
+    "volume": "4",
+    "issue": "10",
+    "page": "6153-6161",
+    "title": "\u00c9tude of E. coli",
+    "doi": "10.1021/nn101328h",
+}
+
+CSL = {
+    "type": "article-journal",
+    "ISSN": "1936-0851, 1936-086X",
+    "volume": 4,
+    "issue": "10",
+    "page": "6153-6161",
+    "container-title": "ACS Nano",
+}
+CSL |= {"title": "\u00c9tude of E. coli", "DOI": "10.1021/nn101328h", "author": [{"family": "Hung"}], "issued": {"date-parts": [[2010]]}}
+
+WORK = {**CSL, "ISSN": ["1936-086X", "1936-0851"], "title": [CSL["title"]], "container-title": ["ACS Nano"]}
+WORK |= {"issn-type": [{"value": "1936-086X", "type": "electronic"}, {"value": "1936-0851", "type": "print"}]}
+LIST = {"status": "ok", "message-type": "work-list", "message-version": "1.0.0", "message": {"facets": {}, "items": [WORK, WORK]}}
+
+BIBTEX = r"""% made by hand
+@string{nano = "ACS Nano"}
+@article{hung2010,
+  title = {{\'E}tude of \emph{E. coli}}, journal = nano, year = 2010,
+  volume = 4, number = {10}, pages = {6153--6161},
+  issn = {1936-0851, 1936-086X}, doi = {10.1021/nn101328h},
+}
+"""
+
+JATS = """<?xml version="1.0" encoding="ISO-8859-1"?>
+<!DOCTYPE article PUBLIC "-//NLM//DTD JATS (Z39.96) Journal Publishing DTD v1.1//EN" "JATS-journalpublishing1.dtd">
+<article xmlns:xlink="http://www.w3.org/1999/xlink">
+  <front>
+    <journal-meta><issn pub-type="epub">1936-086X</issn><issn pub-type="ppub">1936-0851</issn></journal-meta>
+    <article-meta>
+      <article-id pub-id-type="pmid">1</article-id><article-id pub-id-type="doi">10.1021/nn101328h</article-id>
+      <title-group><article-title>\u00c9tude of <italic>E.
+        coli</italic><xref ref-type="fn">*</xref></article-title></title-group>
+      <volume>4</volume><issue>10</issue><fpage>6153-6161</fpage>
+    </article-meta>
+  </front>
+  <sub-article><front-stub/></sub-article>
+</article>
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "many"),
+    [
+        (json.dumps(CSL), 1),
+        (json.dumps([CSL, CSL, CSL], indent=1), 3),
+        (json.dumps(CSL) + "\n" + json.dumps(CSL), 2),
+        (json.dumps({"status": "ok", "message-type": "work", "message": WORK}), 1),
+        (json.dumps(LIST), 2),
+        (json.dumps(LIST, indent=2), 2),
+        (json.dumps({"items": [WORK]}), 1),
+        (BIBTEX, 1),
+        (BIBTEX.replace("hung", "x") + BIBTEX, 2),
+    ],
+)
+def test_every_way_to_write_metadata_says_the_same(content: str, many: int) -> None:
+    found = read(content.encode())
+    assert [{**one, "page": one["page"].replace("\u2013", "-")} for one in found] == [TWO] * many
+
+
+@pytest.mark.parametrize("wrap", ["{}", "<pmc-articleset>\n{}\n{}</pmc-articleset>"])
+def test_jats_says_the_same(wrap: str) -> None:
+    head, _, article = JATS.partition("<article ")
+    content = head.replace("<!DOCTYPE article", f"<!DOCTYPE {'article' if wrap == '{}' else 'pmc-articleset'}") + wrap.replace(
+        "{}", "<article " + article
+    )
+    found = list(metadata.entries(io.BytesIO(content.encode("latin-1"))))
+    assert [dict(entry.fields()) for entry in found] == [TWO] * wrap.count("{}")
+    assert found[0].line == content[: content.index("<article ")].count("\n") + 1
+
+
+def test_jats_under_a_namespace_with_a_subtitle_and_entities_of_its_document_type() -> None:
+    article = '<article xmlns="https://jats.nlm.nih.gov/ns/archiving/1.4/"><front><article-meta><title-group><article-title>Caf&eacute;<break/>b</article-title><subtitle>S</subtitle>'
+    content = '<!DOCTYPE r SYSTEM "file:///etc/passwd"><r>' + article + "</title-group></article-meta></front></article></r>"
+    assert read(content.encode()) == [{"title": "Caf&eacute; b", "subtitle": "S"}]
+
+
+def test_jats_in_other_encodings() -> None:
+    text = "<article><front><article-meta><volume>4</volume></article-meta></front></article>"
+    for encoding in ("utf-16", "utf-8-sig"):
+        assert read(text.encode(encoding)) == [{"volume": "4"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (
+            '<!DOCTYPE all [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]><all x="&b;"><article a="&b;"/></all>',
+            "declares the entity 'a'",
+        ),
+        ("<article>" + "<a>" * 5000, "not well-formed XML"),
+        ('<!DOCTYPE article [<!ENTITY x SYSTEM "file:///etc/passwd">]><article><front/></article>', "declares the entity 'x'"),
+        (
+            '<!DOCTYPE article [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><article>&b;</article>',
+            "declares the entity 'a'",
+        ),
+        ("<a>no article</a>", "there is no element article in it"),
+        ("<article><front>", "line 1: it is not well-formed XML"),
+        ('[{"title": "a"}, {"title": ', "line 1: it is not JSON"),
+        ('[{"title": "a"}\n{"title": "b"}]', "line 2: '{' cannot stand here in the array"),
+        ('[{"title": "a"},\n', "line 2: the array ends too soon"),
+        ("[" * 100_000, "nested too deep"),
+    ],
+)
+def test_what_cannot_be_read_on_is_told(content: str, reason: str) -> None:
+    with pytest.raises(errors.InvalidData) as caught:
+        read(content.encode())
+    assert reason in caught.value.message
+
+
+def test_a_broken_entry_does_not_hide_the_others_in_bibtex() -> None:
+    content = BIBTEX + "@article{bad, title = {abc},\n volume = {3\n@article{twice, title={x}, title={y}}\n@article{last, title={z}}\n"
+    first, bad, twice, last = metadata.entries(io.BytesIO(content.encode()))
+    assert (first.line, bad.line, twice.line, last.fields()) == (3, 8, 10, {"title": "z"})
+    for entry, reason in ((bad, "line 8: it is not BibTeX"), (twice, "line 10: it is not BibTeX: Duplicate field keys")):
+        with pytest.raises(errors.InvalidData, match=reason):
+            entry.fields()
+
+
+def test_a_broken_object_does_not_hide_the_others_in_an_array() -> None:
+    first, second, third = metadata.entries(io.BytesIO(b'[{"title": "a"},\n7,\n{"title": "c"}]'))
+    assert (first.fields(), third.fields()) == ({"title": "a"}, {"title": "c"})
+    with pytest.raises(errors.InvalidData, match="line 2: it is no JSON object"):
+        second.fields()
+
+
+@pytest.mark.parametrize(("content", "package"), [(BIBTEX, "bibtexparser"), (JATS, "lxml")])
+def test_a_missing_package_is_told_with_the_extra(content: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (package, "lxml.etree"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(
+        errors.InvalidData, match=rf"the package {package}, which is not installed; install it with `pip install 'idstore\[articles\]'`"
+    ):
+        read(content.encode())
+
+
+def peak(content: bytes) -> int:
+    """Bytes of memory that reading takes at most, of what Python allocates; the articles themselves are let go."""
+    stream = io.BytesIO(content)
+    tracemalloc.start()
+    try:
+        assert sum(bool(entry.fields()) for entry in metadata.entries(stream)) >= 1000
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", ["lines", "list", "bibtex", "jats"])
+def test_memory_is_flat(kind: str) -> None:
+    head, _, article = JATS.partition("<article ")
+    xml = head.partition("<!DOCTYPE")[0] + "<all>" + ("<article " + article) * 1500 + "</all>"
+    content = {
+        "lines": (json.dumps(WORK) + "\n") * 6000,
+        "list": json.dumps(LIST | {"message": {"items": [WORK] * 6000}}),
+        "bibtex": BIBTEX * 1000,
+        "jats": xml,
+    }[kind].encode("latin-1")
+    assert peak(content) < 5 << 20

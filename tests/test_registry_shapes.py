@@ -16,6 +16,9 @@ SHAPES = shapes.load("registry")
 PUT = "INSERT DATA {{ {} }}"
 CUT = "DELETE WHERE {{ {} }}"
 
+FS = "<https://w3id.org/idstore/storage/ejournals/1>"
+DIR = "<https://w3id.org/idstore/storage/ejournals/1/wiley/1>"
+
 _OWNED = 'ids:owner party:ada ; dcterms:created "2026-11-20T09:00:00Z"^^xsd:dateTime'
 
 DAMAGE = [
@@ -204,6 +207,39 @@ DAMAGE = [
     ("AddingNamespace-setting", PUT.format("e:02 ids:setting '=10'")),
     ("Allowing-perMinute", PUT.format("e:03 ids:perMinute 61")),
     ("Freezing-frozen", CUT.format("e:04 ids:frozen ?x")),
+    ("Record-below", PUT.format(":R4 ids:below :R2")),
+    ("Record-kind", PUT.format(':R4 ids:kind "xml"')),
+    ("Record-kind", 'DELETE DATA { :R4 ids:kind "pdf" } ; INSERT DATA { :R4 ids:kind "jpg" }'),
+    ("HasKind", CUT.format(":R4 ids:kind ?x")),
+    ("Allocation-owner", PUT.format("e:22 ids:owner party:ada")),
+    ("Allocation-grantee", PUT.format('e:22 ids:grantee "ada"')),
+    ("Allocation-bindGrantee", PUT.format("e:22 ids:bindGrantee party:ada")),
+    ("Allocation-successor", PUT.format('e:22 dcterms:isReplacedBy "R2"')),
+    ("Allocation-below", PUT.format("e:22 ids:below :R2")),
+    ("Allocation-kind", PUT.format('e:22 ids:kind "xml"')),
+    ("Storage", 'INSERT DATA { <urn:x:y> a ids:Storage ; ids:name "x" ; ids:path "/" ; ids:directoryLimit 1 ; ids:fileSystemLimit 1 }'),
+    ("Storage-name", CUT.format("storage:ejournals ids:name ?x")),
+    ("Storage-name", 'DELETE WHERE { e:23 ids:name ?x } ; INSERT DATA { e:23 ids:name "ejournals1" }'),
+    ("Storage-path", 'DELETE WHERE { e:23 ids:path ?x } ; INSERT DATA { e:23 ids:path "/mnt/pillar" }'),
+    ("Storage-directoryLimit", "DELETE WHERE { e:23 ids:directoryLimit ?x } ; INSERT DATA { e:23 ids:directoryLimit 3000000000000 }"),
+    ("Storage-directoryLimit", CUT.format("storage:ejournals ids:directoryLimit ?x")),
+    ("Storage-fileSystemLimit", PUT.format("e:23 ids:fileSystemLimit 3000000000000")),
+    ("Storage-placer", PUT.format('storage:ejournals ids:placer "staff"')),
+    (
+        "Holder",
+        'INSERT DATA { storage:0 a ids:FileSystem ; ids:within storage:ejournals ; ids:number 1 ; ids:path "/e1/" ; ids:size 0 }',
+    ),
+    ("Holder-number", PUT.format(f"{FS} ids:number 2")),
+    ("Holder-path", CUT.format(f"{DIR} ids:path ?x")),
+    ("Holder-size", f"DELETE WHERE {{ {DIR} ids:size ?x }} ; INSERT DATA {{ {DIR} ids:size -1 }}"),
+    ("Holder-size", CUT.format("e:25 ids:size ?x")),
+    ("Holder-closed", f"DELETE WHERE {{ {FS} ids:closed ?x }} ; INSERT DATA {{ {FS} ids:closed false }}"),
+    ("FileSystem-within", CUT.format(f"{FS} ids:within ?x")),
+    ("Directory-within", f"DELETE WHERE {{ {DIR} ids:within ?x }} ; INSERT DATA {{ {DIR} ids:within storage:ejournals }}"),
+    ("Directory-publisher", PUT.format(f'{DIR} ids:publisher "ieee"')),
+    ("AboutStorage", "DELETE WHERE { e:24 ids:about ?x } ; INSERT DATA { e:24 ids:about storage:other }"),
+    ("Placing-within", CUT.format("e:25 ids:within ?x")),
+    ("Placing-delivery", PUT.format("e:25 ids:delivery 'batch 8'")),
     ("AddingParty-type", "DELETE WHERE { e:17 ids:type ?x } ; INSERT DATA { e:17 ids:type ids:Party }"),
 ]
 

@@ -150,8 +150,47 @@ def test_collisions_are_numbered_from_one() -> None:
 def test_replaced_copies_are_old() -> None:
     old = ScholarsPortal().old_copies("03921921/v30i0119/1_tmotu", CONTEXT)
     assert list(islice(old, 2)) == ["03921921/v30i0119/1_tmotu_old1", "03921921/v30i0119/1_tmotu_old2"]
-    with pytest.raises(InvalidData, match="not an article"):
-        ScholarsPortal().old_copies("03921921/v30i0119/1_tmotu/1303399302709", CONTEXT)
+    assert next(ScholarsPortal().old_copies("00160032/v238i0003/224_br_1", CONTEXT)) == "00160032/v238i0003/224_br_1_old1"
+    for tail, what in (("/1303399302709", "a file or an event"), ("_old1", "an old copy")):
+        with pytest.raises(InvalidData, match=f"is {what} of an article"):
+            ScholarsPortal().old_copies(f"03921921/v30i0119/1_tmotu{tail}", CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("issn", "used"),
+    [
+        ("1936-0851, 1936-086X", "19360851"),
+        ("1936086X;1936-0851", "1936086x"),
+        ("1936-0851 1936-086X", "19360851"),
+        ("0305-4179", ""),
+        ("0305-4179, 03054179", ""),
+    ],
+)
+def test_two_issns_are_reported(issn: str, used: str) -> None:
+    answer = ScholarsPortal().derive({**BURNS, "issn": issn}, CONTEXT)
+    assert answer.label.startswith(used or "03054179")
+    assert [doubt.endswith("the first is used") for doubt in answer.doubts] == [True] * bool(used)
+    assert set(answer.doubts) <= set(answer.extensions)
+
+
+def test_subtitles_count() -> None:
+    assert derived(title="Good Use of a \u2018Bad\u2019 Metaphor", subtitle="Entropy as Disorder").endswith("_guoamead")
+    assert beyond(subtitle="of Burns") == "the subtitle counts as part of the title"
+
+
+@pytest.mark.parametrize(
+    ("doi", "same"),
+    [
+        ("10.1016/S0016-0032(44)90001-X", "10.1016/s0016-0032(44)90001-x"),
+        ("https://doi.org/10.1/A", "10.1/a"),
+        ("DOI: 10.1/A", "10.1/a"),
+        ("http://dx.doi.org/10.1/a", "10.1/a"),
+        ("", None),
+        ("none", None),
+    ],
+)
+def test_articles_are_the_same_by_their_doi(doi: str, same: str | None) -> None:
+    assert ScholarsPortal().same({"doi": doi}) == same
 
 
 @pytest.mark.parametrize(("kind", "below"), [("pdf", "pdf_fulltext/"), ("xml", "xml_fulltext/"), ("file", ""), ("event", "")])

@@ -55,6 +55,7 @@ COMMANDS: Final[Mapping[str, Section]] = {
     "Their life": {
         "fixate": _AT + "lifecycle:fixate",
         "release": _AT + "lifecycle:release",
+        "replace": _AT + "lifecycle:replace",
         "supersede": _AT + "lifecycle:supersede",
         "deprecate": _AT + "lifecycle:deprecate",
         "transfer": _AT + "lifecycle:transfer",
@@ -82,6 +83,15 @@ COMMANDS: Final[Mapping[str, Section]] = {
                 "leave": _AT + "parties:leave",
                 "list": _AT + "parties:list_",
                 "show": _AT + "parties:show",
+            },
+        ),
+        "storage": Group(
+            "Storage: into which publisher's directory, on which file system, a delivery goes.",
+            {
+                "add": _AT + "storage:add",
+                "list": _AT + "storage:list_",
+                "allow": _AT + "storage:allow",
+                "place": _AT + "storage:place",
             },
         ),
         "suspend": _AT + "parties:suspend",

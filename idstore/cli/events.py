@@ -20,6 +20,7 @@ _KEYS: Final[Mapping[NamedNode, str]] = {
     DCTERMS.isReplacedBy: "supersededBy",
     DCTERMS.isVersionOf: "versionOf",
     IDS.inNamespace: "namespace",
+    IDS.within: "directory",
     IDS.setting: "settings",
     OWL.versionInfo: "version",
     RDF.object: "target",
@@ -42,7 +43,7 @@ def event_json(event: "Event") -> Json:
         if predicate in _UNSAID:
             continue
         key = _key(predicate)
-        if predicate in _MANY or (predicate == IDS.party and event.kind == IDS.NamespaceAllowance):
+        if predicate in _MANY or (predicate == IDS.party and event.kind in (IDS.NamespaceAllowance, IDS.StorageAllowance)):
             made[key] = [*_listed(made.get(key)), _value(predicate, value)]
         else:
             made[key] = _value(predicate, value)

@@ -46,6 +46,8 @@ class Described:
         record = self.record
         yield "namespace", f"{self.namespace.name} ({self.namespace.scheme_name})"
         yield "label", record.label
+        if record.below is not None:
+            yield record.kind or "below", f"of {record.below.value}"
         yield "stage", record.stage.value + (" (provisional)" if record.provisional else "")
         yield "owner", record.owner + (f" (offered to {record.offered})" if record.offered else "")
         yield "created", times.iso(record.created)
@@ -88,6 +90,8 @@ class Described:
             "fixated": None if record.fixated is None else times.iso(record.fixated),
             "deprecated": record.deprecated,
             "reason": record.reason,
+            "below": None if record.below is None else record.below.value,
+            "kind": record.kind,
             "supersededBy": [successor.value for successor in record.successors],
             "bindings": [_binding_json(binding) for binding in record.bindings],
             "comments": [remark_json(remark) for remark in self.remarks],

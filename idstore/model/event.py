@@ -211,6 +211,9 @@ KINDS = frozenset(
         IDS.Leaving,
         IDS.Suspension,
         IDS.Reinstatement,
+        IDS.StorageAddition,
+        IDS.StorageAllowance,
+        IDS.Placement,
     }
 )
 """Every kind of event."""

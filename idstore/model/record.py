@@ -129,6 +129,7 @@ class Record:
     successors    what replaces it.
     offered       who may take it over by accepting.
     values        typed values by index, of handles; where one of them is a URL that everyone may read, the first such is the target.
+    below, kind   the article that it is a file or an event of, and which of these.
     """
 
     iri: NamedNode
@@ -151,6 +152,8 @@ class Record:
     offered: str | None = None
     bindings: tuple[Binding, ...] = ()
     values: tuple[Value, ...] = ()
+    below: NamedNode | None = None
+    kind: str | None = None
 
     @property
     def audience(self) -> frozenset[str]:
@@ -242,8 +245,7 @@ class Record:
             yield IDS.fixated, times.literal(self.fixated)
         if self.provisional:
             yield IDS.quality, IDS.Provisional
-        for lang, text in self.names:
-            yield RDFS.label, tagged(text, lang)
+        yield from ((RDFS.label, tagged(text, lang)) for lang, text in self.names)
         if self.version is not None:
             yield OWL.versionInfo, Literal(self.version)
         if self.work is not None:
@@ -256,6 +258,8 @@ class Record:
             yield IDS.reason, Literal(self.reason)
         for successor in self.successors:
             yield DCTERMS.isReplacedBy, successor
+        if self.below is not None and self.kind is not None:
+            yield from ((IDS.below, self.below), (IDS.kind, Literal(self.kind)))
 
 
 def parse(
@@ -274,7 +278,7 @@ def parse(
         return values[predicate][0] if predicate in values else None
 
     fixated, target, reason, offered = one(IDS.fixated), one(IDS.target), one(IDS.reason), one(IDS.offeredTo)
-    version, work = one(OWL.versionInfo), one(DCTERMS.isVersionOf)
+    version, work, below, kind = one(OWL.versionInfo), one(DCTERMS.isVersionOf), one(IDS.below), one(IDS.kind)
     grants = [(_party(value), False) for value in values.get(IDS.grantee, ())]
     grants += [(_party(value), True) for value in values.get(IDS.bindGrantee, ())]
     return Record(
@@ -298,6 +302,8 @@ def parse(
         offered=_party(offered) if offered else None,
         bindings=tuple(sorted((parse_binding(name, found) for name, found in bindings), key=lambda found: (found.at, found.node.value))),
         values=tuple(sorted(map(parse_value, typed), key=lambda value: value.index)),
+        below=_iri(below) if below else None,
+        kind=kind.value if kind else None,
     )
 
 
@@ -335,20 +341,33 @@ def _begin(event: Event) -> Record:
     namespace, kind, version = given[IDS.inNamespace], given[IDS.type], given.get(OWL.versionInfo)
     assert isinstance(namespace, NamedNode) and isinstance(kind, NamedNode)
     published = given.get(IDS.stage) == IDS.Fixated
+    below = given.get(IDS.below)
+    successors = tuple(sorted((_iri(value) for value in event.all(DCTERMS.isReplacedBy)), key=lambda value: value.value))
     begun = Record(
         event.about,
         kind,
         namespace.value,
         given[SKOS.notation].value,
         Stage.FIXATED if published else Stage.CREATED,
-        event.by,
+        _party(given[IDS.owner]) if IDS.owner in given else event.by,
         event.at,
         fixated=event.at if published else None,
         provisional=given.get(IDS.quality) == IDS.Provisional,
+        grants=_grants(event),
         names=tuple(sorted(_name(value) for value in event.all(IDS.name))) if IDS.name in given else (),
         version=None if version is None else version.value,
+        deprecated=bool(successors),
+        successors=successors,
+        below=below if isinstance(below, NamedNode) else None,
+        kind=given[IDS.kind].value if IDS.kind in given else None,
     )
     return _aim(begun, event) if IDS.target in given else begun
+
+
+def _grants(event: Event) -> tuple[tuple[str, bool], ...]:
+    """The grant list that an identifier begins with."""
+    listed = {_party(value): False for value in event.all(IDS.grantee)} | {_party(value): True for value in event.all(IDS.bindGrantee)}
+    return tuple(sorted(listed.items()))
 
 
 def _name_it(record: Record, event: Event) -> Record:

@@ -12,8 +12,8 @@ from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.quickstart import Step, Story, Told, carried
 from idstore.quickstart.questions import VISITOR, ask
-from idstore.registry.allocation import Request
 from idstore.registry.bindings import Statement
+from idstore.registry.requests import Request
 from idstore.stores.catalogue import Selection
 from idstore.validation.registries import check
 

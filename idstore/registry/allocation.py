@@ -1,70 +1,25 @@
 """Minting and registering: giving out names that nobody else holds, for ever."""
 
-import hashlib
-import json
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.errors import AlreadyRegistered, InvalidData, NamespaceExhausted, NotPermitted, NotRegistered, RequestConflict, StageConflict
-from idstore.model import terms, times
+from idstore.errors import AlreadyRegistered, InvalidData, NamespaceExhausted, NotPermitted, StageConflict
+from idstore.model import times
 from idstore.model.change import Change
-from idstore.model.event import Event
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, apply
 from idstore.model.terms import Term
-from idstore.registry.naming import Naming, label_node, target_index
+from idstore.registry.below import Descending
+from idstore.registry.naming import label_node, target_index
+from idstore.registry.requests import Request, Requesting, key_of
 from idstore.schemes import Context
 from idstore.stores import Turn, View
-from idstore.vocabulary import IDS, RDF, SKOS, SPACE
+from idstore.vocabulary import IDS, SKOS
 
 _MINUTE = 60_000
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What comes with a new identifier.
-
-    name, lang   what people call the thing, and in which language.
-    comment      a remark for the grant list (public after fixation).
-    target       the URI that the identifier leads to.
-    request_key  the caller's own key: the same key by the same party in the same namespace gives the same identifier for ever.
-    metadata     what the scheme derives the label from.
-    """
-
-    name: str | None = None
-    lang: str = terms.UNDETERMINED
-    comment: str | None = None
-    target: str | None = None
-    request_key: str | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
-
-    def arguments(self) -> list[tuple[NamedNode, Term]]:
-        """The event's arguments. Raises InvalidData."""
-        made: list[tuple[NamedNode, Term]] = []
-        if self.name is not None:
-            lang = self.lang if self.lang == terms.UNDETERMINED else terms.language(self.lang)
-            made.append((IDS.name, terms.tagged(terms.plain(self.name, "name"), lang)))
-        if self.comment is not None:
-            made.append((RDF.value, Literal(terms.plain(self.comment, "comment"))))
-        if self.target is not None:
-            made.append((IDS.target, terms.iri(self.target)))
-        return made
-
-    def digest(self, label: str | None) -> str:
-        """A hash of everything but the key."""
-        said = {
-            "name": self.name,
-            "lang": self.lang,
-            "comment": self.comment,
-            "target": self.target,
-            "metadata": dict(self.metadata),
-            "label": label,
-        }
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
 
 
 class _Allocation:
@@ -89,7 +44,7 @@ class _Allocation:
         return self._series.get(series, (0, 0))[1]
 
 
-class Allocating(Naming):
+class Allocating(Requesting, Descending):
     """Giving out identifiers."""
 
     def mint(self, namespace: str, party: Party, request: Request = Request()) -> Record:
@@ -132,26 +87,27 @@ class Allocating(Naming):
 
     def _allocate(self, where: str, party: Party, request: Request, chosen: str | None) -> Record:
         with self._acting(party) as turn:
-            return self._allocate_in(turn, where, party, request, chosen)
+            return self._allocate_in(turn, self._namespace(turn, where), party, request, chosen)[0]
 
-    def _allocate_in(self, turn: Turn, where: str, party: Party, request: Request, chosen: str | None) -> Record:
-        """See `mint` and `register`."""
+    def _allocate_in(self, turn: Turn, namespace: Namespace, party: Party, request: Request, chosen: str | None) -> tuple[Record, bool]:
+        """The record, and whether it is new; several in one turn see each other's labels, but not each other's records."""
         arguments = request.arguments()
-        namespace = self._namespace(turn, where)
         label = None if chosen is None else self._chosen(namespace, chosen)
-        key = None if request.request_key is None else _request_node(party, namespace, request.request_key)
+        key = key_of(namespace, party, request, label)
         if key is not None:
-            earlier = self._earlier(turn, key, request, arguments, label, party)
+            earlier = self._earlier(turn, key, namespace, arguments, label, party)
             if earlier is not None:
-                return earlier
-            arguments.append((IDS.requestDigest, Literal(f"{key.value.rpartition('/')[2]}:{request.digest(label)}")))
+                return earlier, False
+            arguments.append((IDS.requestDigest, Literal(key.digest)))
         if request.target is not None:
             arguments += target_index(namespace)
         self._may_allocate(turn, namespace, party)
         self._in_pace(turn, namespace, party)
+        if "parent" in request.metadata:
+            arguments += self._below(turn, namespace, party, request.metadata)
         name = self._free(turn, namespace, request.metadata) if label is None else self._untaken(turn, namespace, label)
         kind = IDS.Mint if chosen is None else IDS.Registration
-        return self._begin(turn, namespace, name, kind, party, arguments, key)
+        return self._begin(turn, namespace, name, kind, party, arguments, None if key is None else key.node), True
 
     def _begin(
         self,
@@ -222,49 +178,12 @@ class Allocating(Naming):
 
     def _free(self, turn: Turn, namespace: Namespace, metadata: Mapping[str, str]) -> tuple[str, NamedNode]:
         """The first candidate that nobody holds, and the node that stands for it among the claims. Raises NamespaceExhausted, InvalidData."""
-        for label in namespace.scheme.candidates(_Allocation(turn, namespace, metadata)):
+        return self._first_free(turn, namespace, namespace.scheme.candidates(_Allocation(turn, namespace, metadata)))
+
+    def _first_free(self, turn: Turn, namespace: Namespace, labels: Iterable[str]) -> tuple[str, NamedNode]:
+        """The first of the labels that nobody holds. Raises NamespaceExhausted, and what finding them raises."""
+        for label in labels:
             claimed = label_node(namespace, label)
             if turn.holder(claimed) is None:
                 return label, claimed
         raise NamespaceExhausted(f"namespace {namespace.name} has no free identifier left", namespace=namespace.name)
-
-    def _earlier(
-        self, turn: Turn, key: NamedNode, request: Request, arguments: list[tuple[NamedNode, Term]], label: str | None, party: Party
-    ) -> Record | None:
-        """What the same request made before, also where nothing may be allocated any more. Raises RequestConflict."""
-        iri = turn.holder(key)
-        if iri is None:
-            return None
-        digest = f"{key.value.rpartition('/')[2]}:{request.digest(label)}"
-        made = next(event for event, _ in self._history(turn, iri) if (event.text(IDS.requestDigest) or "").startswith(digest[:33]))
-        if made.text(IDS.requestDigest) != digest:
-            raise RequestConflict(
-                f"request key {request.request_key!r} was used for {iri.value} with other arguments ({_difference(made, arguments, label)}); use a new key",
-                key=request.request_key,
-                id=iri.value,
-            )
-        sight = self.sight(turn, party)
-        try:
-            return self._load(turn, iri, sight)
-        except NotRegistered:
-            fate = "was released since" if self._history(turn, iri, sight) else f"{party.name} may not see any more"
-            raise RequestConflict(
-                f"request key {request.request_key!r} made {iri.value}, which {fate}; use a new key", key=request.request_key, id=iri.value
-            ) from None
-
-
-def _request_node(party: Party, namespace: Namespace, key: str) -> NamedNode:
-    digest = hashlib.sha256(f"{party.name}\0{namespace.base}\0{key}".encode()).hexdigest()[:32]
-    return NamedNode(f"{SPACE}request/{digest}")
-
-
-_SAID = {IDS.name: "name", RDF.value: "comment", IDS.target: "target"}
-
-
-def _difference(made: Event, arguments: list[tuple[NamedNode, Term]], label: str | None) -> str:
-    """What of a request is not as it was."""
-    now = dict(arguments)
-    found = [word for predicate, word in _SAID.items() if made.one(predicate) != now.get(predicate)]
-    if label != (made.text(SKOS.notation) if made.kind == IDS.Registration else None):
-        found.append("label")
-    return f"another {', '.join(found or ['metadata'])}"

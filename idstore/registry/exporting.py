@@ -11,7 +11,7 @@ from idstore.model.party import Party
 from idstore.registry.core import Core, Sight
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
-from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, access_list, closed_party
+from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, access_list, closed_party
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class Exporting(Core):
         if not sight.everything:
             yield _partial()
         yield from _sorted(view.quads(None, None, None, REGISTRY_GRAPH))
+        yield from _sorted(view.quads(None, None, None, STORAGE_GRAPH))
         for base in sorted(self._facts(view).by_base):
             graph = NamedNode(base)
             for iri in view.catalogue.sorted_identifiers(namespace=base):

@@ -7,8 +7,9 @@ from pyoxigraph import NamedNode, Quad
 
 from idstore.model.event import Event
 from idstore.model.party import Party, PartyFacts, node
+from idstore.model.storage import fold as fold_storage
 from idstore.registry.parties import party_after
-from idstore.registry.replaying import fold, fold_namespace, home_of, party_state
+from idstore.registry.replaying import OF_STORAGE, fold, fold_namespace, home_of, party_state
 from idstore.registry.trails import Trails, entry
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
@@ -89,6 +90,8 @@ class Feeding(Trails):
             made = fold_namespace([*known]).quads()
         elif about.kind == IDS.Initialization or _of_party(about):
             made = party_state(_party(about, known))
+        elif about.kind in OF_STORAGE:
+            made = fold_storage(known).quads()
         else:
             return _of_identifier(known, whole)
         return made + [quad for event in known for quad in event.quads(home_of(event, bases) or PUBLIC_LOG)]

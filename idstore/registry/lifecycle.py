@@ -10,12 +10,12 @@ from idstore.model.event import Event
 from idstore.model.party import Party, node
 from idstore.model.record import Record, Stage
 from idstore.model.terms import Term
-from idstore.registry.naming import Naming
+from idstore.registry.below import Descending
 from idstore.stores import Turn
 from idstore.vocabulary import DCTERMS, IDS
 
 
-class Living(Naming):
+class Living(Descending):
     """The stages of identifiers."""
 
     def fixate(self, texts: Sequence[str], party: Party) -> list[Event]:
@@ -27,6 +27,7 @@ class Living(Naming):
             found = [self._own(turn, self._identify(turn, text, party), party, "fixate") for text in texts]
             for record in found:
                 _may_fixate(record)
+                self._may_publish(turn, record, {one.iri for one in found} if record.below or record.successors else ())
             made = []
             for record in {record.iri: record for record in found}.values():
                 event = self._event(turn, IDS.Fixation, record.iri, party)
@@ -100,6 +101,7 @@ class Living(Naming):
                 record = self._own(turn, iri, party, "transfer")
             if receiver.name == record.owner:
                 raise StageConflict(f"{iri.value} belongs to {receiver.name} already", id=iri.value, owner=record.owner)
+            self._may_show(turn, record, receiver)
             event = self._event(turn, IDS.Transfer, iri, party, (IDS.party, node(receiver.name)))
             self._record_event(turn, record, event)
             return event
@@ -121,6 +123,8 @@ class Living(Naming):
             record = self._own(turn, self._identify(turn, text, party), party, "change the grant list of")
             if grantee.name == record.owner:
                 raise InvalidData(f"{grantee.name} owns {record.iri.value} and is on its grant list always", party=grantee.name)
+            if kind == IDS.Grant:
+                self._may_show(turn, record, grantee)
             event = self._event(turn, kind, record.iri, party, (IDS.party, node(grantee.name)), *right)
             self._record_event(turn, record, event)
             return event

@@ -7,6 +7,7 @@ from pyoxigraph import NamedNode, Quad
 from idstore.errors import InvalidData
 from idstore.model import namespace as namespaces
 from idstore.model import record as records
+from idstore.model import storage as storages
 from idstore.model import times
 from idstore.model.change import Change
 from idstore.model.event import Event
@@ -22,6 +23,7 @@ from idstore.vocabulary import IDS, PUBLIC_LOG, SKOS, SPACE, closed_graph, party
 
 BEGINNINGS = frozenset({IDS.Mint, IDS.Registration})
 _OF_NAMESPACES = frozenset({IDS.NamespaceAddition, IDS.NamespaceAllowance, IDS.NamespaceFreeze})
+OF_STORAGE = frozenset({IDS.StorageAddition, IDS.StorageAllowance, IDS.Placement})
 _OF_PARTIES = frozenset({IDS.Initialization, IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement})
 
 
@@ -43,6 +45,8 @@ class Replaying(Core):
             self._replay_namespace(turn, event)
         elif event.kind in _OF_PARTIES:
             self._replay_party(turn, event)
+        elif event.kind in OF_STORAGE:
+            self._replay_storage(turn, event)
         else:
             self._replay_record(turn, event)
         return True
@@ -114,6 +118,21 @@ class Replaying(Core):
         graph = closed_graph(name) if event.kind in (IDS.Suspension, IDS.Reinstatement) else PUBLIC_LOG
         self._log(turn, event, graph, party_state(after), party_state(before))
 
+    def _replay_storage(self, turn: Turn, event: Event) -> None:
+        past = [known for known, _ in self._history(turn, event.about)]
+        try:
+            before = storages.fold(past).quads() if past else []
+            after = storages.fold([*past, event])
+        except ValueError as error:
+            raise InvalidData(
+                f"the event {event.iri.value} about {event.about.value} does not say what such an event says", id=event.about.value
+            ) from error
+        if after.iri != event.about:
+            raise InvalidData(
+                f"the event {event.iri.value} is about the storage {event.about.value}, which nothing has added", id=event.about.value
+            )
+        self._log(turn, event, PUBLIC_LOG, after.quads(), before)
+
 
 def request_node(digest: str) -> NamedNode:
     """The node that stands for a request key among the claims, from the event's `ids:requestDigest`."""
@@ -124,7 +143,7 @@ def home_of(event: Event, bases: Container[str]) -> NamedNode | None:
     """Where an event about a namespace or a party is kept; None for one about an identifier, whose record tells."""
     if event.kind in (IDS.Suspension, IDS.Reinstatement) or _about_batch(event):
         return closed_graph(party_name(event.about))
-    if event.kind in _OF_NAMESPACES | _OF_PARTIES or event.kind == IDS.Import or event.about.value in bases:
+    if event.kind in _OF_NAMESPACES | _OF_PARTIES | OF_STORAGE or event.kind == IDS.Import or event.about.value in bases:
         return PUBLIC_LOG
     return None
 

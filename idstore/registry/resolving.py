@@ -77,12 +77,14 @@ class Derivation:
     iri         before collisions are looked at.
     collides    whether its label is taken.
     extensions  what of it goes beyond the letter of the scheme's policy, a sentence each.
+    doubts      what in the metadata somebody should look at.
     """
 
     iri: str
     label: str
     collides: bool
     extensions: tuple[str, ...]
+    doubts: tuple[str, ...]
 
 
 class Resolving(Valuing):
@@ -201,7 +203,7 @@ class Resolving(Valuing):
             derived = scheme.derive(metadata, context)
             iri = scheme.iri(derived.label, context)
             collides = iri in beside or view.holder(label_node(namespace, derived.label)) is not None
-        return Derivation(iri, derived.label, collides, derived.extensions)
+        return Derivation(iri, derived.label, collides, derived.extensions, derived.doubts)
 
     def list_bound(self, uri: str, party: Party, chosen: Selection, *, limit: int | None = 100) -> list[Record]:
         """Records bound to a URI or with it as their target, as far as the party may see, newest first.

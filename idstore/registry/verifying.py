@@ -13,15 +13,16 @@ from idstore.model.event import parse as parse_event
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party, PartyFacts, node
 from idstore.model.record import Record, Stage
+from idstore.model.storage import fold as fold_storage
 from idstore.model.terms import hashed
 from idstore.registry.core import read_event
 from idstore.registry.findings import DAMAGED, Finding, differences, guarded, is_public, misplaced
 from idstore.registry.naming import label_node
 from idstore.registry.parties import party_after
-from idstore.registry.replaying import BEGINNINGS, Replaying, fold, fold_namespace, home_of, party_state, request_node
+from idstore.registry.replaying import BEGINNINGS, OF_STORAGE, Replaying, fold, fold_namespace, home_of, party_state, request_node
 from idstore.stores import View
 from idstore.stores.auditing import Logged, Series
-from idstore.vocabulary import CLAIMS, IDS, PROV, PUBLIC_LOG, RDF, REGISTRY_GRAPH, SKOS, party_name
+from idstore.vocabulary import CLAIMS, IDS, PROV, PUBLIC_LOG, RDF, REGISTRY_GRAPH, SKOS, STORAGE_GRAPH, party_name
 
 _OF_PARTIES = (IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement)
 
@@ -58,6 +59,7 @@ class Verifying(Replaying):
             for beginning, about in self._beginnings(view):
                 yield from guarded("unreadable", about.value, self._identifier(view, beginning, about, issued))
             yield from self._registry_facts(view)
+            yield from self._storage_facts(view)
             yield from self._claims(view)
             yield from self._strays(view)
             yield from self._listings(view)
@@ -229,6 +231,19 @@ class Verifying(Replaying):
         for party in self._values(view, IDS.about, *_OF_PARTIES) | self._values(view, PROV.wasAssociatedWith, IDS.Initialization):
             yield party.value, partial(self._party_told, view, party_name(party))
 
+    def _storage_facts(self, view: View) -> Iterator[Finding]:
+        """File systems and directories, as the placements in the log give them."""
+        told: set[Quad] = set()
+        for storage in sorted(self._values(view, IDS.about, *OF_STORAGE), key=str):
+            try:
+                told.update(fold_storage([event for event, _ in self._history(view, storage)]).quads())
+            except DAMAGED:
+                yield Finding("event-changed", storage.value, "the events about it cannot be read")
+        stored = set(view.quads(None, None, None, STORAGE_GRAPH))
+        for place in sorted({quad.subject for quad in stored ^ told}, key=str):
+            own, wanted = ({quad for quad in quads if quad.subject == place} for quads in (stored, told))
+            yield from differences(own, wanted, _text(place))
+
     def _facts_about(self, view: View, place: str, tell: Callable[[], list[Quad]]) -> Iterator[Finding]:
         stored = {quad for quad in view.quads(NamedNode(place)) if quad.graph_name == REGISTRY_GRAPH or quad.predicate == IDS.suspended}
         yield from differences(stored, set(tell()), place)
@@ -282,7 +297,7 @@ class Verifying(Replaying):
         """Triples about what no event created; a finding for each subject."""
         last: object = None
         for quad in view.quads():
-            if quad.graph_name in (CLAIMS, REGISTRY_GRAPH) or quad.predicate == IDS.suspended or quad.subject == last:
+            if quad.graph_name in (CLAIMS, REGISTRY_GRAPH, STORAGE_GRAPH) or quad.predicate == IDS.suspended or quad.subject == last:
                 continue
             last = quad.subject
             kind = self._unexplained(view, last)

@@ -11,8 +11,9 @@ from pyoxigraph import Literal, NamedNode
 from idstore.errors import AlreadyRegistered, InvalidData, StageConflict
 from idstore.model.party import Party
 from idstore.model.record import Record
-from idstore.registry.allocation import Allocating, Request
+from idstore.registry.allocation import Allocating
 from idstore.registry.core import living
+from idstore.registry.requests import Request
 from idstore.registry.resolving import Resolving, version_number
 from idstore.stores import Turn, View
 from idstore.vocabulary import DCTERMS, IDS, OWL
@@ -42,7 +43,7 @@ class Versioning(Resolving, Allocating):
             home = self._own(turn, self._identify(turn, work, party), party, "add versions to")
             _may_have_versions(home)
             if existing is None:
-                record = self._allocate_in(turn, home.namespace, party, request, None)
+                record, _ = self._allocate_in(turn, self._namespace(turn, home.namespace), party, request, None)
             else:
                 record = self._own(turn, self._identify(turn, existing, party), party, "make a version of")
             if (record.work, record.version) == (home.iri, said):  # the same request as before

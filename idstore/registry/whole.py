@@ -9,22 +9,28 @@ from idstore.registry.following import Following
 from idstore.registry.graphs import Graphing
 from idstore.registry.keeping import Keeping
 from idstore.registry.lifecycle import Living
+from idstore.registry.loading import Loading
 from idstore.registry.parties import Governing
 from idstore.registry.past import Past
 from idstore.registry.querying import Querying
+from idstore.registry.replacing import Replacing
 from idstore.registry.stating import Stating
+from idstore.registry.storing import Storing
 from idstore.registry.verifying import Verifying
 from idstore.registry.versions import Versioning
 
 
 class Registry(
     Adopting,
+    Loading,
+    Replacing,
     Stating,
     Versioning,
     Citing,
     Vouching,
     Living,
     Governing,
+    Storing,
     Verifying,
     Exporting,
     Following,

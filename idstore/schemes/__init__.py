@@ -64,10 +64,12 @@ class Derived:
 
     label       the label, before collisions are looked at.
     extensions  what of it goes beyond the letter of the scheme's policy, a sentence each.
+    doubts      what in the metadata somebody should look at: another label might have been meant.
     """
 
     label: str
     extensions: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
 
 class Name(Protocol):
@@ -168,8 +170,17 @@ class Scheme(Protocol):
 class Deriving(Protocol):
     """What a scheme offers beside `Scheme` if it derives labels from metadata."""
 
+    kinds: Mapping[str, str]
+    """What can be minted below an identifier (metadata ``parent`` and ``kind``), with what its label has before the moment."""
+
     def derive(self, metadata: Mapping[str, str], context: Context) -> Derived:
         """The label that these metadata give. Raises InvalidData, naming the field."""
+
+    def same(self, metadata: Mapping[str, str]) -> str | None:
+        """A text that metadata of one thing have in common, however else they differ (its DOI); None where they have none."""
+
+    def original(self, label: str) -> str:
+        """The label that was derived, without what was added on a collision. Raises InvalidData for what was not derived."""
 
     def old_copies(self, label: str, context: Context) -> Iterator[str]:
         """Labels to try, best first, for the old copy of what ``label`` identifies when a new copy takes its place."""

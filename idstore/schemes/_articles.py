@@ -23,6 +23,8 @@ LETTER: Final = (
 
 HASHED_WORDS: Final = 12
 
+_DOI: Final = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:|info:doi/)?\s*(10\.\S+)", re.IGNORECASE | re.ASCII)
+_BETWEEN_ISSNS: Final = re.compile(r"\s*[,;|]\s*|\s+(?=[0-9]{4}-?[0-9]{3}[0-9Xx](?:\s|[,;|]|$))")
 _ISSN: Final = re.compile(r"([0-9]{4})[-\u2010-\u2013 ]?([0-9]{3}[0-9Xx])")
 _TAG: Final = re.compile(r"</?([A-Za-z][\w:.-]*)[^<>]*>")
 _DIVIDING: Final = frozenset({"br", "p", "subtitle", "title"})
@@ -35,21 +37,46 @@ _HASHED: Final = re.compile(f"[{LETTER}]")
 def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
     """The label of an article, without looking at collisions.
 
-    metadata   ``issn``, ``volume``, ``issue``, ``page`` (as printed, ranges too) and ``title``; absent or empty where the source has none.
+    metadata   ``issn`` (several: the first is used), ``volume``, ``issue``, ``page`` (as printed, ranges too), ``title`` and ``subtitle``;
+               absent or empty where the source has none.
     no_issue   what stands for a missing issue: ``complete`` or ``none``.
 
     Raises InvalidData, naming the field.
 
     >>> burns = {"issn": "0305-4179", "volume": "31", "issue": "4", "page": "530-531"}
     >>> derive({**burns, "title": "A possible chemical burn to the scalp following hair highlights"}, "complete")
-    Derived(label='03054179/v31i0004/530_apcbttsfhh', extensions=())
+    Derived(label='03054179/v31i0004/530_apcbttsfhh', extensions=(), doubts=())
     """
     notes: list[str] = []
-    fields = {name: _text(metadata, name) for name in ("issn", "volume", "issue", "page", "title")}
-    issn = _issn(fields["issn"], notes)
+    doubts: list[str] = []
+    fields = {name: _text(metadata, name) for name in ("issn", "volume", "issue", "page", "title", "subtitle")}
+    issn = _issn(_chosen(fields["issn"], doubts), notes, doubts)
     volume = _numbered(fields["volume"], "volume", 2, "none", notes)
     issue = _numbered(fields["issue"], "issue", 4, no_issue, notes)
-    return Derived(f"{issn}/v{volume}i{issue}/{_page(fields['page'], notes)}_{_hash(fields['title'], notes)}", tuple(notes))
+    title = f"{fields['title']} {fields['subtitle']}".strip()
+    if fields["subtitle"]:
+        notes.append("the subtitle counts as part of the title")
+    label = f"{issn}/v{volume}i{issue}/{_page(fields['page'], notes)}_{_hash(title, notes)}"
+    return Derived(label, (*notes, *doubts), tuple(doubts))
+
+
+def doi(metadata: Mapping[str, str]) -> str | None:
+    """The DOI in the one form that all its written forms have in common; None where there is none, or what is said is none.
+
+    >>> doi({"doi": "https://doi.org/10.1016/S0016-0032(44)90001-X"})
+    '10.1016/s0016-0032(44)90001-x'
+    """
+    form = _DOI.fullmatch(_text(metadata, "doi"))
+    return form[1].lower() if form else None
+
+
+def _chosen(text: str, doubts: list[str]) -> str:
+    """The ISSN to use of those in a text: the first."""
+    several = dict.fromkeys(one.replace("-", "").lower() for one in _BETWEEN_ISSNS.split(text))
+    first = _BETWEEN_ISSNS.split(text)[0]
+    if len(several) > 1:
+        doubts.append(f"of the ISSNs {', '.join(_BETWEEN_ISSNS.split(text))} the first is used")
+    return first
 
 
 def _text(metadata: Mapping[str, str], name: str) -> str:
@@ -61,7 +88,7 @@ def _text(metadata: Mapping[str, str], name: str) -> str:
     return value.strip()
 
 
-def _issn(text: str, notes: list[str]) -> str:
+def _issn(text: str, notes: list[str], doubts: list[str]) -> str:
     if not text:
         raise InvalidData("the metadata have no issn, and the label begins with it; add the field issn", field="issn")
     form = _ISSN.fullmatch(text)
@@ -71,7 +98,7 @@ def _issn(text: str, notes: list[str]) -> str:
     if issn.endswith("x"):
         notes.append("the ISSN's X is written in lower case")
     if sum(weight * (10 if digit == "x" else int(digit)) for weight, digit in zip(range(8, 0, -1), issn, strict=True)) % 11:
-        notes.append(f"the ISSN {text} is used although its check digit is wrong")
+        doubts.append(f"the ISSN {text} is used although its check digit is wrong")
     return issn
 
 

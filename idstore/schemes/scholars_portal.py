@@ -41,6 +41,9 @@ _ISSUE: Final = f"v[{FIELD}_][-a-hj-z0-9.,:()_]*i[{FIELD}_]+"
 """The issue begins at the first i after the volume's first character, so that no engine has to try every i."""
 
 _ARTICLE: Final = f"[{FIELD}]+_[{LETTER}]{{1,{HASHED_WORDS}}}(_[1-9][0-9]*)?(_old[1-9][0-9]*)?"
+_ARTICLE_FORM: Final = re.compile(
+    f"(?P<derived>[^/]+/[^/]+/[{FIELD}]+_[{LETTER}]{{1,{HASHED_WORDS}}})(_[1-9][0-9]*)?(?P<old>_old[1-9][0-9]*)?"
+)
 _BELOW: Final = "((pdf|xml)_fulltext/)?[0-9]{12,13}"
 
 _STEPS: Final = tuple(
@@ -91,6 +94,7 @@ class ScholarsPortal(SchemeBase):
     identifier_class = IDS.ArticleIdentifier.value
     defaults: Mapping[str, str] = MappingProxyType({"no_issue": "complete"})
     chosen = False
+    kinds = KINDS
     example = "/19360851/v04i0010/6153_dsognooinira"
 
     def context(self, base: str, settings: Mapping[str, str]) -> Context:
@@ -127,10 +131,21 @@ class ScholarsPortal(SchemeBase):
         """See `Deriving`."""
         return articles.derive(metadata, context.settings["no_issue"])
 
+    def same(self, metadata: Mapping[str, str]) -> str | None:
+        """See `Deriving`: the DOI."""
+        return articles.doi(metadata)
+
+    def original(self, label: str) -> str:
+        """See `Deriving`: without ``_1``, ``_2``, ... Raises InvalidData for an old copy, a file or an event."""
+        form = _ARTICLE_FORM.fullmatch(label)
+        if form is None or form["old"]:
+            what = "an old copy" if form else "a file or an event"
+            raise InvalidData(f"{label} is {what} of an article; only the article itself is replaced", label=label)
+        return form["derived"]
+
     def old_copies(self, label: str, context: Context) -> Iterator[str]:  # noqa: ARG002 - other schemes may need the context
-        """See `Deriving`: ``_old1``, ``_old2``, ... after an article's label. Raises InvalidData for a file or an event."""
-        if parse(label).below:
-            raise InvalidData(f"{label} is not an article; only articles are replaced", label=label)
+        """See `Deriving`: ``_old1``, ``_old2``, ... after an article's label. Raises InvalidData for anything else."""
+        self.original(label)
         return (f"{label}_old{number}" for number in count(1))
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:

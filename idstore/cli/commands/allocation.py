@@ -1,27 +1,27 @@
 """``idstore mint``, ``register`` and ``derive``: new identifiers."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from idstore.cli import arguments, exits, session
+from idstore.cli.loading import Loading
 from idstore.cli.options import Call
 from idstore.errors import InvalidData
-from idstore.schemes import Deriving
 
 if TYPE_CHECKING:
     from idstore.cli.records import Described
     from idstore.exchange.metadata import Entry
     from idstore.model.party import Party
     from idstore.registry import Registry
-    from idstore.registry.allocation import Allocating, Request
+    from idstore.registry.allocation import Allocating
+    from idstore.registry.requests import Request
     from idstore.registry.resolving import Derivation
 
-    Said = tuple[Entry | None, dict[str, str]]
     _Made = tuple[Described, list[str]]
 
 
@@ -51,50 +51,73 @@ def mint(
     request_key: Key = None,
     file: Annotated[
         str | None,
-        typer.Option("--metadata", metavar="FILE", help="What it is derived from: JSON, as for derive; one for each object."),
+        typer.Option("--metadata", metavar="FILE", help="What it is derived from, as for derive; one for each article."),
     ] = None,
     parent: Annotated[str | None, typer.Option(metavar="ID", help="The article that the new identifier is below; with --kind.")] = None,
     kind: Annotated[Kind | None, typer.Option(help="What it is of the article.")] = None,
     type_: Annotated[str | None, typer.Option("--type", metavar="T", help="The type of a PUID: x-fmt, fmt.")] = None,
     count: Annotated[int, typer.Option(metavar="N", min=1, help="Allocate so many, in schemes that give out several at once.")] = 1,
-) -> None:
+) -> int:
     """Allocate an identifier that nobody holds, and print its IRI.
 
     It is on disk when it is printed. Only its grant list sees it until it is fixated.
+    With --metadata there is one for each article, in order. The same DOI, or the same key of yours in the field key, gives the same
+    identifier again. Of several articles a bad one is reported, gives an empty line, and exit code 3 at the end; the others are minted.
     """
     if (parent is None) != (kind is None):
         raise arguments.Misuse("--parent and --kind go together")
-    said = _said(file, kind, type_)
-    if request_key is not None and len(said) > 1:
-        raise arguments.Misuse(f"--request-key stands for one identifier, and {file} describes {len(said)}")
     base = request_of(name, lang, comment, target, request_key)
-    made: list[tuple[Described, list[str]]] = []
+    options = {key: str(value) for key, value in (("kind", kind), ("type", type_)) if value is not None}
+    if file is not None:
+        if count > 1:
+            raise arguments.Misuse("--count does not go with --metadata, which gives one identifier for each article")
+        return _mint_all(call, namespace, base, file, options, parent)
+
+    if count == 1 and parent is None and _is_brief(call, base):
+        request = replace(base, metadata=options)
+        _print(call, session.allocate(call, lambda registry, party: _given(registry, party, request, namespace, None)), [], target)
+        return exits.DONE
+
+    made: list[_Made] = []
 
     def act(registry: "Registry", party: "Party") -> None:
         below = {} if parent is None else {"parent": registry.identify(parent, party)}
-        if len(said) > 1 and not below:
-            _derive_all(registry, namespace, said)
-        for entry, values in said:
-            request = replace(base, metadata={**values, **below})
-            with _at(entry):
-                if count == 1:
-                    made.append(_allocate(call, registry, party, request, namespace, None))
-                else:
-                    made.extend(_allocate_several(registry, party, request, namespace, count))
-
-    def act_briefly(registry: "Allocating", party: "Party") -> None:
-        [(entry, values)] = said
-        with _at(entry):
-            made.append((_given(registry, party, replace(base, metadata=values), namespace, None), []))
+        request = replace(base, metadata={**options, **below})
+        if count > 1:
+            made.extend(_allocate_several(registry, party, request, namespace, count))
+        else:
+            made.append(_allocate(call, registry, party, request, namespace, None))
 
     try:
-        if len(said) == count == 1 and parent is None and _is_brief(call, base):
-            session.allocate(call, act_briefly)
+        session.write(call, act)
+    finally:  # what was minted is there, whatever came after it
+        for one, others in made:
+            _print(call, one, others, target)
+    return exits.DONE
+
+
+def _mint_all(call: Call, namespace: str, base: "Request", file: str, options: dict[str, str], parent: str | None) -> int:
+    """Mint for each article of a file; print each when it is durable."""
+    from idstore.exchange import metadata
+
+    found = metadata.entries(file)
+    first = list(islice(found, 2))
+    single = len(first) == 1
+    if base.request_key is not None and not single:
+        raise arguments.Misuse(f"--request-key stands for one identifier, and {file} describes several; give each a field key")
+    loading = Loading(call, base, options, single=single)
+
+    def act(registry: "Registry", party: "Party") -> None:
+        loading.run(registry, party, namespace, chain(first, found), parent)
+
+    try:
+        if single and parent is None and _is_brief(call, base):
+            session.allocate(call, lambda registry, party: loading.one(registry, party, namespace, first[0]))
         else:
             session.write(call, act)
     finally:  # what was minted is there, whatever came after it
-        for record, others in made:
-            _print(call, record, target, others)
+        loading.sum_up()
+    return exits.INVALID if loading.refused else exits.DONE
 
 
 def register(
@@ -117,87 +140,61 @@ def register(
         made = session.allocate(call, lambda registry, party: _given(registry, party, request, namespace, label))
     else:
         made, others = session.write(call, lambda registry, party: _allocate(call, registry, party, request, namespace, label))
-    _print(call, made, target, others)
+    _print(call, made, others, target)
 
 
 def derive(
     call: Call,
     namespace: arguments.Namespace,
     file: Annotated[
-        str, typer.Option("--metadata", metavar="FILE", help="JSON objects, one a line, or a single one; - is standard input.")
+        str,
+        typer.Option("--metadata", metavar="FILE", help="Articles: JSON, CSL-JSON, Crossref's JSON, JATS or BibTeX; - is standard input."),
     ],
 ) -> int:
     """Print the identifiers that articles' metadata give.
 
-    Before collisions are looked at; --json tells whether the label is taken, or given by an earlier line. Nothing is written.
-    Keys: issn, volume, issue, page (as printed), title, doi; an absent key means that the source has none. A bad line is
-    reported, gives an empty line, and exit code 3 at the end.
+    Before collisions are looked at; --json tells whether the label is taken, or given by an earlier article. Nothing is written.
+    A JSON object has the keys issn, volume, issue, page (as printed), title, subtitle, doi; an absent key means that the source has none.
+    A bad article is reported, gives an empty line, and exit code 3 at the end.
     """
     from idstore.exchange import metadata
 
-    entries = list(metadata.entries(file))
-    found = session.read(call, lambda registry, _: list(_derivations(registry, namespace, entries)))
-    for made in found:
-        if isinstance(made, InvalidData):
-            call.output.failure(made.code, made.message, made.fields)
-            print()
-        else:
+    bad = False
+    with session.reading(call, detached=True) as (registry, _):
+        for made in _derivations(registry, namespace, metadata.entries(file)):
+            if isinstance(made, InvalidData):
+                bad = True
+                call.output.failure(made.code, made.message, made.fields)
+                print()
+                continue
+            for doubt in made.doubts:
+                call.output.warn(f"{made.iri}: {doubt}")
             call.output.data(
                 made.iri,
                 {"id": made.iri, "label": made.label, "namespace": namespace, "collides": made.collides, "extensions": [*made.extensions]},
             )
-    return exits.INVALID if any(isinstance(made, InvalidData) for made in found) else exits.DONE
+    return exits.INVALID if bad else exits.DONE
 
 
 def _derivations(registry: "Registry", namespace: str, entries: "Iterable[Entry]") -> "Iterator[Derivation | InvalidData]":
+    from idstore.cli.loading import placed
+
     registry.namespace(namespace)
     derived: set[str] = set()
     for entry in entries:
         try:
-            said = entry.fields()
-            with _at(entry):
-                made = registry.derive(namespace, said, derived)
+            made = registry.derive(namespace, entry.fields(), derived)
         except InvalidData as error:
-            yield error
+            yield placed(entry, error)
         else:
             derived.add(made.iri)
             yield made
 
 
-def _derive_all(registry: "Registry", namespace: str, said: "Iterable[Said]") -> None:
-    """Find what is wrong with any of several articles before the first is minted. Raises InvalidData."""
-    if isinstance(registry.namespace(namespace).scheme, Deriving):
-        for entry, values in said:
-            with _at(entry):
-                registry.derive(namespace, values)
-
-
-def _said(file: str | None, kind: Kind | None, type_: str | None) -> "list[Said]":
-    """What the command line says for the scheme, once for each identifier to mint. Raises InvalidData."""
-    options = {key: str(value) for key, value in (("kind", kind), ("type", type_)) if value is not None}
-    if file is None:
-        return [(None, options)]
-    from idstore.exchange import metadata
-
-    return [(entry, {**entry.fields(), **options}) for entry in metadata.entries(file)]
-
-
-@contextmanager
-def _at(entry: "Entry | None") -> Iterator[None]:
-    """Have an error in what an object says tell where it stands."""
-    try:
-        yield
-    except InvalidData as error:
-        if entry is None:
-            raise
-        place = {"file": entry.file, "line": entry.line}
-        raise InvalidData(f"{entry.file}, line {entry.line}: {error.message}", **{**error.fields, **place}) from error
-
-
 def request_of(name: str | None, lang: str | None, comment: str | None, target: str | None, key: str | None) -> "Request":
     """What comes with a new identifier. Raises a usage error."""
     from idstore.model.terms import UNDETERMINED
-    from idstore.registry.allocation import Request
+    from idstore.registry.requests import Request
 
     if lang is not None and name is None:
         raise arguments.Misuse("--lang is the language of --name")
@@ -243,7 +240,7 @@ def _allocate_several(registry: "Registry", party: "Party", request: "Request", 
         yield made, []
 
 
-def _print(call: Call, made: "Described", target: str | None, others: list[str]) -> None:
+def _print(call: Call, made: "Described", others: list[str], target: str | None) -> None:
     if others:
         call.output.warn(f"{target} is identified already by {', '.join(others)}")
     call.output.data(made.iri, made.json())

@@ -92,6 +92,25 @@ def supersede(call: Call, ids: arguments.IdAndMore, by: arguments.By = None) -> 
     done(call, session.write(call, lambda registry, party: registry.supersede(one, successors, party)))
 
 
+def replace(
+    call: Call,
+    id: arguments.Id,
+    file: Annotated[str, typer.Option("--metadata", metavar="FILE", help="The new copy's metadata, as for derive; - is standard input.")],
+) -> None:
+    """Let a new copy of an article take its identifier; print the old copy's new one.
+
+    The owner of the namespace may. The old copy gets _old1, _old2 and so on; it is seen by whom the article is seen by.
+    """
+    from idstore.cli.records import described
+    from idstore.exchange import metadata
+
+    read = list(metadata.read(file))
+    if len(read) != 1:
+        raise arguments.Misuse(f"{file} describes {len(read)} articles; give the metadata of the one that replaces {id}")
+    [made] = session.write(call, lambda registry, party: described(registry, party, [registry.replace(id, read[0], party)], remarks=False))
+    call.output.data(made.iri, made.json())
+
+
 def deprecate(call: Call, ids: arguments.IdAndMore, reason: arguments.Reason, by: arguments.By = None) -> None:
     """Mark a fixated identifier as outdated. Its owner may."""
     from idstore.cli.events import done

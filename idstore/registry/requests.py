@@ -1,0 +1,156 @@
+"""Requests for identifiers, and how the same one is known again."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from pyoxigraph import Literal, NamedNode
+
+from idstore.errors import AlreadyRegistered, NotRegistered, RequestConflict
+from idstore.model import terms
+from idstore.model.event import Event
+from idstore.model.namespace import Namespace
+from idstore.model.party import Party
+from idstore.model.record import Record
+from idstore.model.terms import Term
+from idstore.registry.naming import Naming
+from idstore.schemes import Deriving, scheme
+from idstore.stores import Turn
+from idstore.vocabulary import IDS, RDF, SKOS, SPACE
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What comes with a new identifier.
+
+    name, lang   what people call the thing, and in which language.
+    comment      a remark for the grant list (public after fixation).
+    target       the URI that the identifier leads to.
+    request_key  the caller's own key: the same key by the same party in the same namespace gives the same identifier for ever.
+    metadata     what the scheme derives the label from. Where the scheme tells from them that things are the same (articles by their DOI), they
+                 are a key as well, whoever comes with it; a key of the caller's own goes before it.
+    """
+
+    name: str | None = None
+    lang: str = terms.UNDETERMINED
+    comment: str | None = None
+    target: str | None = None
+    request_key: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    def arguments(self) -> list[tuple[NamedNode, Term]]:
+        """The event's arguments. Raises InvalidData."""
+        made: list[tuple[NamedNode, Term]] = []
+        if self.name is not None:
+            lang = self.lang if self.lang == terms.UNDETERMINED else terms.language(self.lang)
+            made.append((IDS.name, terms.tagged(terms.plain(self.name, "name"), lang)))
+        if self.comment is not None:
+            made.append((RDF.value, Literal(terms.plain(self.comment, "comment"))))
+        if self.target is not None:
+            made.append((IDS.target, terms.iri(self.target)))
+        return made
+
+    def digest(self, label: str | None) -> str:
+        """A hash of everything but the key."""
+        said = {
+            "name": self.name,
+            "lang": self.lang,
+            "comment": self.comment,
+            "target": self.target,
+            "metadata": dict(self.metadata),
+            "label": label,
+        }
+        return _hash(json.dumps(said, sort_keys=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """By what a request is known again.
+
+    node    stands for it among the claims.
+    text    the key itself.
+    said    what messages call it.
+    digest  as the event keeps it: the node's own part, and a hash of the arguments that must be the same.
+    shared  whether it is the same for every party.
+    """
+
+    node: NamedNode
+    text: str
+    said: str
+    digest: str
+    shared: bool
+
+
+def key_of(namespace: Namespace, party: Party, request: Request, label: str | None) -> Key | None:
+    """The key of a request: the caller's own, else what its metadata say of the thing; None if there is neither."""
+    if request.request_key is not None:
+        owner, key, said, digest = party.name, request.request_key, f"request key {request.request_key!r}", request.digest(label)
+    else:
+        same = same_as(namespace, request.metadata)
+        if same is None:
+            return None
+        owner, key, said, digest = "", same, same, _hash(same)
+    own = _hash(f"{owner}\0{namespace.base}\0{key}")
+    return Key(NamedNode(f"{SPACE}request/{own}"), key, said, f"{own}:{digest}", shared=not owner)
+
+
+def same_as(namespace: Namespace, metadata: Mapping[str, str]) -> str | None:
+    """What metadata of the same thing have in common; None if nothing tells, or if they describe what is below another identifier."""
+    code = _deriving(namespace.scheme_name)
+    return None if code is None or "parent" in metadata else code.same(metadata)
+
+
+@cache
+def _deriving(name: str) -> Deriving | None:
+    """The scheme, if it derives labels; remembered, since it is asked for every request, and asking is slow."""
+    code = scheme(name)
+    return code if isinstance(code, Deriving) else None
+
+
+class Requesting(Naming):
+    """Knowing requests again."""
+
+    def _earlier(
+        self, turn: Turn, key: Key, namespace: Namespace, arguments: list[tuple[NamedNode, Term]], label: str | None, party: Party
+    ) -> Record | None:
+        """What the same request made before, also where nothing may be allocated any more. Raises RequestConflict, AlreadyRegistered."""
+        iri = turn.holder(key.node)
+        if iri is None:
+            return None
+        made = next(event for event, _ in self._history(turn, iri) if (event.text(IDS.requestDigest) or "").startswith(key.digest[:33]))
+        if made.text(IDS.requestDigest) != key.digest:
+            raise RequestConflict(
+                f"{key.said} was used for {iri.value} with other arguments ({_difference(made, arguments, label)}); use a new key",
+                key=key.text,
+                id=iri.value,
+            )
+        sight = self.sight(turn, party)
+        try:
+            return self._load(turn, iri, sight)
+        except NotRegistered:
+            if key.shared:  # released or another's draft: the two are told apart by nothing
+                raise AlreadyRegistered(
+                    f"{key.said} is taken in {namespace.name}; if it is meant to get another identifier, give a request key of your own",
+                    key=key.text,
+                    namespace=namespace.name,
+                ) from None
+            fate = "was released since" if self._history(turn, iri, sight) else f"{party.name} may not see any more"
+            raise RequestConflict(f"{key.said} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value) from None
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+_SAID = {IDS.name: "name", RDF.value: "comment", IDS.target: "target"}
+
+
+def _difference(made: Event, arguments: list[tuple[NamedNode, Term]], label: str | None) -> str:
+    """What of a request is not as it was."""
+    now = dict(arguments)
+    found = [word for predicate, word in _SAID.items() if made.one(predicate) != now.get(predicate)]
+    if label != (made.text(SKOS.notation) if made.kind == IDS.Registration else None):
+        found.append("label")
+    return f"another {', '.join(found or ['metadata'])}"

@@ -1,0 +1,117 @@
+"""Articles and storage on the command line: replacing, loading, placing."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_lines import Run
+
+UNICORN = {"issn": "0392-1921", "volume": "30", "issue": "119", "page": "1-23", "title": "The Myth of the Unicorn", "doi": "10.5555/x"}
+IRI = "http://journals.example.org/03921921/v30i0119/1_tmotu"
+GB = 10**9
+
+pytestmark = pytest.mark.usefixtures("rdl")
+
+
+@pytest.fixture
+def unicorn(run: Run, tmp_path: Path) -> Path:
+    file = tmp_path / "unicorn.json"
+    file.write_text(json.dumps(UNICORN))
+    assert run("mint", "sp", "--metadata", file).line == IRI
+    return file
+
+
+def test_replace_prints_the_old_copy(run: Run, unicorn: Path) -> None:
+    assert run("replace", IRI, "--metadata", unicorn).line == f"{IRI}_old1"
+    made = run("replace", "/03921921/v30i0119/1_tmotu", "--metadata", unicorn, "--json").object
+    assert (made["id"], made["deprecated"], made["supersededBy"]) == (f"{IRI}_old2", True, [IRI])
+
+
+def test_what_cannot_be_replaced(run: Run, unicorn: Path, tmp_path: Path) -> None:
+    assert (
+        "of another article" in run("replace", IRI, "--metadata", "-", stdin=json.dumps({**UNICORN, "volume": "2", "doi": ""}), code=3).err
+    )
+    assert "describes 2 articles" in run("replace", IRI, "--metadata", "-", stdin=f"{json.dumps(UNICORN)}\n" * 2, code=2).err
+    run("replace", IRI, "--metadata", unicorn, by="bob", code=4)
+    run("fixate", IRI)
+    run("replace", IRI, "--metadata", unicorn, by="bob", code=7)
+    run("replace", f"{IRI}_1", "--metadata", unicorn, code=4)
+    run("replace", IRI, "--metadata", tmp_path / "none", code=3)
+    assert run("replace", IRI, "--metadata", unicorn).line == f"{IRI}_old1"
+    assert run("show", f"{IRI}_old1", "--json", by="bob").object["stage"] == "fixated"
+
+
+def test_a_reload_says_what_was_known(run: Run, unicorn: Path) -> None:
+    assert run("mint", "sp", "--metadata", unicorn).line == IRI
+    other = {**UNICORN, "doi": "10.5555/y", "issn": "0392-1921, 1467-7695"}
+    outcome = run("mint", "sp", "--metadata", "-", stdin="\n".join(map(json.dumps, (UNICORN, other, other))))
+    assert outcome.lines == [IRI, f"{IRI}_1", f"{IRI}_1"]
+    warning, last = outcome.err.splitlines()
+    assert warning.startswith("idstore: warning: ") and "the ISSNs 0392-1921, 1467-7695" in warning
+    assert last == "idstore: 1 minted, 2 known by their DOI or key, 0 refused; what is minted is kept"
+
+
+def test_a_key_in_the_metadata(run: Run) -> None:
+    keyed = json.dumps({**UNICORN, "doi": "", "key": "a"})
+    assert run("mint", "sp", "--metadata", "-", stdin=keyed).line == run("mint", "sp", "--metadata", "-", stdin=keyed).line
+    changed = json.dumps({**UNICORN, "doi": "", "key": "a", "volume": "31"})
+    assert "another metadata" in run("mint", "sp", "--metadata", "-", stdin=changed, code=8).err
+    outcome = run("mint", "sp", "--metadata", "-", stdin=f"{keyed}\n{changed}\n", code=3)
+    assert outcome.lines == [IRI, ""] and "line 2: request key 'a' was used" in outcome.err
+    assert "several" in run("mint", "sp", "--metadata", "-", "--request-key", "k", stdin=f"{keyed}\n{changed}\n", code=2).err
+
+
+def test_many_in_json(run: Run) -> None:
+    lines = "\n".join(json.dumps({**UNICORN, "doi": f"10.5555/{number}"}) for number in range(3))
+    found = run("mint", "sp", "--metadata", "-", "--json", "--name", "unicorn", stdin=lines).objects
+    assert [one["id"] for one in found] == [IRI, f"{IRI}_1", f"{IRI}_2"]
+    assert {one["names"]["und"] for one in found} == {"unicorn"}
+
+
+def test_a_taken_doi_says_no_more(run: Run, unicorn: Path) -> None:
+    assert unicorn.exists()
+    told = run("mint", "sp", "--metadata", "-", stdin=json.dumps(UNICORN), by="bob", code=8).err
+    assert "10.5555/x is taken in sp" in told and IRI not in told and "alice" not in told
+
+
+def test_what_is_below_shows_its_article(run: Run, unicorn: Path) -> None:
+    assert unicorn.exists()
+    below = run("mint", "sp", "--parent", IRI, "--kind", "xml", "--json").object
+    assert (below["below"], below["kind"]) == (IRI, "xml")
+    assert f"  xml          of {IRI}" in run("show", below["id"]).lines
+    run("mint", "sp", "--parent", IRI, "--kind", "xml", by="bob", code=4)
+    run("fixate", below["id"], code=8)
+
+
+def test_storage_on_the_command_line(run: Run) -> None:
+    assert run("storage", "list").out == ""
+    run("storage", "add", "ejournals", "--path", "/mnt/pillar", by="bob", code=7)
+    added = run(
+        "storage", "add", "ejournals", "--path", "/mnt/pillar", "--directory-limit", "1 GiB", "--file-system-limit", "2GiB", "--json"
+    ).object
+    assert (added["directoryLimit"], added["fileSystemLimit"], added["path"]) == (2**30, 2**31, "/mnt/pillar/")
+    place = ("storage", "place", "--collection", "ejournals", "--publisher", "wiley", "--size")
+    first = run(*place, "1GiB", "--delivery", "k", "--json").object
+    assert first == {
+        "path": "/mnt/pillar/ejournals1/wiley1/",
+        "fileSystem": "/mnt/pillar/ejournals1/",
+        "publisher": "wiley",
+        "newFileSystem": True,
+        "newDirectory": True,
+        "readOnly": None,
+        "again": False,
+    }
+    assert run(*place, "1GiB", "--delivery", "k", "--json").object["again"]
+    assert run(*place, "2GiB", "--delivery", "k", code=8).err.startswith("idstore: the delivery 'k' was placed as")
+    assert run(*place, "1KiB", "--dry-run").line == "/mnt/pillar/ejournals1/wiley2/"
+    for words, code in ((("2GiB",), 3), (("much",), 2), (("1", "--delivery", " "), 3)):
+        run(*place, *words, code=code)
+    run("storage", "place", "--collection", "books", "--publisher", "wiley", "--size", "1", code=4)
+    run(*place, "1", by="bob", code=7)
+    assert run("storage", "allow", "ejournals", "bob", "--json").object["placers"] == ["bob"]
+    assert run(*place, "1", by="bob").line == "/mnt/pillar/ejournals1/wiley2/"
+    listed = run("storage", "list", "ejournals", "--json", by="carol").object
+    assert [one["size"] for one in listed["directories"]] == [2**30, 1]
+    run("storage", "list", "books", code=4)
+    assert [line.split("\t")[2] for line in run("log").lines][-4:] == ["StorageAddition", "Placement", "StorageAllowance", "Placement"]
+    assert run("verify").line == "sound"

@@ -1,0 +1,345 @@
+"""Articles in a registry: known by their DOI, replaced by new copies, with files and events below them, loaded by the thousand."""
+
+import io
+import json
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Quad
+
+import idstore
+from idstore import Party, Request, errors
+from idstore.exchange import metadata, rdf
+from idstore.model.record import Stage
+from idstore.registry import Registry
+from idstore.registry.exporting import Extract
+from idstore.registry.loading import Loaded
+from idstore.validation import registries
+
+ADA, BOB, CAROL, DAN = Party("ada"), Party("bob"), Party("carol"), Party("dan")
+BASE = "http://journals.example.org/"
+UNICORN = {"issn": "0392-1921", "volume": "30", "issue": "119", "page": "1-23", "title": "The Myth of the Unicorn", "doi": "10.1177/X"}
+LABEL = "03921921/v30i0119/1_tmotu"
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[Registry]:
+    with idstore.open(tmp_path / "store", administrator=ADA, durability="process") as made:
+        made.add_namespace("sp", BASE, "scholars-portal", ADA)
+        made.add_namespace("h", "10.1000", "handle", ADA)
+        yield made
+        assert list(made.verify(ADA)) == []
+        assert str(registries.check(made, ADA)) == "conforms"
+        followed(made)
+        exported_and_imported(made, tmp_path)
+
+
+def followed(registry: Registry) -> None:
+    """Whoever carries out every step of the feed has what is there."""
+    found: set[Quad] = set()
+    for step in registry.steps(ADA):
+        found.difference_update(step.removed)
+        found.update(step.added)
+    with registry.quads(ADA) as quads:
+        assert found == set(quads)
+
+
+def exported_and_imported(registry: Registry, folder: Path) -> None:
+    """The whole, read back by another registry, is written the same."""
+    first, second = io.BytesIO(), io.BytesIO()
+    rdf.export(registry, first, ADA, "trig")
+    (folder / "all.trig").write_bytes(first.getvalue())
+    with idstore.open(folder / "copy", administrator=ADA, durability="process") as copy:
+        rdf.import_registry(copy, [folder / "all.trig"], ADA)
+        rdf.export(copy, second, ADA, "trig")
+        assert list(copy.verify(ADA)) == []
+    assert first.getvalue() == second.getvalue()
+
+
+def mint(registry: Registry, by: Party = ADA, **said: str) -> str:
+    return registry.mint("sp", by, Request(metadata={**UNICORN, **said})).iri.value
+
+
+# the same article again
+
+
+def test_the_same_doi_gives_the_same_identifier(registry: Registry) -> None:
+    first = mint(registry)
+    assert mint(registry, doi="https://doi.org/10.1177/x", title="The Myth of the Unicorn: a Reload") == first
+    assert mint(registry, doi="10.1177/y") == f"{first}_1"
+    assert mint(registry, doi="") == f"{first}_2" and mint(registry, doi="") == f"{first}_3"
+
+
+def test_a_given_key_goes_before_the_doi(registry: Registry) -> None:
+    first = registry.mint("sp", ADA, Request(metadata=UNICORN, request_key="k"))
+    assert registry.mint("sp", ADA, Request(metadata=UNICORN, request_key="k")) == first
+    assert mint(registry) == f"{first.iri.value}_1"
+
+
+def test_a_doi_of_what_a_party_may_not_see_is_taken_and_no_more_is_said(registry: Registry) -> None:
+    mine = mint(registry, BOB)
+    gone = mint(registry, BOB, doi="10.1/gone")
+    registry.release(gone, BOB)
+    told = []
+    for doi in (UNICORN["doi"], "10.1/gone"):
+        with pytest.raises(errors.AlreadyRegistered) as caught:
+            mint(registry, CAROL, doi=doi)
+        told.append(caught.value.message.replace(doi.lower(), "DOI"))
+        assert mine not in caught.value.message
+    assert told[0] == told[1]
+    registry.fixate([mine], BOB)
+    assert mint(registry, CAROL) == mine
+
+
+# replacement
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_old_copies_are_numbered_and_live_like_their_article(registry: Registry, published: bool) -> None:
+    article = mint(registry, BOB)
+    registry.name(article, "unicorn", BOB, "en")
+    registry.target(article, "http://example.org/pdf", BOB)
+    if published:
+        registry.fixate([article], BOB)
+    before = registry.show(article, BOB)
+    first, second = (registry.replace(article, UNICORN, ADA) for _ in range(2))
+    assert [one.label for one in (first, second)] == [f"{LABEL}_old1", f"{LABEL}_old2"]
+    assert registry.show(article, BOB) == before
+    for one in (first, second):
+        assert registry.show(one.iri.value, BOB) == one
+        assert (one.owner, one.stage, one.names) == ("bob", Stage.FIXATED if published else Stage.CREATED, (("en", "unicorn"),))
+        assert one.deprecated and one.successors == (before.iri,)
+        assert registry.resolve(one.iri.value, BOB).target == "http://example.org/pdf"
+        with pytest.raises(errors.InvalidData, match="an old copy of an article"):
+            registry.replace(one.iri.value, UNICORN, ADA)
+        if published:
+            assert registry.show(one.iri.value, CAROL) == one
+        else:
+            with pytest.raises(errors.NotRegistered):
+                registry.show(one.iri.value, CAROL)
+    assert [entry.event.act for entry in registry.log(BOB, id=article)][-2:] == ["Replacement"] * 2
+    assert mint(registry, BOB) == article
+
+
+def test_a_grant_list_passes_to_the_old_copy_and_no_further(registry: Registry) -> None:
+    article = mint(registry, BOB)
+    registry.grant(article, CAROL, BOB)
+    registry.grant(article, ADA, BOB, bind=True)
+    old = registry.replace(article, UNICORN, ADA)
+    assert old.grants == (("ada", True), ("carol", False))
+    assert registry.show(old.iri.value, CAROL).label == old.label
+    with pytest.raises(errors.StageConflict, match="which is not published; fixate that first, or both at once"):
+        registry.fixate([old.iri.value], BOB)
+    registry.fixate([old.iri.value, article], BOB)
+    assert registry.show(old.iri.value, DAN).grants == ()
+
+
+def test_an_old_copy_stays_hidden_when_its_article_is_published(registry: Registry) -> None:
+    article = mint(registry, BOB)
+    old = registry.replace(article, UNICORN, ADA)
+    registry.fixate([article], BOB)
+    seen = io.BytesIO()
+    rdf.export(registry, seen, CAROL, "nquads")
+    assert b"_old1" not in seen.getvalue() and LABEL.encode() in seen.getvalue()
+    assert old.iri.value not in str([entry.event for entry in registry.log(CAROL)])
+
+
+def test_the_namespace_s_owner_replaces_and_nobody_else(registry: Registry) -> None:
+    article = mint(registry, BOB)
+    with pytest.raises(errors.NotPermitted, match="only the owner of namespace sp, ada"):
+        registry.replace(article, UNICORN, BOB)
+    with pytest.raises(errors.NotRegistered):
+        registry.replace(article, UNICORN, CAROL)
+    registry.freeze("sp", ADA)
+    with pytest.raises(errors.StageConflict, match="frozen"):
+        registry.replace(article, UNICORN, ADA)
+    registry.freeze("sp", ADA, frozen=False)
+    registry.fixate([article], BOB)
+    registry.revoke(article, "abuse", ADA)
+    with pytest.raises(errors.StageConflict, match="tombstone"):
+        registry.replace(article, UNICORN, ADA)
+
+
+def test_the_metadata_are_of_the_article(registry: Registry) -> None:
+    article, other = mint(registry), mint(registry, doi="10.1177/y")
+    assert other == f"{article}_1"
+    assert registry.replace(article, {**UNICORN, "title": "Another Title"}, ADA).label == f"{LABEL}_old1"  # its DOI tells
+    assert registry.replace(other, {**UNICORN, "doi": ""}, ADA).label == f"{LABEL}_1_old1"
+    for said in ({**UNICORN, "doi": "10.1177/y"}, {**UNICORN, "doi": "10.1/z", "title": "Another"}):
+        with pytest.raises(errors.InvalidData, match="of another article than"):
+            registry.replace(article, said, ADA)
+    handle = registry.register("h", "a", ADA).iri.value
+    with pytest.raises(errors.InvalidData, match="in h nothing is replaced"):
+        registry.replace(handle, UNICORN, ADA)
+
+
+# files and events below an article
+
+
+def child(registry: Registry, parent: str, by: Party, kind: str = "pdf") -> str:
+    return registry.mint("sp", by, Request(metadata={"parent": parent, "kind": kind})).iri.value
+
+
+def test_what_is_below_says_what_it_is_and_of_what(registry: Registry) -> None:
+    article = mint(registry)
+    for kind, path in (("pdf", "pdf_fulltext/"), ("xml", "xml_fulltext/"), ("file", ""), ("event", "")):
+        found = registry.show(child(registry, article, ADA, kind), ADA)
+        assert (found.kind, found.below and found.below.value) == (kind, article)
+        assert found.label.removeprefix(f"{LABEL}/{path}").isdigit()
+    with pytest.raises(errors.InvalidData, match="no kind 'jpg'"):
+        child(registry, article, ADA, "jpg")
+    with pytest.raises(errors.InvalidData, match="is not an article"):
+        child(registry, found.iri.value, ADA)
+    with pytest.raises(errors.InvalidData, match="nothing in h is below"):
+        registry.mint("h", ADA, Request(metadata={"parent": article, "kind": "pdf"}))
+
+
+def test_who_sees_the_article_sees_what_is_below_it(registry: Registry) -> None:
+    article = mint(registry, BOB)
+    with pytest.raises(errors.NotRegistered):
+        child(registry, article, CAROL)
+    registry.grant(article, CAROL, BOB)
+    below = child(registry, article, CAROL)
+    assert registry.show(below, BOB).owner == "carol"
+    with pytest.raises(errors.NotRegistered):
+        registry.show(below, DAN)
+    with pytest.raises(errors.StageConflict, match="which dan may not see; grant that first"):
+        registry.grant(below, DAN, CAROL)
+    with pytest.raises(errors.StageConflict, match="which dan may not see"):
+        registry.transfer(below, DAN, CAROL)
+    with pytest.raises(errors.StageConflict, match="which is not published"):
+        registry.fixate([below], CAROL)
+    registry.grant(article, DAN, BOB)
+    registry.grant(below, DAN, CAROL)
+    registry.fixate([article], BOB)
+    registry.fixate([below], CAROL)
+    assert registry.show(below, Party("eve")).below == registry.show(article, BOB).iri
+
+
+def test_what_is_below_a_published_article_begins_private(registry: Registry) -> None:
+    article = mint(registry, BOB)
+    registry.fixate([article], BOB)
+    below = child(registry, article, CAROL)
+    with pytest.raises(errors.NotRegistered):
+        registry.show(below, BOB)
+
+
+def test_no_two_are_alike_even_within_a_millisecond(registry: Registry) -> None:
+    article = mint(registry)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda number: child(registry, article, ADA, ("file", "event")[number % 2]), range(200)))
+    assert len(set(found)) == 200
+
+
+def _children(path: str) -> list[str]:
+    article = f"{BASE}{LABEL}"
+    found = []
+    for _ in range(15):
+        with idstore.open(path, wait=60, durability="process") as registry:
+            found += [child(registry, article, ADA, kind) for kind in ("event", "file")]
+    return found
+
+
+def test_no_two_processes_give_out_the_same(registry: Registry, tmp_path: Path) -> None:
+    mint(registry)
+    registry.close()
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        one, other = pool.map(_children, [str(tmp_path / "store")] * 2)
+    assert len({*one, *other}) == 60
+    registry.__init__(idstore.open(tmp_path / "store").store)  # type: ignore[misc]
+
+
+# many
+
+
+def test_thousands_are_loaded_in_order_and_reloaded_as_they_were(registry: Registry) -> None:
+    said = [Request(metadata={**UNICORN, "page": str(number // 3), "doi": f"10.1/{number}"}) for number in range(1400)]
+    said[700:700] = [said[3], Request(metadata={"volume": "1"}), errors.InvalidData("unreadable")]  # type: ignore[list-item]
+    first = list(registry.load("sp", ADA, said))
+    assert [one.fresh for one in first] == [True] * 700 + [False] * 3 + [True] * 700
+    assert [str(one.error) for one in first if one.record is None] == [
+        "the metadata have no issn, and the label begins with it; add the field issn",
+        "unreadable",
+    ]
+    assert first[700].record == first[3].record
+    labels = [one.record.label for one in first if one.fresh and one.record]
+    assert labels[:4] == [f"03921921/v30i0119/{tail}" for tail in ("0_tmotu", "0_tmotu_1", "0_tmotu_2", "1_tmotu")]
+    again = list(registry.load("sp", ADA, said))
+    assert not any(one.fresh for one in again)
+    assert [one.record for one in again] == [one.record for one in first]
+
+
+def test_what_ends_a_load_leaves_what_was_given(registry: Registry) -> None:
+    def requests() -> Iterator[Request]:
+        for number in range(1200):
+            if number == 1100:
+                raise OSError("the disk went away")
+            yield Request(metadata={**UNICORN, "doi": f"10.1/{number}"})
+
+    given: list[Loaded] = []
+    with pytest.raises(OSError, match="went away"):
+        given.extend(one for one in registry.load("sp", ADA, requests()))
+    kept = [one.iri for one in registry.list(ADA, limit=None)]
+    assert len(kept) == 1000
+    registry.freeze("sp", ADA)
+    with pytest.raises(errors.StageConflict):
+        list(registry.load("sp", ADA, [Request(metadata={**UNICORN, "doi": "10.1/new"})]))
+
+
+def test_a_limit_a_minute_holds_for_loads(registry: Registry) -> None:
+    registry.allow("sp", ["ada"], ADA, per_minute=3)
+    found = registry.load("sp", ADA, [Request(metadata={**UNICORN, "doi": f"10.1/{number}"}) for number in range(5)])
+    assert [next(found).fresh for _ in range(3)] == [True] * 3
+    with pytest.raises(errors.NotPermitted, match="within a minute"):
+        next(found)
+
+
+def test_an_extract_of_what_is_below_is_whole(registry: Registry) -> None:
+    article = mint(registry)
+    below = child(registry, article, ADA)
+    seen = io.BytesIO()
+    rdf.export(registry, seen, ADA, "nquads", Extract(namespace="sp"))
+    assert below.encode() in seen.getvalue()
+
+
+# real data
+
+
+@pytest.mark.realdata
+def test_every_real_article_gets_an_identifier_of_its_own(tmp_path: Path, real_data: Path) -> None:
+    """Also those of every collision group, in the order of arrival; loading them again gives the same."""
+    lines = [entry.fields() for entry in metadata.entries(real_data / "articles.jsonl.gz")]
+    requests = [Request(metadata={**fields, "key": str(number)}, request_key=str(number)) for number, fields in enumerate(lines)]
+    with idstore.open(tmp_path / "store", administrator=ADA, durability="process") as registry:
+        registry.add_namespace("sp", BASE, "scholars-portal", ADA)
+        first = list(registry.load("sp", ADA, requests))
+        assert sum(one.fresh for one in first) == sum("issn" in fields for fields in lines)
+        by_label: dict[str, list[str]] = {}
+        for fields, one in zip(lines, first, strict=True):
+            if one.record is not None:
+                by_label.setdefault(registry.derive("sp", fields).label, []).append(one.record.label)
+        assert all(labels == [label, *(f"{label}_{n}" for n in range(1, len(labels)))] for label, labels in by_label.items())
+        assert [one.record for one in registry.load("sp", ADA, requests)] == [one.record for one in first]
+
+
+@pytest.mark.realdata
+def test_every_real_collision_group_collides(real_data: Path, tmp_path: Path) -> None:
+    import gzip
+
+    groups: dict[str, set[str]] = {}
+    with (
+        idstore.open(tmp_path / "store", administrator=ADA, durability="process") as registry,
+        gzip.open(real_data / "articles.jsonl.gz", "rt", encoding="utf-8") as lines,
+    ):
+        registry.add_namespace("sp", BASE, "scholars-portal", ADA)
+        for line in lines:
+            article = json.loads(line)
+            if "collision_group" in article and "issn" in article:
+                said = next(metadata.entries(io.BytesIO(line.encode()))).fields()
+                groups.setdefault(str(article["collision_group"]), set()).add(registry.derive("sp", said).label)
+    assert groups
+    apart = {group: labels for group, labels in groups.items() if len(labels) > 1}
+    assert apart == {}
