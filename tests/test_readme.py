@@ -9,7 +9,7 @@ import pytest
 from transcripts import Block, Shell, Values, blocks, repeat, steps, surroundings
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"sh", "console", "python", "json", "sparql", "text", "toml", "turtle"}
 
 
