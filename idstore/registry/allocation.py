@@ -17,7 +17,7 @@ from idstore.model.party import Party
 from idstore.model.record import Record, apply
 from idstore.model.terms import Term
 from idstore.registry.naming import Naming, label_node
-from idstore.schemes import Context
+from idstore.schemes import Context, Reserving
 from idstore.stores import Turn, View
 from idstore.vocabulary import IDS, RDF, SKOS, SPACE
 
@@ -186,7 +186,11 @@ class Allocating(Naming):
                 namespace=namespace.name,
                 scheme=scheme.name,
             )
-        return scheme.label(text, namespace.context)
+        label = scheme.label(text, namespace.context)
+        refused = scheme.reserved(label, namespace.context) if isinstance(scheme, Reserving) else None
+        if refused is not None:
+            raise NotPermitted(refused, namespace=namespace.name, label=label)
+        return label
 
     def _untaken(self, turn: Turn, namespace: Namespace, label: str) -> tuple[str, NamedNode]:
         """A chosen label and the node that stands for it among the claims. Raises AlreadyRegistered."""

@@ -1,6 +1,6 @@
 """Where identifiers lead, how they are cited, and which ones metadata would give."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,14 +19,23 @@ from idstore.vocabulary import IDS
 
 
 @dataclass(frozen=True, slots=True)
+class Superseded:
+    """An identifier that others replace."""
+
+    iri: str
+    by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """Where an identifier leads.
 
     asked   the record of the identifier itself.
     answer  the record that the answer stands in: the same, or that of a successor, where the identifier has no target of its own.
     path    what was gone through, from the identifier to the answer.
-    target  where it leads; None for a tombstone, which tells its reason instead.
+    target  where it leads; None for a tombstone, which tells its reason instead, and for what is superseded and leads nowhere by itself.
     ended   when the answer became a tombstone, milliseconds since 1970.
+    succession  what replaces what: the identifier first, then those that replace it, each once, however the successions run.
     """
 
     asked: Record
@@ -34,6 +43,19 @@ class Resolution:
     path: tuple[str, ...]
     target: str | None
     ended: int | None = None
+    succession: tuple[Superseded, ...] = ()
+
+    @property
+    def buried(self) -> bool:
+        """Whether the answer is a tombstone."""
+        return self.answer.stage is Stage.TOMBSTONE
+
+    @property
+    def current(self) -> tuple[str, ...]:
+        """The identifiers at the ends of the succession, which nothing replaces; none where it leads back to its beginning."""
+        replaced = {one.iri for one in self.succession}
+        named = (successor for one in self.succession for successor in one.by)
+        return tuple(dict.fromkeys(iri for iri in named if iri not in replaced))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +79,9 @@ class Resolving(Binding):
     def resolve(self, text: str, party: Party) -> Resolution:
         """Where an identifier leads: to its target, without one where its only successor leads. A tombstone leads to its reason.
 
+        What is superseded and leads nowhere by any of them has no target; the answer tells what replaces it, to the end.
         Raises as `show`, and NotRegistered where it leads nowhere yet.
+        Cost: a record is read for each successor of a successor, each once.
         """
         with self.store.reading() as view:
             sight = self.sight(view, party)
@@ -66,15 +90,31 @@ class Resolving(Binding):
             while (following := self._successor(view, answer, sight)) is not None and following.iri not in path:
                 answer = following
                 path.append(answer.iri)
-            target = answer.resolves_to()
-            buried = answer.stage is Stage.TOMBSTONE
-            if target is None and not buried:
-                raise NotRegistered(
-                    text,
-                    f"{asked.iri.value} has no target yet; its owner {asked.owner} can set one with `idstore target`",
-                )
-            ended = self._ended(view, answer.iri, sight) if buried else None
-        return Resolution(asked, answer, tuple(iri.value for iri in path), None if buried or target is None else target.value, ended)
+            target = None if answer.stage is Stage.TOMBSTONE else answer.resolves_to()
+            found = Resolution(
+                asked,
+                answer,
+                tuple(iri.value for iri in path),
+                target and target.value,
+                self._ended(view, answer.iri, sight) if answer.stage is Stage.TOMBSTONE else None,
+                tuple(self._succession(view, asked, sight)),
+            )
+        if target is None and not found.buried and not found.current:
+            raise NotRegistered(text, _nowhere(found))
+        return found
+
+    def _succession(self, view: View, asked: Record, sight: Sight) -> Iterator[Superseded]:
+        """What replaces a record, and what that is replaced by, nearest first."""
+        waiting, known = [asked], {asked.iri}
+        while waiting:
+            record = waiting.pop(0)
+            if record.successors:
+                yield Superseded(record.iri.value, tuple(one.value for one in record.successors))
+            for successor in record.successors:
+                if successor not in known:
+                    known.add(successor)
+                    with suppress(NotRegistered):  # another registry's, or not to be seen
+                        waiting.append(self._load(view, successor, sight))
 
     def _successor(self, view: View, record: Record, sight: Sight) -> Record | None:
         """The only successor of a record that leads nowhere by itself, if it may be seen."""
@@ -132,6 +172,15 @@ class Resolving(Binding):
                     if _chosen(record, chosen, base):
                         kept.append(record)
         return sorted(kept, key=lambda record: (record.created, record.iri.value), reverse=True)[:limit]
+
+
+def _nowhere(found: Resolution) -> str:
+    """Why an identifier leads nowhere, and what to do."""
+    iri, remedy = found.asked.iri.value, f"its owner {found.asked.owner} can set one with `idstore target`"
+    if found.succession:
+        circle = "; ".join(f"{one.iri} by {', '.join(one.by)}" for one in found.succession)
+        return f"{iri} has no target, and what replaces it leads in a circle ({circle}); {remedy}"
+    return f"{iri} has no target yet; {remedy}"
 
 
 def _chosen(record: Record, chosen: Selection, base: str | None) -> bool:

@@ -7,12 +7,13 @@ from idstore.registry.keeping import Keeping
 from idstore.registry.lifecycle import Living
 from idstore.registry.parties import Governing
 from idstore.registry.querying import Querying
+from idstore.registry.relating import Relating
 from idstore.registry.resolving import Resolving
 from idstore.registry.stating import Stating
 from idstore.registry.verifying import Verifying
 
 
-class Registry(Adopting, Stating, Resolving, Living, Governing, Verifying, Exporting, Following, Querying, Keeping):
+class Registry(Adopting, Stating, Relating, Resolving, Living, Governing, Verifying, Exporting, Following, Querying, Keeping):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 
     Knows no terminal and no HTTP. One object may be shared by many threads.

@@ -2,24 +2,18 @@
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from idstore.cli import arguments, exits, inputs, session
-from idstore.cli.commands import stating
+from idstore.cli.commands import pronom, stating
 from idstore.cli.commands.lookup import Stage
 from idstore.cli.options import Call
 from idstore.cli.outputs import output
 
-if TYPE_CHECKING:
-    from idstore.model.party import Party
-    from idstore.registry import Registry
-    from idstore.registry.adopting import Adoption
-
 DROID: Final = "droid"
-_SHOWN: Final = 10
-"""Identifiers that a report lists of each sort, without --json."""
+PRONOM: Final = "pronom"
 
 
 def export(
@@ -54,36 +48,41 @@ def import_(
         str | None,
         typer.Option(
             metavar="F",
-            help="turtle, trig, ntriples, nquads, jsonld, droid, sssom, tsv or csv. [default: by each FILE's ending; .xml is droid]",
+            help="turtle, trig, ntriples, nquads, jsonld, droid, pronom, sssom, tsv or csv. "
+            "[default: by each FILE's ending; .xml is droid, .zip pronom]",
         ),
     ] = None,
     namespace: Annotated[
-        str | None, typer.Option(metavar="N", help="Where to, for droid. [default: the namespace of info:pronom/]")
+        str | None, typer.Option(metavar="N", help="Where to, for droid and pronom. [default: the namespace of info:pronom/]")
     ] = None,
     column: arguments.Column = None,
     base: arguments.Base = None,
     relation: arguments.RelationName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> int:
-    """Take in what export wrote, a DROID signature file, or bindings from a table.
+    """Take in what export wrote, what PRONOM publishes, or bindings from a table.
 
     Administrators may; bindings (sssom, tsv, csv) everybody who may bind. All or nothing: where a file is malformed, nothing is imported.
-    Reading the same again changes nothing.
+    Reading the same again changes nothing. A DROID signature file registers PUIDs and renames those that PRONOM names otherwise now;
+    PRONOM's reports, in a ZIP archive, bind PUIDs to each other and deprecate. What a newer release leaves out is told, and stays.
+    --dry-run lists every change.
     """
     table = _table(files, format)
     if table is not None:
         return stating.state(call, files[0], table, arguments.columns(column, base, relation), dry_run=dry_run)
     if column or base or relation:
         raise arguments.Misuse("--column, --base and --relation are for tables of bindings")
-    kinds = {format or (DROID if _is_droid(file) else "rdf") for file in files}
-    if len(kinds) > 1 or (kinds == {DROID} and len(files) > 1):
-        raise arguments.Misuse("import one signature file at a time, and not together with others")
-    if kinds != {DROID}:
-        if namespace is not None:
-            raise arguments.Misuse("--namespace is for signature files; an export names its namespaces itself")
-        _import_registry(call, files, format, dry_run)
+    kinds = {format or _kind(file) for file in files}
+    if kinds & {DROID, PRONOM} and (len(kinds) > 1 or len(files) > 1):
+        raise arguments.Misuse("import one signature file or archive of reports at a time, and not together with others")
+    if kinds == {DROID}:
+        pronom.import_signatures(call, files[0], namespace, dry_run)
+    elif kinds == {PRONOM}:
+        pronom.import_reports(call, files[0], namespace, dry_run)
     else:
-        _import_droid(call, files[0], namespace, dry_run)
+        if namespace is not None:
+            raise arguments.Misuse("--namespace is for signature files and reports; an export names its namespaces itself")
+        _import_registry(call, files, format, dry_run)
     return exits.DONE
 
 
@@ -97,15 +96,17 @@ def _table(files: list[str], format: str | None) -> str | None:
     return found.pop() if found else None
 
 
-def _is_droid(file: str) -> bool:
-    return file.removesuffix(".gz").lower().endswith(".xml")
+def _kind(file: str) -> str:
+    """What a file holds, by its ending."""
+    name = file.lower()
+    return PRONOM if name.endswith(".zip") else DROID if name.removesuffix(".gz").endswith(".xml") else "rdf"
 
 
 def _import_registry(call: Call, files: list[str], format: str | None, dry_run: bool) -> None:
     from idstore.exchange import rdf
 
     if format is not None and format not in rdf.FORMATS:
-        raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {DROID}")
+        raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {DROID}, {PRONOM}")
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
         paths = [_path(file, Path(scratch)) for file in files]
         found = session.write(
@@ -124,33 +125,6 @@ def _path(file: str, scratch: Path) -> Path:
     place = scratch / "standard input"
     place.write_bytes(inputs.content(file))
     return place
-
-
-def _import_droid(call: Call, file: str, namespace: str | None, dry_run: bool) -> None:
-    from idstore.exchange import droid, pronom
-
-    def act(registry: "Registry", party: "Party") -> "Adoption":
-        with droid.signatures(file) as signatures:
-            return pronom.import_formats(registry, signatures, party, namespace, dry_run=dry_run)
-
-    found = session.write(call, act, dry=dry_run)
-    sorts = {
-        "new": [*found.new],
-        "renamed": [f"{one.iri}: {_called(one.old_name, one.old_version)} → {_called(one.name, one.version)}" for one in found.renamed],
-        "vanished": [*found.vanished],
-        "kept": [*found.kept],
-    }
-    lines = [f"{_tense(dry_run)} {len(found.new)} identifiers, renamed {len(found.renamed)}; {len(found.unchanged)} are as they were"]
-    for sort in ("renamed", "vanished", "kept"):
-        shown = sorts[sort]
-        lines += [f"{sort}\t{one}" for one in shown[:_SHOWN]]
-        if len(shown) > _SHOWN:
-            lines.append(f"{sort}\tand {len(shown) - _SHOWN} more; --json lists all")
-    call.output.data("\n".join(lines), {"dryRun": dry_run, **sorts, "unchanged": len(found.unchanged)})
-
-
-def _called(name: str, version: str | None) -> str:
-    return name if version is None else f"{name} {version}"
 
 
 def _tense(dry_run: bool) -> str:

@@ -9,6 +9,8 @@ from idstore.cli import arguments, session
 from idstore.cli.options import Call
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from idstore.cli.records import Described
     from idstore.model.party import Party
     from idstore.registry import Registry
@@ -74,20 +76,28 @@ def resolve(call: Call, id: arguments.Id) -> None:
     """Print where an identifier leads.
 
     Its target; while that is unset, what its owner bound it to first. Of a tombstone the reason, the date and what replaces it.
+    What is superseded and has no target leads to its only successor's, or else to what replaces it in the end, an IRI a line; a
+    warning tells what is superseded by what on the way.
     """
     found = session.read(call, lambda registry, party: registry.resolve(id, party))
     asked = found.asked
     if asked.deprecated:
-        successors = ", ".join(one.value for one in asked.successors)
-        said = [asked.reason or "", f"superseded by {successors}" if successors else ""]
+        said = [asked.reason or "", *_succession(found)]
         call.output.warn(f"{asked.iri.value} is deprecated: {'; '.join(filter(None, said))}")
-    call.output.data(found.target or _epitaph(found), _resolution(found))
+    call.output.data(_epitaph(found) if found.buried else found.target or "\n".join(found.current), _resolution(found))
 
 
 def cite(call: Call, id: arguments.Id) -> None:
     """Print every form in which to cite an identifier."""
     for form in session.read(call, lambda registry, party: registry.cite(id, party)):
         call.output.data(form.text, {"kind": form.kind, "text": form.text})
+
+
+def _succession(found: "Resolution") -> "Iterator[str]":
+    """What is superseded by what, from the identifier on."""
+    for one in found.succession:
+        before = "" if one.iri == found.asked.iri.value else f"{one.iri} is "
+        yield f"{before}superseded by {', '.join('itself' if iri == one.iri else iri for iri in one.by)}"
 
 
 def _epitaph(found: "Resolution") -> str:
@@ -105,9 +115,11 @@ def _resolution(found: "Resolution") -> dict[str, object]:
         "id": found.asked.iri.value,
         "target": found.target,
         "path": [*found.path],
-        "tombstone": found.target is None,
-        "supersededBy": [one.value for one in (found.answer if found.target is None else found.asked).successors],
+        "tombstone": found.buried,
+        "supersededBy": [one.value for one in (found.answer if found.buried else found.asked).successors],
+        "succession": [{"id": one.iri, "supersededBy": [*one.by]} for one in found.succession],
+        "current": [*found.current],
     }
-    if found.target is None:
+    if found.buried:
         made |= {"reason": found.answer.reason, "date": None if found.ended is None else times.iso(found.ended)}
     return made
