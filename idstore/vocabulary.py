@@ -30,6 +30,7 @@ class IDS:
     # entities
     Registry = _own("Registry")
     Namespace = _own("Namespace")
+    LabelType = _own("LabelType")
     Identifier = _own("Identifier")
     RdsWipIdentifier = _own("RdsWipIdentifier")
     PilinHandle = _own("PilinHandle")
@@ -61,6 +62,7 @@ class IDS:
     NamespaceAddition = _own("NamespaceAddition")
     NamespaceAllowance = _own("NamespaceAllowance")
     NamespaceFreeze = _own("NamespaceFreeze")
+    TypeAddition = _own("TypeAddition")
     Mint = _own("Mint")
     Registration = _own("Registration")
     Naming = _own("Naming")
@@ -115,6 +117,7 @@ class IDS:
     requestDigest = _own("requestDigest")
     scheme = _own("scheme")
     setting = _own("setting")
+    labelType = _own("labelType")
     allocator = _own("allocator")
     frozen = _own("frozen")
     perMinute = _own("perMinute")
@@ -137,6 +140,11 @@ class IDS:
     # what a reconciliation finds
     Finding = _own("Finding")
     missingFrom = _own("missingFrom")
+    # relations between what PUIDs identify, as far as no published term says them
+    hasPriorityOver = _own("hasPriorityOver")
+    hasLowerPriorityThan = _own("hasLowerPriorityThan")
+    canContain = _own("canContain")
+    canBeContainedIn = _own("canBeContainedIn")
 
 
 def _in(space: str, name: str) -> NamedNode:
@@ -194,6 +202,14 @@ class SKOS:
     notation = _in("http://www.w3.org/2004/02/skos/core#", "notation")
     note = _in("http://www.w3.org/2004/02/skos/core#", "note")
     exactMatch = _in("http://www.w3.org/2004/02/skos/core#", "exactMatch")
+    broader = _in("http://www.w3.org/2004/02/skos/core#", "broader")
+    narrower = _in("http://www.w3.org/2004/02/skos/core#", "narrower")
+    prefLabel = _in("http://www.w3.org/2004/02/skos/core#", "prefLabel")
+
+
+class ADMS:
+    next = _in("http://www.w3.org/ns/adms#", "next")
+    prev = _in("http://www.w3.org/ns/adms#", "prev")
 
 
 class VOID:
@@ -221,6 +237,7 @@ class PAV:
 
 
 PREFIXES: Final = {
+    "adms": "http://www.w3.org/ns/adms#",
     "dcterms": "http://purl.org/dc/terms/",
     "ids": ONTOLOGY,
     "owl": "http://www.w3.org/2002/07/owl#",

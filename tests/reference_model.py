@@ -157,7 +157,8 @@ class Model:
         ]
 
     def leads_to(self, party: str, thing: Thing) -> str | None:
-        """Where it leads; a tombstone to its reason, what leads nowhere to its only successor."""
+        """Where it leads; a tombstone to its reason, what leads nowhere to its only successor, or else to the last of all successors."""
+        last = [other.iri for other in self.successors(thing) if not other.successors]
         path: list[Thing] = []
         while thing not in path:
             path.append(thing)
@@ -173,7 +174,17 @@ class Model:
             following = [other for other in self.visible(party) if other.iri in thing.successors]
             if len(thing.successors) == len(following) == 1:
                 thing = following[0]
-        return None
+        return f"replaced by {', '.join(sorted(last))}" if last else None
+
+    def successors(self, thing: Thing) -> list[Thing]:
+        """What replaces it, what replaces that, and so on."""
+        found: list[Thing] = []
+        waiting = [thing]
+        while waiting:
+            names = waiting.pop().successors
+            waiting += [other for other in self.things if other.iri in names and other not in found]
+            found += [other for other in self.things if other.iri in names and other not in found]
+        return found
 
     def newest(self, work: Thing) -> Thing | None:
         """The version that a work leads to, for everybody: the newest that is published and leads anywhere, rather one that is not outdated."""
@@ -383,7 +394,7 @@ class Model:
             refused = CONFLICT
         for successor in successors:
             refused = refused or self.may(party, successor, owner=False) or (None if successor.public else CONFLICT)
-        if refused is None and thing in successors:
+        if refused is None and any(thing in (successor, *self.successors(successor)) for successor in successors):
             refused = "invalid-data"
         if refused is None and thing.stage == "tombstone":
             refused = CONFLICT

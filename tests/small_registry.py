@@ -22,7 +22,8 @@ NAMES = PREFIXES | {
 RECORDS = """
 : a ids:Namespace ; ids:name "rdl" ; ids:scheme "rdswip" ; ids:setting "digits=10", "max_run=2" ; ids:owner party:ada ;
     dcterms:created "2026-11-20T08:00:00Z"^^xsd:dateTime ; ids:allocator party:staff ; ids:perMinute 60 ; ids:frozen true ;
-    ids:offeredTo party:bob .
+    ids:offeredTo party:bob ; ids:labelType :xt .
+:xt a ids:LabelType ; skos:notation "xt" ; skos:prefLabel "type" ; ids:quality ids:Provisional .
 h: a ids:Namespace ; ids:name "own" ; ids:scheme "handle" ; ids:setting "case_sensitive=false" ; ids:owner party:bob ;
     dcterms:created "2026-11-20T08:00:00.001Z"^^xsd:dateTime ; rdfs:subClassOf ids:Identifier .
 
@@ -110,6 +111,8 @@ StorageAddition ; ids:about storage:ejournals ; ids:name "ejournals" ; ids:path 
 StorageAllowance ; ids:about storage:ejournals ; ids:party party:staff
 Placement ; ids:about storage:ejournals ; ids:within <https://w3id.org/idstore/storage/ejournals/1/wiley/1> ; ids:publisher "wiley" ;
     ids:size 5 ; ids:delivery "batch 7"
+TypeAddition ; ids:about : ; skos:notation "lan" ; ids:name "programming language"
+Bind ; ids:about :R2 ; rdf:predicate ids:hasPriorityOver ; rdf:object :R1
 """
 _EACH = re.split(r"\n(?! )", _ACTS.strip())
 EVENTS = "\n".join(f"e:{number:02x} {_BY} ; a ids:{act} ." for number, act in enumerate(_EACH, start=1))

@@ -73,6 +73,7 @@ COMMANDS: Final[Mapping[str, Section]] = {
                 "show": _AT + "namespaces:show",
                 "allow": _AT + "namespaces:allow",
                 "freeze": _AT + "namespaces:freeze",
+                "type": _AT + "namespaces:type_",
             },
         ),
         "party": Group(

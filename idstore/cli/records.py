@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from idstore.cli.output import one_line
+from idstore.errors import UnknownScheme
 from idstore.model import terms, times
 from idstore.vocabulary import PAV, PREFIXES, SSSOM
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from idstore.model.value import Value
     from idstore.registry import Registry
     from idstore.registry.trails import Remark
+    from idstore.schemes import LabelType
 
 Json = dict[str, object]
 
@@ -133,6 +135,7 @@ def namespace_text(namespace: "Namespace", remarks: "Sequence[Remark]") -> str:
         ("base", namespace.base),
         ("scheme", namespace.scheme_name),
         *(("setting", f"{key}={value}") for key, value in namespace.settings),
+        *(("type", f"{one.code}: {one.title}" if one.title else one.code) for one in _types(namespace)),
         ("owner", namespace.owner + (f" (offered to {namespace.offered})" if namespace.offered else "")),
         ("created", times.iso(namespace.created)),
         ("allocation", "frozen" if namespace.frozen else ", ".join(sorted(namespace.allocators)) or "everyone"),
@@ -149,6 +152,7 @@ def namespace_json(namespace: "Namespace", remarks: "Sequence[Remark]" = ()) -> 
         "base": namespace.base,
         "scheme": namespace.scheme_name,
         "settings": dict(namespace.settings),
+        "types": {one.code: one.title for one in _types(namespace)},
         "owner": namespace.owner,
         "offeredTo": namespace.offered,
         "created": times.iso(namespace.created),
@@ -157,6 +161,14 @@ def namespace_json(namespace: "Namespace", remarks: "Sequence[Remark]" = ()) -> 
         "frozen": namespace.frozen,
         "comments": [remark_json(remark) for remark in remarks],
     }
+
+
+def _types(namespace: "Namespace") -> "Sequence[LabelType]":
+    """The types of its labels; none while the package of its scheme is not installed."""
+    try:
+        return namespace.types
+    except UnknownScheme:
+        return ()
 
 
 def party_line(known: "PartyFacts") -> str:

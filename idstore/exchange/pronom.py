@@ -1,14 +1,25 @@
-"""Keeping a namespace of PUIDs up with PRONOM: the formats of a DROID signature file become identifiers, names follow, PUIDs stay."""
+"""Keeping a namespace of PUIDs up with PRONOM.
 
-from collections.abc import Iterator
+The formats of a DROID signature file become identifiers, names follow, PUIDs stay; PRONOM's reports tell how they are related.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from pyoxigraph import NamedNode
 
 from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.exchange.droid import SignatureFile
+from idstore.exchange.reports import Report
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.adopting import Adoption, Published
+from idstore.registry.relating import Related, Stated
 from idstore.schemes import puid
+from idstore.vocabulary import ADMS, IDS, SKOS
 
 
 def import_formats(
@@ -25,6 +36,56 @@ def import_formats(
     """
     home = _home(registry, namespace)
     return registry.adopt(home.base, _published(signatures, home), party, _note(signatures), dry_run=dry_run)
+
+
+RELATIONS: Final[Mapping[str, NamedNode]] = MappingProxyType(
+    {
+        "Has priority over": IDS.hasPriorityOver,
+        "Has lower priority than": IDS.hasLowerPriorityThan,
+        "Is previous version of": ADMS.next,
+        "Is subsequent version of": ADMS.prev,
+        "Is subtype of": SKOS.broader,
+        "Is supertype of": SKOS.narrower,
+        "Can contain": IDS.canContain,
+        "Can be contained by": IDS.canBeContainedIn,
+        "Equivalent to": SKOS.exactMatch,
+    }
+)
+"""PRONOM's relations, and what says them here: a published term, where there is one."""
+
+
+def import_relations(
+    registry: Registry, found: Sequence[Report], party: Party, note: str, namespace: str | None = None, *, dry_run: bool = False
+) -> Related:
+    """Bind the PUIDs of PRONOM's reports to each other, and deprecate those that PRONOM deprecates; all or nothing.
+
+    note       where the reports come from, for the log.
+    namespace  where to; unless said, the one of the base ``info:pronom/``.
+    dry_run    report only.
+
+    Only administrators may. Reading the same reports again writes nothing; relations that are not reported any more are told, never unbound.
+    A relation of a kind that is not in `RELATIONS`, or to a format without a report, is passed over, and told.
+    Raises NotPermitted, InvalidData or UnknownNamespace (no such namespace of PUIDs), StoreUnavailable.
+    """
+    home = _home(registry, namespace)
+    puids = {one.pronom_id: one.puid for one in found}
+    passed: list[str] = []
+    stated = [_stated(one, puids, passed) for one in found]
+    related = registry.relate(home.base, stated, party, note, dry_run=dry_run)
+    return replace(related, passed=(*passed, *related.passed))
+
+
+def _stated(one: Report, puids: Mapping[str, str], passed: list[str]) -> Stated:
+    """What a report says of its PUID; what cannot be taken over goes to ``passed``."""
+    relations = []
+    for relation in one.relations:
+        if relation.kind not in RELATIONS:
+            passed.append(f"{one.puid}: PRONOM's relation {relation.kind!r} has no term here")
+        elif relation.pronom_id not in puids:
+            passed.append(f"{one.puid}: no report is about format {relation.pronom_id} ({relation.name}), which it is related to")
+        else:
+            relations.append((RELATIONS[relation.kind].value, puids[relation.pronom_id]))
+    return Stated(one.puid, tuple(relations), one.deprecation, one.successors)
 
 
 def _home(registry: Registry, name: str | None) -> Namespace:

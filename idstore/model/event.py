@@ -186,6 +186,7 @@ KINDS = frozenset(
         IDS.NamespaceAddition,
         IDS.NamespaceAllowance,
         IDS.NamespaceFreeze,
+        IDS.TypeAddition,
         IDS.Mint,
         IDS.Registration,
         IDS.Naming,

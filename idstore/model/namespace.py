@@ -1,7 +1,7 @@
 """Namespaces: concrete contexts in which labels are unique."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -11,8 +11,8 @@ from idstore.errors import InvalidData, UnknownScheme
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.party import node
-from idstore.schemes import Aliasing, Context, Scheme, scheme
-from idstore.vocabulary import DCTERMS, IDS, RDF, RDFS, REGISTRY_GRAPH, XSD, party_name
+from idstore.schemes import Aliasing, Context, LabelType, Scheme, Typed, scheme
+from idstore.vocabulary import DCTERMS, IDS, ONTOLOGY, RDF, RDFS, REGISTRY_GRAPH, SKOS, XSD, party_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TRUE = Literal("true", datatype=XSD.boolean)
@@ -84,8 +84,13 @@ class Namespace:
         """The class of its identifiers: the scheme's when every setting is the default, so that the scheme's shape file holds, else the namespace."""
         return _identifier_class(self)
 
+    @property
+    def types(self) -> Sequence[LabelType]:
+        """The types that its labels name; none in most schemes."""
+        return self.scheme.types(self.context) if isinstance(self.scheme, Typed) else ()
+
     def quads(self) -> list[Quad]:
-        """Its triples, in the registry graph."""
+        """Its triples, those of its types, and what the class of its identifiers is if it is a plug-in's; in the registry graph."""
         iri = self.iri
         pairs: list[tuple[NamedNode, NamedNode | Literal]] = [
             (RDF.type, IDS.Namespace),
@@ -104,7 +109,22 @@ class Namespace:
             pairs.append((IDS.frozen, TRUE))
         if self.offered:
             pairs.append((IDS.offeredTo, node(self.offered)))
-        return [Quad(iri, predicate, value, REGISTRY_GRAPH) for predicate, value in pairs]
+        own = [Quad(iri, predicate, value, REGISTRY_GRAPH) for predicate, value in pairs]
+        if self.identifier_class != iri and not self.identifier_class.value.startswith(ONTOLOGY):
+            own.append(Quad(self.identifier_class, RDFS.subClassOf, IDS.Identifier, REGISTRY_GRAPH))
+        return own + [quad for one in self.types for quad in _type_quads(iri, one)]
+
+
+def _type_quads(namespace: NamedNode, one: LabelType) -> Iterator[Quad]:
+    """A type, named after the base, and that the namespace has it."""
+    node = NamedNode(namespace.value + one.code)
+    yield Quad(namespace, IDS.labelType, node, REGISTRY_GRAPH)
+    yield Quad(node, RDF.type, IDS.LabelType, REGISTRY_GRAPH)
+    yield Quad(node, SKOS.notation, Literal(one.code), REGISTRY_GRAPH)
+    if one.title:
+        yield Quad(node, SKOS.prefLabel, Literal(one.title), REGISTRY_GRAPH)
+    if one.provisional:
+        yield Quad(node, IDS.quality, IDS.Provisional, REGISTRY_GRAPH)
 
 
 @lru_cache(maxsize=8192)
@@ -151,6 +171,8 @@ def apply(before: Namespace | None, event: Event) -> Namespace:
             event.by,
             event.at,
         )
+    if event.kind == IDS.TypeAddition:
+        return _with_type(before, event.text(SKOS.notation) or "", event.text(IDS.name) or "")
     given = [_party(value) for value in event.all(IDS.party)]
     if event.kind == IDS.NamespaceAllowance:
         limit = event.text(IDS.perMinute)
@@ -161,6 +183,13 @@ def apply(before: Namespace | None, event: Event) -> Namespace:
         accepted = event.by == given[0] == before.offered
         return replace(before, owner=given[0], offered=None) if accepted else replace(before, offered=given[0])
     return before
+
+
+def _with_type(before: Namespace, code: str, title: str) -> Namespace:
+    """The namespace with a type more. Raises InvalidData."""
+    if not isinstance(before.scheme, Typed):
+        return before
+    return replace(before, settings=settings_of(before.scheme.with_type(before.context, code, title).settings))
 
 
 def settings_of(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -65,9 +65,13 @@ _RESERVED = frozenset(
 )
 
 
+_RELATIONS = frozenset({IDS.hasPriorityOver, IDS.hasLowerPriorityThan, IDS.canContain, IDS.canBeContainedIn})
+"""The ontology's own relations between identified things."""
+
+
 def reserved(relation: NamedNode) -> bool:
     """Whether a relation carries the record itself, so that no binding may use it."""
-    return relation in _RESERVED or relation.value.startswith(ONTOLOGY)
+    return relation in _RESERVED or (relation.value.startswith(ONTOLOGY) and relation not in _RELATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +200,13 @@ class Record:
         return next((value for value in self.values if value.index == index), None)
 
     def resolves_to(self) -> NamedNode | None:
-        """The target; while it is unset, the owner's oldest live binding stands in."""
+        """The target; while it is unset, the owner's oldest live binding stands in.
+
+        One to another identifier of the namespace does not: it says how two things are related, and leads to neither.
+        """
         if self.target is not None:
             return self.target
-        own = [binding for binding in self.bindings if binding.by == self.owner]
+        own = [one for one in self.bindings if one.by == self.owner and not one.target.value.startswith(self.namespace)]
         return min(own, key=lambda binding: (binding.at, binding.node.value)).target if own else None
 
     def quads(self) -> list[Quad]:

@@ -4,7 +4,6 @@ The extra ``examples`` installs them; call `require` first.
 """
 
 import re
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
-from xml.etree import ElementTree as ET
 
 from idstore.errors import InvalidData
+from idstore.exchange import reports as pronom_reports
 
 IANA: Final = "https://www.iana.org/assignments/media-types/"
 """What registered media types are named under."""
@@ -24,7 +23,6 @@ UTI: Final = "http://uti.example.org/"
 METAREGISTRY: Final = "https://bioregistry.io/metaregistry/"
 """What Bioregistry names entries of registries under that have no pages for them."""
 
-_REPORT: Final = "{http://pronom.nationalarchives.gov.uk}"
 _UNREGISTERED: Final = re.compile(r"x[.-]|[^/]*/x[.-]", re.IGNORECASE)
 _TYPE_IDENTIFIER: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 
@@ -70,9 +68,9 @@ def signature_file() -> Iterator[Path]:
 
 def reports() -> Iterator[Report]:
     """What PRONOM reports of each format of that file."""
-    with _fido("pronom-xml-v").open("rb") as stream, zipfile.ZipFile(stream) as reports:
-        for name in reports.namelist():
-            yield _report(reports.read(name))
+    with as_file(_fido("pronom-xml-v")) as path:
+        found = pronom_reports.read(path)
+    yield from map(_report, found)
 
 
 def prefixes() -> list[Prefix]:
@@ -98,15 +96,9 @@ def _fido(beginning: str) -> Traversable:
     return next(file for file in (files("fido") / "conf").iterdir() if file.name.startswith(beginning))
 
 
-def _report(content: bytes) -> Report:
-    found: dict[str, list[str]] = {}
-    for one in ET.fromstring(content).iter(f"{_REPORT}FileFormatIdentifier"):  # noqa: S314 what our own requirement brings
-        kind, text = one.findtext(f"{_REPORT}IdentifierType", ""), one.findtext(f"{_REPORT}Identifier", "")
-        found.setdefault(kind, []).append(text.strip())
-    media = {text: text.partition(";")[0].rstrip() for text in found.get("MIME", ())}
+def _report(one: pronom_reports.Report) -> Report:
+    media = {text: text.partition(";")[0].rstrip() for kind, text in one.identifiers if kind == "MIME"}
     types = {text: IANA + media for text, media in media.items() if not _UNREGISTERED.match(media)}
-    identifiers = found.get("Apple Uniform Type Identifier", [])
+    identifiers = [text for kind, text in one.identifiers if kind == "Apple Uniform Type Identifier"]
     types |= {text: UTI + text for text in identifiers if _TYPE_IDENTIFIER.fullmatch(text)}
-    return Report(
-        found["PUID"][0], tuple(dict.fromkeys(types.values())), tuple(text for text in (*media, *identifiers) if text not in types)
-    )
+    return Report(one.puid, tuple(dict.fromkeys(types.values())), tuple(text for text in (*media, *identifiers) if text not in types))

@@ -15,7 +15,7 @@ from idstore.model.terms import Term
 from idstore.registry.below import Descending
 from idstore.registry.naming import label_node, target_index
 from idstore.registry.requests import Request, Requesting, key_of
-from idstore.schemes import Context
+from idstore.schemes import Context, Reserving
 from idstore.stores import Turn, View
 from idstore.vocabulary import IDS, SKOS
 
@@ -167,7 +167,11 @@ class Allocating(Requesting, Descending):
                 namespace=namespace.name,
                 scheme=scheme.name,
             )
-        return scheme.label(text, namespace.context)
+        label = scheme.label(text, namespace.context)
+        refused = scheme.reserved(label, namespace.context) if isinstance(scheme, Reserving) else None
+        if refused is not None:
+            raise NotPermitted(refused, namespace=namespace.name, label=label)
+        return label
 
     def _untaken(self, turn: Turn, namespace: Namespace, label: str) -> tuple[str, NamedNode]:
         """A chosen label and the node that stands for it among the claims. Raises AlreadyRegistered."""

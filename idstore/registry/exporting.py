@@ -63,8 +63,9 @@ class Exporting(Core):
         yield _partial()
         base = None
         if extract.namespace is not None:
-            base = self._namespace(view, extract.namespace).base
-            yield from _sorted(view.quads(NamedNode(base), None, None, REGISTRY_GRAPH))
+            namespace = self._namespace(view, extract.namespace)
+            base = namespace.base
+            yield from _sorted(namespace.quads())
         chosen = Selection(self.audiences(view, party), namespace=base, stage=extract.stage, since=extract.since)
         for iri in sorted(view.catalogue.identifiers(chosen, None)):
             yield from self._one(view, NamedNode(iri), sight)

@@ -1,6 +1,6 @@
 """From created to fixated, released or revoked; deprecation, succession and hand-over."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyoxigraph import Literal, NamedNode
 
@@ -72,11 +72,27 @@ class Living(Descending):
                     stage=record.stage.value,
                 )
             following = [(DCTERMS.isReplacedBy, self._successor_named(turn, one, party)) for one in successors]
-            if any(iri == record.iri for _, iri in following):
-                raise InvalidData(f"{record.iri.value} cannot replace itself", id=record.iri.value)
+            for _, iri in following:
+                self._no_circle(turn, record.iri, iri)
             event = self._event(turn, kind, record.iri, party, *arguments, *following)
             self._record_event(turn, record, event)
             return event
+
+    def _no_circle(self, turn: Turn, replaced: NamedNode, successor: NamedNode) -> None:
+        """Raise InvalidData if an identifier replaces its would-be successor already, at any distance."""
+        if successor == replaced:
+            raise InvalidData(f"{replaced.value} cannot replace itself", id=replaced.value)
+        waiting, came_from = [successor], {successor: replaced}
+        while waiting:
+            one = waiting.pop(0)
+            for quad in turn.quads(one, DCTERMS.isReplacedBy):
+                if quad.object == replaced:
+                    way = " by ".join(node.value for node in _way(came_from, one, replaced))
+                    reason = f"{successor.value} cannot replace {replaced.value}, which replaces it"
+                    raise InvalidData(f"{reason} ({way} by {replaced.value})", id=replaced.value)
+                if isinstance(quad.object, NamedNode) and quad.object not in came_from:
+                    came_from[quad.object] = one
+                    waiting.append(quad.object)
 
     def _successor_named(self, turn: Turn, text: str, party: Party) -> NamedNode:
         """What is to replace an identifier: public, for whoever reads that it replaces one knows that it is registered."""
@@ -128,6 +144,14 @@ class Living(Descending):
             event = self._event(turn, kind, record.iri, party, (IDS.party, node(grantee.name)), *right)
             self._record_event(turn, record, event)
             return event
+
+
+def _way(came_from: Mapping[NamedNode, NamedNode], end: NamedNode, start: NamedNode) -> list[NamedNode]:
+    """From what was found first, behind ``start``, to ``end``."""
+    way = [end]
+    while (before := came_from[way[-1]]) != start:
+        way.append(before)
+    return way[::-1]
 
 
 def _may_fixate(record: Record) -> None:

@@ -12,9 +12,9 @@ from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party, node
 from idstore.model.terms import Term
 from idstore.registry.core import Core
-from idstore.schemes import Scheme, scheme
+from idstore.schemes import Scheme, Typed, scheme
 from idstore.stores import Turn
-from idstore.vocabulary import EVENTS, IDS, PUBLIC_LOG, RDF, SPACE
+from idstore.vocabulary import EVENTS, IDS, PUBLIC_LOG, RDF, SKOS, SPACE
 
 
 class Namespacing(Core):
@@ -90,6 +90,22 @@ class Namespacing(Core):
     def freeze(self, name: str, party: Party, *, frozen: bool = True) -> Namespace:
         """Allocate nothing more in a namespace, or allow it again. Only its owner may. Raises UnknownNamespace, NotPermitted."""
         return self._change(name, party, IDS.NamespaceFreeze, (IDS.frozen, TRUE if frozen else Literal("false", datatype=TRUE.datatype)))
+
+    def add_type(self, name: str, code: str, title: str, party: Party) -> Namespace:
+        """Let the labels of a namespace name one type more, as ``lan`` of PUIDs; its ``x-`` form comes with it. Only administrators may.
+
+        Raises UnknownNamespace, NotPermitted, InvalidData (a scheme without types, the code, the title), AlreadyRegistered.
+        """
+        with self._acting(party) as turn:
+            known = self._namespace(turn, name)
+            self._administers(turn, party, "add types")
+            if not isinstance(known.scheme, Typed):
+                reason = f"the labels of {known.name} name no types: its scheme is {known.scheme_name}"
+                raise InvalidData(reason, namespace=known.name, scheme=known.scheme_name)
+            known.scheme.with_type(known.context, code, title)
+            if any(one.code == code for one in known.types):
+                raise AlreadyRegistered(f"{known.name} has the type {code} already", namespace=known.name, type=code)
+            return self._amend(turn, known, party, IDS.TypeAddition, (SKOS.notation, Literal(code)), (IDS.name, Literal(title.strip())))
 
     def transfer_namespace(self, name: str, receiver: Party, party: Party) -> Namespace:
         """Offer a namespace to another party; it changes hands when the receiver calls this in turn. Raises UnknownNamespace, NotPermitted."""

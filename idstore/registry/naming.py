@@ -2,7 +2,7 @@
 
 from pyoxigraph import NamedNode
 
-from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered, clearest
+from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered, UnknownScheme, clearest
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -76,6 +76,9 @@ class Naming(Core):
                 read.append((namespace, namespace.scheme.label(text, namespace.context)))
             except InvalidIdentifier:
                 continue
+            except UnknownScheme:  # its package is not installed; the others are none the worse for it
+                if text.startswith(namespace.base):
+                    raise
         return read
 
     def _visible(self, view: View, namespace: Namespace, label: str, sight: Sight) -> NamedNode | None:

@@ -22,7 +22,7 @@ from idstore.stores import Turn, View
 from idstore.vocabulary import IDS, PUBLIC_LOG, SKOS, SPACE, closed_graph, party_name
 
 BEGINNINGS = frozenset({IDS.Mint, IDS.Registration})
-_OF_NAMESPACES = frozenset({IDS.NamespaceAddition, IDS.NamespaceAllowance, IDS.NamespaceFreeze})
+_OF_NAMESPACES = frozenset({IDS.NamespaceAddition, IDS.NamespaceAllowance, IDS.NamespaceFreeze, IDS.TypeAddition})
 OF_STORAGE = frozenset({IDS.StorageAddition, IDS.StorageAllowance, IDS.Placement})
 _OF_PARTIES = frozenset({IDS.Initialization, IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement})
 

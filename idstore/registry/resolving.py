@@ -1,9 +1,9 @@
 """Where identifiers lead, how they are cited, and which ones metadata would give."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pyoxigraph import NamedNode
@@ -24,15 +24,24 @@ _NUMBER = re.compile(r"[Vv]?(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
+class Superseded:
+    """An identifier that others replace."""
+
+    iri: str
+    by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """Where an identifier leads.
 
     asked   the record of the identifier itself.
     answer  the record that the answer stands in: the same, or that of a successor, where the identifier has no target of its own.
     path    what was gone through, from the identifier to the answer.
-    target  where it leads; None for a tombstone, which tells its reason instead.
+    target  where it leads; None for a tombstone, which tells its reason instead, and for what is superseded and leads nowhere by itself.
     ended   when the answer became a tombstone, milliseconds since 1970.
     values  the values asked for by type or index, of the handle that the answer stands in.
+    succession  what replaces what: the identifier first, then those that replace it, each once, however the successions run.
     """
 
     asked: Record
@@ -41,6 +50,19 @@ class Resolution:
     target: str | None
     ended: int | None = None
     values: tuple[Value, ...] = ()
+    succession: tuple[Superseded, ...] = ()
+
+    @property
+    def buried(self) -> bool:
+        """Whether the answer is a tombstone."""
+        return self.answer.stage is Stage.TOMBSTONE
+
+    @property
+    def current(self) -> tuple[str, ...]:
+        """The identifiers at the ends of the succession, which nothing replaces; none where it leads back to its beginning."""
+        replaced = {one.iri for one in self.succession}
+        named = (successor for one in self.succession for successor in one.by)
+        return tuple(dict.fromkeys(iri for iri in named if iri not in replaced))
 
 
 def _draw() -> float:
@@ -95,8 +117,10 @@ class Resolving(Valuing):
 
         A handle with an alias leads where that handle leads; one with several locations to one of them. Where types or indexes are asked
         for, the answer is these values, as far as the party may read them. A work leads where the newest of its published versions does that
-        leads anywhere, for everyone alike.
+        leads anywhere, for everyone alike. What is superseded and leads nowhere by any of them has no target; the answer tells what replaces
+        it, to the end.
         Raises as `show`, NotRegistered where it leads nowhere yet, has no such value, or by aliases into a circle; InvalidData (an address).
+        Cost: a record is read for each successor of a successor, each once.
         """
         with self.store.reading() as view:
             sight = self.sight(view, party)
@@ -109,12 +133,17 @@ class Resolving(Valuing):
                 path.append(answer.iri)
             buried = answer.stage is Stage.TOMBSTONE
             ended = self._ended(view, answer.iri, sight) if buried else None
+            succession = tuple(self._succession(view, first, sight))
         way = tuple(iri.value for iri in path)
+        found = Resolution(first, answer, way, None, ended, succession=succession)
         if buried:
-            return Resolution(first, answer, way, None, ended)
+            return found
         if asked.types or asked.indexes:
-            return Resolution(first, answer, way, None, values=_chosen_values(answer, asked))
-        return Resolution(first, answer, way, self._leads_to(text, first, answer, asked))
+            return replace(found, values=_chosen_values(answer, asked))
+        target = _leads_to(answer, asked)
+        if target is None and not found.current:
+            raise NotRegistered(text, _nowhere(found))
+        return replace(found, target=target)
 
     def _next(self, view: View, record: Record, sight: Sight, asked: Asked, path: Sequence[NamedNode]) -> Record | str | None:
         """What an identifier leads to by its alias, or without a target by its only successor; the handle of an alias that is not here."""
@@ -141,17 +170,18 @@ class Resolving(Valuing):
             raise NotRegistered(first.iri.value, f"{answer.iri.value} is an alias of {alias}, which is not registered here; ask {there}")
         return Resolution(first, answer, (*(iri.value for iri in path), there), there)
 
-    def _leads_to(self, text: str, first: Record, answer: Record, asked: Asked) -> str:
-        places = next((value for value in answer.values if value.public and value.is_type(value_types.LOCATIONS)), None)
-        if places is not None:
-            return locations.choose(locations.parse(places.text), asked.location, asked.draw)
-        target = answer.resolves_to()
-        if target is None:
-            raise NotRegistered(
-                text,
-                f"{first.iri.value} has no target yet; its owner {first.owner} can set one with `idstore target`",
-            )
-        return target.value
+    def _succession(self, view: View, asked: Record, sight: Sight) -> Iterator[Superseded]:
+        """What replaces a record, and what that is replaced by, nearest first."""
+        waiting, known = [asked], {asked.iri}
+        while waiting:
+            record = waiting.pop(0)
+            if record.successors:
+                yield Superseded(record.iri.value, tuple(one.value for one in record.successors))
+            for successor in record.successors:
+                if successor not in known:
+                    known.add(successor)
+                    with suppress(NotRegistered):  # another registry's, or not to be seen
+                        waiting.append(self._load(view, successor, sight))
 
     def _versions_in(self, view: View, work: NamedNode, sight: Sight) -> list[Record]:
         """The versions of a work that may be seen, the newest first."""
@@ -247,6 +277,14 @@ def _alias(record: Record, asked: Asked) -> str | None:
     return found.text
 
 
+def _leads_to(record: Record, asked: Asked) -> str | None:
+    places = next((value for value in record.values if value.public and value.is_type(value_types.LOCATIONS)), None)
+    if places is not None:
+        return locations.choose(locations.parse(places.text), asked.location, asked.draw)
+    target = record.resolves_to()
+    return target and target.value
+
+
 def _chosen_values(record: Record, asked: Asked) -> tuple[Value, ...]:
     found = matching(record.values, asked.types, asked.indexes)
     if not found:
@@ -255,6 +293,15 @@ def _chosen_values(record: Record, asked: Asked) -> tuple[Value, ...]:
             record.iri.value, f"{record.iri.value} has no value {sort} that you may read; `idstore handle values` lists those"
         )
     return found
+
+
+def _nowhere(found: Resolution) -> str:
+    """Why an identifier leads nowhere, and what to do."""
+    iri, remedy = found.asked.iri.value, f"its owner {found.asked.owner} can set one with `idstore target`"
+    if found.succession:
+        circle = "; ".join(f"{one.iri} by {', '.join(one.by)}" for one in found.succession)
+        return f"{iri} has no target, and what replaces it leads in a circle ({circle}); {remedy}"
+    return f"{iri} has no target yet; {remedy}"
 
 
 def _chosen(record: Record, chosen: Selection, base: str | None) -> bool:

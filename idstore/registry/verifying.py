@@ -228,6 +228,7 @@ class Verifying(Replaying):
         """The namespaces and parties that the log knows, each with what gives its triples."""
         for base in self._values(view, IDS.about, IDS.NamespaceAddition):
             yield base.value, partial(self._namespace_told, view, base)
+            yield from self._beside_told(view, base)
         for party in self._values(view, IDS.about, *_OF_PARTIES) | self._values(view, PROV.wasAssociatedWith, IDS.Initialization):
             yield party.value, partial(self._party_told, view, party_name(party))
 
@@ -255,6 +256,18 @@ class Verifying(Replaying):
         return {value for value in found if isinstance(value, NamedNode)}
 
     def _namespace_told(self, view: View, base: NamedNode) -> list[Quad]:
+        return [quad for quad in self._quads_told(view, base) if quad.subject == base]
+
+    def _beside_told(self, view: View, base: NamedNode) -> Iterator[tuple[str, Callable[[], list[Quad]]]]:
+        """What is said beside a namespace, as of its types; nothing if the log about it cannot be read, which is told of the namespace."""
+        try:
+            quads = self._quads_told(view, base)
+        except DAMAGED:
+            return
+        for one in {quad.subject for quad in quads if quad.subject != base}:
+            yield _text(one), partial(lambda one: [quad for quad in quads if quad.subject == one], one)
+
+    def _quads_told(self, view: View, base: NamedNode) -> list[Quad]:
         return fold_namespace([event for event, _ in self._history(view, base)]).quads()
 
     def _party_told(self, view: View, name: str) -> list[Quad]:

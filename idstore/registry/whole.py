@@ -13,6 +13,7 @@ from idstore.registry.loading import Loading
 from idstore.registry.parties import Governing
 from idstore.registry.past import Past
 from idstore.registry.querying import Querying
+from idstore.registry.relating import Relating
 from idstore.registry.replacing import Replacing
 from idstore.registry.stating import Stating
 from idstore.registry.storing import Storing
@@ -25,6 +26,7 @@ class Registry(
     Loading,
     Replacing,
     Stating,
+    Relating,
     Versioning,
     Citing,
     Vouching,

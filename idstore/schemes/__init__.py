@@ -210,6 +210,41 @@ class Valued(Protocol):
         """The data of a value of that type, in the form in which they are kept. Raises InvalidData: not what the type holds."""
 
 
+@dataclass(frozen=True, slots=True)
+class LabelType:
+    """A word that tells, within a label, what kind of thing it identifies: ``fmt`` in ``fmt/18``.
+
+    title        what it means, in a few words; empty if nobody said.
+    provisional  whether identifiers of this type are not meant to last.
+    """
+
+    code: str
+    title: str
+    provisional: bool = False
+
+
+@runtime_checkable
+class Typed(Protocol):
+    """What a scheme offers beside `Scheme` if its labels name types, and administrators may add some."""
+
+    def types(self, context: Context) -> Sequence[LabelType]:
+        """The types of a namespace."""
+
+    def with_type(self, context: Context, code: str, title: str) -> Context:
+        """The context with one type more, or as it is if it has that type. Labels that it read before it reads as before.
+
+        Raises InvalidData, naming what is wrong with the code or the title.
+        """
+
+
+@runtime_checkable
+class Reserving(Protocol):
+    """What a scheme offers beside `Scheme` if parties may choose some labels (``register``) and not others."""
+
+    def reserved(self, label: str, context: Context) -> str | None:
+        """Why nobody chooses this label, and what to do instead; None if it may be chosen."""
+
+
 @cache
 def _places() -> Mapping[str, Sequence[str]]:
     """Where the installed packages say that schemes are; nothing is imported yet."""

@@ -11,14 +11,14 @@ True
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from types import MappingProxyType
 from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier
-from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
+from idstore.schemes import Allocation, Context, LabelType, Rule, Scheme, WrittenForm
 from idstore.schemes._base import SchemeBase
 from idstore.schemes._settings import choice, filled
 from idstore.schemes._text import Excerpt, absolute
@@ -26,8 +26,10 @@ from idstore.vocabulary import IDS
 
 NAME: Final = "puid"
 PRONOM: Final = "info:pronom/"
-DEFAULT_TYPES: Final = ("chr", "cmp", "fmt", "hdw", "sfw")
-"""Encodings, compressions, file formats, hardware, software: what the PRONOM service accepts, each with and without ``x-``."""
+DEFAULT_TYPES: Final[Mapping[str, str]] = MappingProxyType(
+    {"chr": "character encoding", "cmp": "compression", "fmt": "file format", "hdw": "hardware", "sfw": "software"}
+)
+"""What the PRONOM service accepts, each with and without ``x-``; the paper itself defines ``fmt``, and says that others may follow."""
 
 _PRONOM_FORM: Final = re.compile(r"info:pronom/|https?://(?:www\.)?nationalarchives\.gov\.uk/pronom/", re.IGNORECASE | re.ASCII)
 _WEB: Final = "http://www.nationalarchives.gov.uk/PRONOM/"
@@ -60,7 +62,11 @@ def parse(text: str) -> Puid:
 
 
 class Puids(SchemeBase):
-    """See `Scheme`. Settings: ``types`` (without ``x-``, divided by ``|``), ``authority`` (``external`` or ``own``)."""
+    """See `Scheme`, `idstore.schemes.Typed` and `idstore.schemes.Reserving`.
+
+    Settings: ``types`` (without ``x-``, divided by ``|``; what one means may follow it: ``fmt|lan:programming language``),
+    ``authority`` (``external``: formal PUIDs are assigned elsewhere; ``own``).
+    """
 
     name = NAME
     title = "PRONOM persistent unique identifiers of file formats and the like (The National Archives)"
@@ -75,13 +81,28 @@ class Puids(SchemeBase):
         authority = "external" if base == PRONOM else "own"
         full = filled({**self.defaults, "authority": authority}, settings)
         full["authority"] = choice(full, "authority", "external", "own")
-        types = sorted(set(full["types"].split("|")))
-        for one in types:
-            if not _PART.fullmatch(one):
-                reason = f"the type {one!r} in the setting types must be lower-case letters and digits, as in fmt|sfw"
-                raise InvalidData(reason, setting="types", value=one)
-        full["types"] = "|".join(types)
+        full["types"] = _written(_types(full["types"]))
         return Context(base, full)
+
+    def types(self, context: Context) -> tuple[LabelType, ...]:
+        """See `Typed`: each type, and its ``x-`` form."""
+        known = _types(context.settings["types"]).items()
+        formal = tuple(LabelType(code, said or DEFAULT_TYPES.get(code, "")) for code, said in known)
+        return formal + tuple(LabelType(f"x-{one.code}", one.title, provisional=True) for one in formal)
+
+    def with_type(self, context: Context, code: str, title: str) -> Context:
+        """See `Typed`."""
+        if not _PART.fullmatch(code):
+            raise InvalidData(f"the type {code!r} must be lower-case letters and digits, without x-; its x- form comes with it", type=code)
+        if not title.strip() or not title.isprintable() or "|" in title:
+            raise InvalidData(f"what the type {code} means must be a few words on one line, without '|'", type=code, title=title)
+        known = {code: title.strip(), **_types(context.settings["types"])}
+        return self.context(context.base, {**context.settings, "types": _written(known)})
+
+    def reserved(self, label: str, context: Context) -> str | None:
+        """See `Reserving`: formal PUIDs, unless this registry is their authority."""
+        kind, _, _ = label.partition("/")
+        return None if context.settings["authority"] == "own" or self.provisional(label, context) else _elsewhere(kind, context)
 
     def parse(self, text: str) -> Puid:
         """See `Scheme`."""
@@ -96,7 +117,7 @@ class Puids(SchemeBase):
             if context.base != PRONOM:
                 raise InvalidIdentifier(text, f"it is PRONOM's, and not under {context.base}", 0, NAME)
             start = form.end()
-        return str(_puid(Excerpt(text, text[start:], start, NAME), context.settings["types"].split("|")))
+        return str(_puid(Excerpt(text, text[start:], start, NAME), _types(context.settings["types"])))
 
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
         """See `Scheme`."""
@@ -114,27 +135,51 @@ class Puids(SchemeBase):
 
     def rules(self, settings: Mapping[str, str]) -> tuple[Rule, ...]:
         """See `Scheme`."""
-        types = settings["types"]
-        message = f"A PUID is a type ({', '.join(types.split('|'))}; after x- for provisional ones), '/' and an identifier."
+        types = _types(settings["types"])
+        message = f"A PUID is a type ({', '.join(types)}; after x- for provisional ones), '/' and an identifier."
         return (
             Rule("characters", "Characters", "A PUID has only a to z, 0 to 9, '/' and '-'.", ("[^a-z0-9/-]",), forbidden=True),
-            Rule("form", "Form", message, (f"^(x-)?({types})/[a-z0-9]+$",)),
+            Rule("form", "Form", message, (f"^(x-)?({'|'.join(types)})/[a-z0-9]+$",)),
         )
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`: the next numbers of the type that the metadata name under ``type`` (``fmt`` if they name none)."""
         kind = allocation.metadata.get("type") or "fmt"
-        types = allocation.context.settings["types"].split("|")
+        types = _types(allocation.context.settings["types"])
         if kind.removeprefix("x-") not in types:
             reason = f"there is no type {kind!r} here; write one of {', '.join(types)}, with or without x- before it"
             raise InvalidData(reason, field="type", value=kind)
         if allocation.context.settings["authority"] == "external" and not kind.startswith("x-"):
-            reason = f"formal PUIDs under {allocation.context.base} are assigned elsewhere and come by import"
-            raise InvalidData(f"{reason}; mint a provisional one (type x-{kind}) instead", field="type", value=kind)
+            raise InvalidData(_elsewhere(kind, allocation.context), field="type", value=kind)
         return (f"{kind}/{number}" for number in count(allocation.highest(kind) + 1))
 
 
-def _puid(excerpt: Excerpt, types: Sequence[str]) -> Puid:
+def _types(setting: str) -> dict[str, str]:
+    """The types that the setting lists, sorted, and what it says of each. Raises InvalidData."""
+    found: dict[str, str] = {}
+    for one in sorted(setting.split("|")):
+        code, colon, title = one.partition(":")
+        if not _PART.fullmatch(code):
+            reason = f"the type {code!r} in the setting types must be lower-case letters and digits, as in fmt|sfw"
+            raise InvalidData(reason, setting="types", value=one)
+        if not title.isprintable() or bool(colon) > bool(title.strip()):
+            reason = f"the type {one!r} in the setting types needs a few words on one line behind the colon, as in fmt:file format"
+            raise InvalidData(reason, setting="types", value=one)
+        found[code] = title.strip() or found.get(code, "")
+    return found
+
+
+def _written(types: Mapping[str, str]) -> str:
+    """The setting that lists these types."""
+    return "|".join(f"{code}:{title}" if title else code for code, title in sorted(types.items()))
+
+
+def _elsewhere(kind: str, context: Context) -> str:
+    """Why nobody here gives out a formal PUID, and what to do."""
+    return f"formal PUIDs under {context.base} are assigned elsewhere and come by import; mint a provisional one (type x-{kind}) instead"
+
+
+def _puid(excerpt: Excerpt, types: Collection[str]) -> Puid:
     """The parts of a label. Raises InvalidIdentifier."""
     text = excerpt.text
     mark = len("x-") if text.startswith("x-") else 0

@@ -1,6 +1,7 @@
 """Which shapes a registry has to keep, and checking it against them."""
 
 from collections.abc import Iterable
+from itertools import chain
 
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
@@ -15,11 +16,12 @@ from idstore.validation.source import StoreSource, in_memory
 def shapes(namespaces: Iterable[Namespace] = ()) -> Shapes:
     """Every shape that comes with idstore, and those of namespaces with settings or schemes of their own."""
     shipped = names()
-    found = load(*shipped)
-    for namespace in namespaces:
-        if namespace.identifier_class == namespace.iri or namespace.scheme_name not in shipped:
-            found += of(shape(namespace.scheme, namespace.context))
-    return found
+    own = (
+        shape(namespace.scheme, namespace.context)
+        for namespace in namespaces
+        if namespace.identifier_class == namespace.iri or namespace.scheme_name not in shipped
+    )
+    return load(*shipped) + of(dict.fromkeys(chain.from_iterable(own)))  # namespaces of one plug-in may have the same shape
 
 
 def check(registry: Registry, party: Party) -> Report:

@@ -462,7 +462,9 @@ def _shown(record: Record) -> Shown:
 
 def _led(registry: Registry, iri: str, party: Party) -> str | None:
     found = registry.resolve(iri, party)
-    return found.target if found.ended is None else f"tombstone: {found.answer.reason}"
+    if found.buried:
+        return f"tombstone: {found.answer.reason}"
+    return found.target or f"replaced by {', '.join(sorted(found.current))}"
 
 
 def _line(entry: Entry) -> Line:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 
 import typer
@@ -11,8 +12,8 @@ from idstore import schemes
 from idstore.cli import exits, inputs, session
 from idstore.cli.options import Call
 from idstore.cli.output import Output
-from idstore.errors import InvalidIdentifier, StoreUnavailable, clearest
-from idstore.schemes import Name, Scheme
+from idstore.errors import InvalidIdentifier, StoreUnavailable, UnknownScheme, clearest
+from idstore.schemes import Name, Scheme, Typed
 
 if TYPE_CHECKING:
     from idstore.model.namespace import Namespace
@@ -27,9 +28,10 @@ def check(
 ) -> int:
     """Tell whether texts are identifiers, and of which scheme.
 
-    Prints the canonical form of each. Without --scheme there is a line for each scheme: the canonical form, a tab, the scheme's name;
-    first those of the namespaces that are registered in the store, if there is one, with the namespace's name as well; last the
-    moment when it was made, where it tells that. Exit code 3 if a text fits none.
+    Prints the canonical form of each. Without --scheme there is a line for each scheme that fits: the canonical form, a tab, the
+    scheme's name; first those of the namespaces that are registered in the store, if there is one, with the namespace's name as well;
+    then the schemes, the one that takes fewest other texts first. Last the moment when it was made, where it tells that.
+    Exit code 3 if a text fits none.
     """
     asked = [schemes.scheme(scheme)] if scheme else list(schemes.installed().values())
     spaces = [] if scheme else _namespaces(call)
@@ -58,14 +60,32 @@ def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], ou
                 fits.append(_Fit.of(scheme.parse(text), scheme.name))
             except InvalidIdentifier as error:
                 refusals.append(error)
+    if len(fits) > 1:
+        fits.sort(key=lambda fit: (fit.namespace is None, _breadth(fit.scheme)))
     for fit in fits:
         told = fit.advice() if advice else []
         lines = [fit.canonical if alone else fit.line(), *(_advice_line(one) for one in told)]
+        others = [other.scheme for other in fits if other is not fit]
         said = {"advice": [{"rule": one.rule, "guideline": one.guideline, "follows": one.follows, "why": one.why} for one in told]}
-        output.data("\n".join(lines), {**fit.json(text), **(said if advice else {})})
+        output.data("\n".join(lines), fit.json(text) | ({"alternatives": others} if others else {}) | (said if advice else {}))
     if not fits:
         _explain(refusals[: len(named)] or refusals, output)
     return bool(fits)
+
+
+@cache
+def _breadth(name: str) -> int:
+    """How many schemes' examples a scheme reads: what reads those of others says less of a text."""
+    found = schemes.installed()
+    return sum(_reads(found[name], other.example) for other in found.values())
+
+
+def _reads(scheme: Scheme, text: str) -> bool:
+    try:
+        scheme.parse(text)
+    except InvalidIdentifier:
+        return False
+    return True
 
 
 @runtime_checkable
@@ -109,14 +129,19 @@ class _Fit:
 def _in_namespaces(text: str, spaces: "Iterable[Namespace]", refusals: list[InvalidIdentifier], *, named: bool) -> list[_Fit]:
     """What a text is in these namespaces.
 
-    named  whether it names them, by ``NAME:`` or by their base; what does not must be an identifier of the scheme as it stands, since
-           almost every text can be the suffix of a handle.
+    named  whether it names them, by ``NAME:`` or by their base. Where parties choose labels freely almost every text could be one, as the
+           suffix of a handle: there, what names no namespace must be an identifier of the scheme as it stands.
     """
     fits = []
     for namespace in spaces:
-        scheme, context = namespace.scheme, namespace.context
         try:
-            if not named:
+            scheme, context = namespace.scheme, namespace.context
+        except UnknownScheme:  # its package is not installed
+            if named:
+                raise
+            continue
+        try:
+            if not named and scheme.chosen and not isinstance(scheme, Typed):
                 scheme.parse(text)
             label = scheme.label(text.removeprefix(f"{namespace.name}:"), context)
         except InvalidIdentifier as error:

@@ -1,29 +1,16 @@
 """``idstore export`` and ``import``: files going out and coming in."""
 
 import tempfile
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated
 
 import typer
 
 from idstore.cli import arguments, exits, inputs, session
-from idstore.cli.commands import batch, stating
+from idstore.cli.commands import batch, foreign, stating
 from idstore.cli.commands.lookup import Stage
 from idstore.cli.options import Call
 from idstore.cli.outputs import output
-
-if TYPE_CHECKING:
-    from idstore.model.party import Party
-    from idstore.registry import Registry
-    from idstore.registry.adopting import Adoption
-
-DROID: Final = "droid"
-LIST: Final = "list"
-_SHOWN: Final = 10
-"""Identifiers that a report lists of each sort, without --json."""
-_FOREIGN: Final = {".xml": DROID, ".txt": LIST}
-"""Which format a file's ending says, of those that are not idstore's own."""
 
 
 def export(
@@ -97,8 +84,8 @@ def import_(
         typer.Option(
             metavar="F",
             help=(
-                "turtle, trig, ntriples, nquads, jsonld, droid, list, handle-batch, sssom, tsv or csv. "
-                "[default: by each FILE's ending; .xml is droid, .txt list]"
+                "turtle, trig, ntriples, nquads, jsonld, droid, pronom, list, handle-batch, sssom, tsv or csv. "
+                "[default: by each FILE's ending; .xml is droid, .zip pronom, .txt list]"
             ),
         ),
     ] = None,
@@ -106,7 +93,10 @@ def import_(
         str | None,
         typer.Option(
             metavar="N",
-            help="Where to, for list, droid and handle-batch. [default: for droid the namespace of info:pronom/, for a batch file by prefix]",
+            help=(
+                "Where to, for list, droid, pronom and handle-batch. "
+                "[default: for droid and pronom the namespace of info:pronom/, for a batch file by prefix]"
+            ),
         ),
     ] = None,
     column: arguments.Column = None,
@@ -114,25 +104,27 @@ def import_(
     relation: arguments.RelationName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> int:
-    """Take in what export wrote, a DROID signature file, a list of identifiers issued elsewhere, bindings from a table, or a batch file.
+    """Take in what export wrote, what PRONOM publishes, a list of identifiers issued elsewhere, bindings from a table, or a batch file.
 
     A list has one identifier a line, and, after a tab, its name if it has one. Administrators may; bindings (sssom, tsv, csv) everybody who
     may bind; a batch file (handle-batch) is carried out with your own rights.
     All or nothing: where a file is malformed, nothing is imported. Reading the same again changes nothing, but for batch files.
+    A DROID signature file registers PUIDs and renames those that PRONOM names otherwise now; PRONOM's reports, in a ZIP archive, bind PUIDs to each other and deprecate. What a newer release leaves out is told, and stays.
+    --dry-run lists every change.
     """
     table = _table(files, format)
     if table is not None:
         return stating.state(call, files[0], table, arguments.columns(column, base, relation), dry_run=dry_run)
     if column or base or relation:
         raise arguments.Misuse("--column, --base and --relation are for tables of bindings")
-    kinds = {format or _FOREIGN.get(Path(file.removesuffix(".gz")).suffix.lower(), "rdf") for file in files}
-    foreign = sorted(kinds & {*_FOREIGN_IMPORTS})
-    if len(kinds) > 1 or (foreign and len(files) > 1):
-        raise arguments.Misuse("import one signature file, list or batch file at a time, and not together with others")
-    if foreign:
-        return _FOREIGN_IMPORTS[foreign[0]](call, files[0], namespace, dry_run)
+    kinds = {format or foreign.SUFFIXES.get(Path(file.removesuffix(".gz")).suffix.lower(), "rdf") for file in files}
+    alien = sorted(kinds & {*foreign.IMPORTS})
+    if alien and (len(kinds) > 1 or len(files) > 1):
+        raise arguments.Misuse(f"import one {alien[0]} file at a time, and not together with others")
+    if alien:
+        return foreign.IMPORTS[alien[0]](call, files[0], namespace, dry_run)
     if namespace is not None:
-        raise arguments.Misuse("--namespace is for lists, signature files and batch files; an export names its namespaces itself")
+        raise arguments.Misuse("--namespace is for what idstore did not write; an export names its namespaces itself")
     _import_registry(call, files, format, dry_run)
     return exits.DONE
 
@@ -152,7 +144,7 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
 
     if format is not None and format not in (*rdf.FORMATS, patch.FORMAT):
         raise arguments.Misuse(
-            f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *_FOREIGN_IMPORTS))}, and sssom, tsv, csv"
+            f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS))}, and sssom, tsv, csv"
         )
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
         paths = [_unpatched(_path(file, Path(scratch)), format, Path(scratch), number) for number, file in enumerate(files)]
@@ -186,56 +178,5 @@ def _unpatched(path: Path, format: str | None, scratch: Path, number: int) -> Pa
     return place
 
 
-def _import_droid(call: Call, file: str, namespace: str | None, dry_run: bool) -> int:
-    from idstore.exchange import droid, pronom
-
-    def act(registry: "Registry", party: "Party") -> "Adoption":
-        with droid.signatures(file) as signatures:
-            return pronom.import_formats(registry, signatures, party, namespace, dry_run=dry_run)
-
-    return _report(call, session.write(call, act, dry=dry_run), dry_run)
-
-
-def _import_list(call: Call, file: str, namespace: str | None, dry_run: bool) -> int:
-    from idstore.exchange import identifiers
-
-    if namespace is None:
-        raise arguments.Misuse("say with --namespace where the identifiers of a list belong")
-
-    def act(registry: "Registry", party: "Party") -> "Adoption":
-        return identifiers.import_identifiers(registry, file, party, namespace, dry_run=dry_run)
-
-    return _report(call, session.write(call, act, dry=dry_run), dry_run)
-
-
-def _report(call: Call, found: "Adoption", dry_run: bool) -> int:
-    sorts = {
-        "new": [*found.new],
-        "renamed": [f"{one.iri}: {_called(one.old_name, one.old_version)} → {_called(one.name, one.version)}" for one in found.renamed],
-        "vanished": [*found.vanished],
-        "kept": [*found.kept],
-    }
-    lines = [f"{_tense(dry_run)} {len(found.new)} identifiers, renamed {len(found.renamed)}; {len(found.unchanged)} are as they were"]
-    for sort in ("renamed", "vanished", "kept"):
-        shown = sorts[sort]
-        lines += [f"{sort}\t{one}" for one in shown[:_SHOWN]]
-        if len(shown) > _SHOWN:
-            lines.append(f"{sort}\tand {len(shown) - _SHOWN} more; --json lists all")
-    call.output.data("\n".join(lines), {"dryRun": dry_run, **sorts, "unchanged": len(found.unchanged)})
-    return exits.DONE
-
-
-def _called(name: str, version: str | None) -> str:
-    return name if version is None else f"{name} {version}"
-
-
 def _tense(dry_run: bool) -> str:
     return "would register" if dry_run else "registered"
-
-
-_FOREIGN_IMPORTS: Final[Mapping[str, Callable[[Call, str, str | None, bool], int]]] = {
-    DROID: _import_droid,
-    LIST: _import_list,
-    batch.FORMAT: batch.import_,
-}
-"""What reads a file in a format that is not idstore's own, one at a time: by format, given the file, the namespace, and whether it is a dry run."""

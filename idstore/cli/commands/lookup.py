@@ -10,6 +10,8 @@ from idstore.cli.commands.handle import Indexes, Types, matched
 from idstore.cli.options import Call
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from idstore.cli.records import Described
     from idstore.model.party import Party
     from idstore.registry import Registry
@@ -89,6 +91,8 @@ def resolve(
 
     Its target; while that is unset, what its owner bound it to first. Of a tombstone the reason, the date and what replaces it. Of a handle
     that is an alias, where that leads; with --type or --index the data of these values.
+    What is superseded and has no target leads to its only successor's, or else to what replaces it in the end, an IRI a line; a
+    warning tells what is superseded by what on the way.
     """
     from idstore.registry.resolving import Asked
     from idstore.schemes import locations
@@ -98,8 +102,7 @@ def resolve(
     found = session.read(call, lambda registry, party: registry.resolve(id, party, wanted))
     asked = found.asked
     if asked.deprecated:
-        successors = ", ".join(one.value for one in asked.successors)
-        said = [asked.reason or "", f"superseded by {successors}" if successors else ""]
+        said = [asked.reason or "", *_succession(found)]
         call.output.warn(f"{asked.iri.value} is deprecated: {'; '.join(filter(None, said))}")
     if found.values:
         matched(call, found.values)
@@ -107,7 +110,7 @@ def resolve(
     made = _resolution(found)
     if check and found.target is not None:
         made["check"] = _checked(call, found.target, private=private)
-    call.output.data(found.target or _epitaph(found), made)
+    call.output.data(_epitaph(found) if found.buried else found.target or "\n".join(found.current), made)
 
 
 def _checked(call: Call, target: str, *, private: bool) -> dict[str, str]:
@@ -119,6 +122,13 @@ def _checked(call: Call, target: str, *, private: bool) -> dict[str, str]:
     if not call.output.json:
         call.output.say(f"idstore: {' '.join(said.values())}")
     return said
+
+
+def _succession(found: "Resolution") -> "Iterator[str]":
+    """What is superseded by what, from the identifier on."""
+    for one in found.succession:
+        before = "" if one.iri == found.asked.iri.value else f"{one.iri} is "
+        yield f"{before}superseded by {', '.join('itself' if iri == one.iri else iri for iri in one.by)}"
 
 
 def _epitaph(found: "Resolution") -> str:
@@ -136,9 +146,11 @@ def _resolution(found: "Resolution") -> dict[str, object]:
         "id": found.asked.iri.value,
         "target": found.target,
         "path": [*found.path],
-        "tombstone": found.target is None,
-        "supersededBy": [one.value for one in (found.answer if found.target is None else found.asked).successors],
+        "tombstone": found.buried,
+        "supersededBy": [one.value for one in (found.answer if found.buried else found.asked).successors],
+        "succession": [{"id": one.iri, "supersededBy": [*one.by]} for one in found.succession],
+        "current": [*found.current],
     }
-    if found.target is None:
+    if found.buried:
         made |= {"reason": found.answer.reason, "date": None if found.ended is None else times.iso(found.ended)}
     return made

@@ -65,6 +65,16 @@ def allow(
     _print(call, session.write(call, lambda registry, party: registry.allow(name, parties or [], party, per_minute=per_minute)))
 
 
+def type_(
+    call: Call,
+    name: arguments.Namespace,
+    type: Annotated[str, typer.Argument(metavar="TYPE", help="Lower-case letters and digits, such as lan; x-lan comes with it.")],
+    title: Annotated[str, typer.Option("--name", metavar="T", help="What it means, in a few words.")],
+) -> None:
+    """Let PUIDs of a namespace have one type more. Administrators may."""
+    _print(call, session.write(call, lambda registry, party: registry.add_type(name, type, title, party)))
+
+
 def freeze(
     call: Call,
     name: arguments.Namespace,

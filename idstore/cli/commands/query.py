@@ -27,7 +27,7 @@ def query(
 ) -> None:
     """Answer a SPARQL query from all that you may see.
 
-    SELECT, ASK, CONSTRUCT and DESCRIBE. The usual prefixes need no declaration: ids, skos, rdfs, rdf, owl, dcterms, prov, xsd.
+    SELECT, ASK, CONSTRUCT and DESCRIBE. The usual prefixes need no declaration: ids, skos, rdfs, rdf, owl, dcterms, prov, adms, xsd.
     A query cannot change anything nor reach out of the store, and uses at most 2 GB.
     """
     with ExitStack() as held:
