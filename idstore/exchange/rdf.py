@@ -22,6 +22,7 @@ from idstore.registry import Registry
 from idstore.registry.exporting import Extract
 from idstore.stores import Turn
 from idstore.stores.generation import Scratch
+from idstore.stores.scans import scanning
 from idstore.vocabulary import CLAIMS, IDS, PREFIXES
 
 FORMATS = {
@@ -85,7 +86,7 @@ def import_registry(
     Into a registry in which nothing has happened yet, the whole of another registry comes as it was: the two export the same then.
     Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable. Memory: flat.
     """
-    with tempfile.TemporaryDirectory(prefix="idstore-import-") as folder:
+    with tempfile.TemporaryDirectory(prefix="idstore-import-") as folder, scanning():
         scratch = Scratch(Path(folder) / "engine")
         for path in paths:
             _load(scratch, path, format)

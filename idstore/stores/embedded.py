@@ -28,6 +28,7 @@ from idstore.stores.generation import CATALOGUE, ENGINE, FAILURES, Generation, c
 from idstore.stores.journal import Journal, Written, read, write
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.publishing import Publisher
+from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Snapshots, Use, pinned
 from idstore.stores.turns import Staged, StoreTurn, concerns_registry
 
@@ -298,7 +299,8 @@ class EmbeddedStore:
         with self._apply_lock:
             outer, self._reader = self._reader, threading.get_ident()
             try:
-                yield self
+                with scanning():
+                    yield self
             finally:
                 self._reader = outer
 
@@ -419,7 +421,8 @@ class EmbeddedStore:
             if not self._brief:
                 self._start()
             turn = StoreTurn(self)
-            yield turn
+            with scanning():
+                yield turn
             turn.hand_over()
         if turn.sequence:
             self._make_durable(turn.sequence, turn.epoch)
@@ -587,7 +590,8 @@ class EmbeddedStore:
                 if not empty:
                     self._generation.copy(folder)
                 staged = Staged(self, Generation(folder, create=empty), empty)
-                yield staged
+                with scanning():
+                    yield staged
                 staged.finish()
                 if staged.last is not None:
                     self._switch(number, staged.generation, staged.last)
