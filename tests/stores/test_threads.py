@@ -57,7 +57,7 @@ def abandon(view: View) -> None:
 
 
 @pytest.fixture
-def unraisable(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What Python says of things that cannot be given up."""
     said: list[str] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda what: said.append(repr(what.exc_value)))
