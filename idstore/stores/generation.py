@@ -182,7 +182,9 @@ def engine_to_read(path: Path) -> Engine:
     try:
         return Engine.read_only(str(path))
     except OSError as error:
-        raise StoreUnavailable(f"the snapshot {path} cannot be read: {error}", path=str(path)) from error
+        raise StoreUnavailable(
+            f"the snapshot {path} cannot be read: {error}; check the disk, and the folder's permissions", path=str(path)
+        ) from error
 
 
 class Scratch:

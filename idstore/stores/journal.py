@@ -120,7 +120,9 @@ class Journal:
             except (OSError, sqlite3.Error) as error:
                 if isinstance(error, StoreUnavailable):
                     raise
-                raise StoreUnavailable(f"the journal {path} cannot be opened: {error}", path=str(path)) from error
+                raise StoreUnavailable(
+                    f"the journal {path} cannot be opened: {error}; check the disk, and the folder's permissions", path=str(path)
+                ) from error
             opened.pop_all()
 
     def _create(self, store: str) -> None:

@@ -130,18 +130,24 @@ def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> Em
             except StoreUnavailable:  # broken by a power cut, or of an earlier format: opening it for writing mends that
                 if attempts or not exists(path):
                     raise
+                lags = False
             else:
+                lags = True
                 if not store.lags():
                     return _detached(store, snapshots) if detached else store
                 store.close()
             attempts += 1
-            used = _bring_up(path, limit, publish=attempts > _ATTEMPTS)
+            used = _bring_up(path, limit, lags=lags, publish=attempts > _ATTEMPTS)
             if used is not None:
                 return SnapshotStore(snapshots, used)
 
 
-def _bring_up(path: Path, limit: float, *, publish: bool) -> Use | None:
-    """Apply what is acknowledged and not applied: opening for writing does it. With ``publish``, a snapshot of the state reached."""
+def _bring_up(path: Path, limit: float, *, lags: bool, publish: bool) -> Use | None:
+    """Apply what is acknowledged and not applied, and mend what is broken: opening for writing does it.
+
+    lags     whether it is known that something is not applied.
+    publish  give a snapshot of the state reached.
+    """
     try:
         with EmbeddedStore(path, wait=max(min(limit - time.monotonic(), _ANSWER), _MOMENT)) as store:
             return store.publish() if publish else None
@@ -150,6 +156,8 @@ def _bring_up(path: Path, limit: float, *, publish: bool) -> Use | None:
             raise
         return None
     except (OSError, sqlite3.Error) as error:
+        if not lags:
+            raise
         raise StoreUnavailable(
             f"{path} has changes that were acknowledged and not applied, as a process leaves them that was killed; somebody who may write there"
             f" must open it once, with any command: {error}",

@@ -64,6 +64,7 @@ class Work:
         self.imports = imports
         self.keeping = keeping
         self.own: list[str] = []
+        self.kept: list[str] = []
 
     def go_on(self) -> None:
         """One act."""
@@ -121,6 +122,14 @@ class Work:
         tell(act="try-backup", path=target.name)
         self.registry.backup(target, ALICE)
         tell(act="backup", path=target.name)
+        self.kept.append(target.name)
+
+    def restore(self) -> None:
+        """Make another store of a backup, beside it."""
+        name = self.chance.choice(self.kept)
+        target = self.folder / "backups" / f"of-{name}"
+        idstore.registry.opening.restore(self.folder / "backups" / name, target)
+        tell(act="restore", path=target.name, of=name)
 
 
 def work(order: dict[str, Any]) -> None:
@@ -171,13 +180,28 @@ def lessen_limits(registry: Registry, chance: random.Random, prune: int | None =
 
 
 def fail(order: dict[str, Any]) -> None:
-    """Acts while the disk refuses some calls; afterwards it is well again, and the open store either goes on or says what to do."""
+    """Acts while the disk refuses some calls; afterwards it is well again, and the open store either goes on or says what to do.
+
+    The calls that fail are those of the one act that the order names, or of everything from the opening on.
+    """
     folder, chance, library = Path(order["folder"]), random.Random(order["seed"]), shim()
-    library.shim_fail(order["which"], order["errno"], order["first"], order["many"])
+
+    def begin() -> None:
+        library.shim_fail(order["which"], order["errno"], order["first"], order["many"])
+
+    if not order["act"]:
+        begin()
     registry = opened(folder)
     if registry is not None:
         lessen_limits(registry, chance)
-        acts(Work(registry, chance, folder, list(order["imports"])), order["acts"])
+        work = Work(registry, chance, folder, list(order["imports"]))
+        if order["act"]:
+            for step in (work.mint, work.mint, work.fixate, work.mint, work.back_up):
+                step()
+            begin()
+            attempt(getattr(work, order["act"]))
+        else:
+            acts(work, order["acts"])
         if order["close"]:
             attempt(registry.close)
             registry = None
