@@ -14,12 +14,13 @@ from typing import IO
 
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
 
-from idstore.errors import ExchangeError, IdstoreError, InvalidData
+from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
 from idstore.model import event as events
 from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
+from idstore.registry.findings import DAMAGED
 from idstore.stores import Turn
 from idstore.stores.generation import Scratch
 from idstore.stores.scans import scanning
@@ -121,6 +122,7 @@ def _keys(scratch: Scratch) -> Iterator[tuple[int, str, int, str]]:
         try:
             assert isinstance(iri, NamedNode)
             event = events.parse(iri, scratch.quads(iri))
+            assert 0 <= event.token < 1 << 63
         except (AssertionError, KeyError, ValueError, InvalidData):
             raise InvalidData(f"{iri} is not a whole event: its kind, party or time is missing or malformed") from None
         yield event.at, event.origin, event.token, iri.value
@@ -146,13 +148,17 @@ def _take_in(registry: Registry, scratch: Scratch, order: sqlite3.Connection, pa
 def _replay_all(registry: Registry, staged: Turn, scratch: Scratch, order: sqlite3.Connection, source: str) -> ImportReport:
     new = known = created = 0
     for (iri,) in order.execute("SELECT iri FROM event ORDER BY at, origin, token"):
-        event = _event(scratch, iri)
         try:
+            event = _event(scratch, iri)
             if not registry.replay(staged, event):
                 known += 1
                 continue
+        except StoreUnavailable:
+            raise
         except IdstoreError as error:
             raise ExchangeError(source, None, error.message) from error
+        except DAMAGED as error:
+            raise ExchangeError(source, None, f"the event {iri} lacks what its kind must say, or says it in another form") from error
         new += 1
         created += event.kind in (IDS.Mint, IDS.Registration)
     if not new and not known:
