@@ -615,7 +615,7 @@ class EmbeddedStore:
                 self._journal.switch(number, last)
             except StoreUnavailable as error:
                 # what was written of it may come to light at the next opening: until then both generations stay
-                self._failure = f"{error.message}; open the store again"
+                self._failure = error.message
                 raise
             old, self._generation = self._generation, generation
             self._sequence, self._token, self._at = self._journal.last()

@@ -187,7 +187,9 @@ class Journal:
             db.execute("COMMIT")
         except sqlite3.Error as error:
             self._undo()
-            raise StoreUnavailable(f"the journal {self.path} cannot be written: {error}; nothing was changed") from error
+            raise StoreUnavailable(
+                f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and open the store again"
+            ) from error
         self.meta["generation"] = str(generation)
 
     def after(self, sequence: int) -> Iterator[Written]:

@@ -93,5 +93,5 @@ def test_guided_by_coverage(name: str, tmp_path: Path) -> None:
     broken = [f"{path.name}: {path.read_bytes()[:300]!r}" for path in tmp_path.glob("[clo]*-*") if path.is_file()]
     assert done.returncode == 0 and not broken, f"{broken}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     found = re.search(r"Done (\d+) runs", done.stderr)
-    assert found and int(found[1]) > 50, done.stderr[-2000:]
+    assert found and int(found[1]) > 10, done.stderr[-2000:]
     print(name, found[0])

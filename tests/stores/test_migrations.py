@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,13 @@ def test_an_earlier_format_is_brought_up_to_date_once(folder: Path, next_format:
 
 def test_several_steps_are_taken_in_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
+
+    def note(number: int, db: sqlite3.Connection, place: Path) -> None:
+        assert db.in_transaction and place.is_dir()
+        taken.append(number)
+
     for number in range(PRESENT, PRESENT + 3):
-        monkeypatch.setitem(migrations.STEPS, number, lambda db, place, number=number: taken.append(number))
+        monkeypatch.setitem(migrations.STEPS, number, partial(note, number))
     monkeypatch.setattr(journal, "FORMAT", PRESENT + 3)
     assert labels(folder, read_only=False) == ["a"]
     assert taken == [PRESENT, PRESENT + 1, PRESENT + 2]
