@@ -14,7 +14,7 @@ import idstore
 import idstore.registry.opening
 from idstore import Party, Registry
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, InvalidIdentifier, QueryRefused
-from idstore.exchange import droid, metadata, pronom
+from idstore.exchange import droid, mappings, metadata, pronom
 from idstore.exchange.rdf import FORMATS, export, import_registry
 from idstore.queries import guard
 from idstore.schemes import Scheme, installed
@@ -76,6 +76,19 @@ def _metadata(data: bytes) -> None:
 
 
 METADATA = [b'{"issn": "19360851", "volume": 4}\n{"doi": "10.1/x"}\n', b'{\n "title": "\\u00e4"\n}']
+MAPPINGS = {
+    "sssom": b"#curie_map:\n#  wd: http://www.wikidata.org/entity/\nsubject_id\tpredicate_id\tobject_id\tconfidence\nwd:Q1\tskos:exactMatch\twd:Q2\t0.9\n",
+    "csv": b'subject_id,object_id,comment\nhttp://x.org/1,http://x.org/2,"a, ""b"""\n',
+    "tsv": b"subject_id\tobject_id\nhttp://x.org/1\thttp://x.org/2\n",
+}
+
+
+def _mappings(format: str, data: bytes) -> None:
+    with mappings.read(io.BytesIO(data), format) as reading:
+        broken: list[mappings.Malformed] = []
+        list(mappings.proposals(reading.rows, broken))
+
+
 QUERIES = [
     b"SELECT ?s WHERE { ?s ?p ?o FILTER(?o > 3) } LIMIT 10",
     b"PREFIX x: <http://x.org/> CONSTRUCT { ?s x:p ?o } WHERE { GRAPH ?g { ?s x:p 'a'@en } }",
@@ -144,6 +157,7 @@ def _targets() -> dict[str, Callable[[], Target]]:
         "signatures": partial(Target, _signatures, SIGNATURES, (ExchangeError,)),
         "pronom": partial(Target, _formats, SIGNATURES, (ExchangeError, InvalidData)),
         "metadata": partial(Target, _metadata, METADATA, (InvalidData,)),
+        **{name: partial(Target, partial(_mappings, name), [seed], (ExchangeError,)) for name, seed in MAPPINGS.items()},
         "query": partial(Target, _query, QUERIES, (QueryRefused,)),
     }
 
