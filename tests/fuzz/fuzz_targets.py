@@ -83,6 +83,9 @@ MAPPINGS = {
 }
 
 
+BROKEN = [b'"b\n2",c\n1,2\n', b'a\tb\n"1\n']
+
+
 def _mappings(format: str, data: bytes) -> None:
     with mappings.read(io.BytesIO(data), format) as reading:
         broken: list[mappings.Malformed] = []
@@ -157,7 +160,7 @@ def _targets() -> dict[str, Callable[[], Target]]:
         "signatures": partial(Target, _signatures, SIGNATURES, (ExchangeError,)),
         "pronom": partial(Target, _formats, SIGNATURES, (ExchangeError, InvalidData)),
         "metadata": partial(Target, _metadata, METADATA, (InvalidData,)),
-        **{name: partial(Target, partial(_mappings, name), [seed], (ExchangeError,)) for name, seed in MAPPINGS.items()},
+        **{name: partial(Target, partial(_mappings, name), [seed, *BROKEN], (ExchangeError,)) for name, seed in MAPPINGS.items()},
         "query": partial(Target, _query, QUERIES, (QueryRefused,)),
     }
 
