@@ -2,24 +2,12 @@
 
 import os
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 pytest_plugins = ["cli_fixtures"]
-
-BUDGET = "IDSTORE_SLOW_BUDGET"
-"""The environment variable that says for how many seconds slow tests may begin."""
-_BEGUN = time.monotonic()
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Begin no slow test when the time for them is used up."""
-    budget = os.environ.get(BUDGET)
-    if budget and item.get_closest_marker("slow") and time.monotonic() - _BEGUN > float(budget):
-        pytest.skip(f"the {budget} s for slow tests are used up")
 
 
 @pytest.fixture(scope="session")

@@ -14,14 +14,16 @@ from typing import IO
 
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
 
-from idstore.errors import ExchangeError, IdstoreError, InvalidData
+from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
 from idstore.model import event as events
 from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
+from idstore.registry.findings import DAMAGED
 from idstore.stores import Turn
 from idstore.stores.generation import Scratch
+from idstore.stores.scans import scanning
 from idstore.vocabulary import CLAIMS, IDS, PREFIXES
 
 FORMATS = {
@@ -85,7 +87,7 @@ def import_registry(
     Into a registry in which nothing has happened yet, the whole of another registry comes as it was: the two export the same then.
     Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable. Memory: flat.
     """
-    with tempfile.TemporaryDirectory(prefix="idstore-import-") as folder:
+    with tempfile.TemporaryDirectory(prefix="idstore-import-") as folder, scanning():
         scratch = Scratch(Path(folder) / "engine")
         for path in paths:
             _load(scratch, path, format)
@@ -120,6 +122,7 @@ def _keys(scratch: Scratch) -> Iterator[tuple[int, str, int, str]]:
         try:
             assert isinstance(iri, NamedNode)
             event = events.parse(iri, scratch.quads(iri))
+            assert 0 <= event.token < 1 << 63
         except (AssertionError, KeyError, ValueError, InvalidData):
             raise InvalidData(f"{iri} is not a whole event: its kind, party or time is missing or malformed") from None
         yield event.at, event.origin, event.token, iri.value
@@ -145,13 +148,17 @@ def _take_in(registry: Registry, scratch: Scratch, order: sqlite3.Connection, pa
 def _replay_all(registry: Registry, staged: Turn, scratch: Scratch, order: sqlite3.Connection, source: str) -> ImportReport:
     new = known = created = 0
     for (iri,) in order.execute("SELECT iri FROM event ORDER BY at, origin, token"):
-        event = _event(scratch, iri)
         try:
+            event = _event(scratch, iri)
             if not registry.replay(staged, event):
                 known += 1
                 continue
+        except StoreUnavailable:
+            raise
         except IdstoreError as error:
             raise ExchangeError(source, None, error.message) from error
+        except DAMAGED as error:
+            raise ExchangeError(source, None, f"the event {iri} lacks what its kind must say, or says it in another form") from error
         new += 1
         created += event.kind in (IDS.Mint, IDS.Registration)
     if not new and not known:

@@ -22,6 +22,10 @@ from idstore.vocabulary import IDS, SKOS
 _MINUTE = 60_000
 
 
+_LOOK = 0.2
+"""Milliseconds between two looks at a clock that is about to reach a moment."""
+
+
 class _Allocation:
     """What a scheme asks for while it looks for a label: see `idstore.schemes.Allocation`."""
 
@@ -29,13 +33,15 @@ class _Allocation:
         self.context: Context = namespace.context
         self.metadata = metadata
         self._series = turn.issued(namespace.base)
+        self._told = 0
 
     def now(self) -> int:
-        return times.now()
+        self._told = times.now()
+        return self._told
 
     def wait_until(self, moment: int) -> None:
-        while (ahead := moment - time.time_ns() / 1e6) > 0:
-            time.sleep(ahead / 1000)
+        while self._told <= (now := times.now()) < moment:
+            time.sleep(max(moment - now - 1, _LOOK) / 1000)
 
     def issued(self, series: str) -> int:
         return self._series.get(series, (0, 0))[0]

@@ -94,7 +94,7 @@ class Allocation(Protocol):
         """Milliseconds since 1970-01-01T00:00Z."""
 
     def wait_until(self, moment: int) -> None:
-        """Return when the clock shows ``moment`` (milliseconds since 1970) or later."""
+        """Return when the clock shows ``moment`` (milliseconds since 1970) or later, or was set back since `now`."""
 
     def issued(self, series: str) -> int:
         """How many labels of ``series`` were ever issued in this namespace."""

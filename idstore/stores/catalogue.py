@@ -88,7 +88,9 @@ class Catalogue(Auditing):
                     self._db.execute("PRAGMA synchronous=NORMAL")
                 meta = dict(self._db.execute("SELECT key, value FROM meta"))
             except (OSError, sqlite3.Error) as error:
-                raise StoreUnavailable(f"the catalogue {path} cannot be opened: {error}", path=str(path)) from error
+                raise StoreUnavailable(
+                    f"the catalogue {path} cannot be opened: {error}; check the disk, and the folder's permissions", path=str(path)
+                ) from error
             opened.pop_all()
         self._terms: dict[str, int] = {}
         self.applied: int = meta["applied"]

@@ -29,6 +29,7 @@ from idstore.stores.journal import Journal, Written, read, write
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.prepared import Prepared
 from idstore.stores.publishing import Publisher
+from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Snapshots, Use, pinned
 from idstore.stores.turns import Staged, StoreTurn, concerns_registry
 
@@ -288,7 +289,8 @@ class EmbeddedStore:
         with self._apply_lock:
             outer, self._reader = self._reader, threading.get_ident()
             try:
-                yield self
+                with scanning():
+                    yield self
             finally:
                 self._reader = outer
 
@@ -410,7 +412,8 @@ class EmbeddedStore:
             if not self._brief:
                 self._applier.start()
             turn = StoreTurn(self)
-            yield turn
+            with scanning():
+                yield turn
             turn.hand_over()
         if turn.sequence:
             self._make_durable(turn.sequence, turn.epoch)
@@ -556,7 +559,8 @@ class EmbeddedStore:
                 if not empty:
                     self._generation.copy(folder)
                 staged = Staged(self, Generation(folder, create=empty), empty)
-                yield staged
+                with scanning():
+                    yield staged
                 staged.finish()
                 if staged.last is not None:
                     self._switch(number, staged.generation, staged.last)
@@ -580,7 +584,7 @@ class EmbeddedStore:
                 self._journal.switch(number, last)
             except StoreUnavailable as error:
                 # what was written of it may come to light at the next opening: until then both generations stay
-                self._failure = f"{error.message}; open the store again"
+                self._failure = error.message
                 raise
             old, self._generation = self._generation, generation
             self._sequence, self._token, self._at = self._journal.last()

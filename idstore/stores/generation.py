@@ -19,7 +19,8 @@ from idstore.model.terms import Term
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.founding import sync_folder
 from idstore.stores.prepared import Prepared
-from idstore.vocabulary import CLAIMS, IDS, RDF
+from idstore.stores.scans import scan
+from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH
 
 FAILURES = (OSError, RuntimeError, sqlite3.Error)
 """What engine and catalogue raise when files cannot be read or written."""
@@ -77,14 +78,14 @@ class Generation:
         value: Term | None = None,
         graph: NamedNode | None = None,
     ) -> Iterator[Quad]:
-        """The quads that match."""
-        return self.engine.quads_for_pattern(subject, predicate, value, graph)
+        """The quads that match: few at once, many one by one while the reading lasts; see `idstore.stores.scans`."""
+        found = self.engine.quads_for_pattern(subject, predicate, value, graph)
+        few = subject is not None or graph == REGISTRY_GRAPH or (value is not None and predicate != RDF.type)
+        return iter(list(found)) if few else scan(found)
 
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""
-        for graph in self.engine.named_graphs():
-            assert isinstance(graph, NamedNode)
-            yield graph
+        return iter([graph for graph in self.engine.named_graphs() if isinstance(graph, NamedNode)])
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label or request key."""
@@ -224,7 +225,9 @@ def engine_to_read(path: Path) -> Engine:
     try:
         return Engine.read_only(str(path))
     except OSError as error:
-        raise StoreUnavailable(f"the snapshot {path} cannot be read: {error}", path=str(path)) from error
+        raise StoreUnavailable(
+            f"the snapshot {path} cannot be read: {error}; check the disk, and the folder's permissions", path=str(path)
+        ) from error
 
 
 class Scratch:
@@ -238,5 +241,5 @@ class Scratch:
         self._engine.bulk_load(path=str(path), format=format)
 
     def quads(self, subject: NamedNode | None = None, predicate: NamedNode | None = None, value: Term | None = None) -> Iterator[Quad]:
-        """The quads that match, in any graph."""
-        return self._engine.quads_for_pattern(subject, predicate, value, None)
+        """The quads that match, in any graph; see `idstore.stores.scans`."""
+        return scan(self._engine.quads_for_pattern(subject, predicate, value, None))

@@ -123,7 +123,9 @@ class Journal:
             except (OSError, sqlite3.Error) as error:
                 if isinstance(error, StoreUnavailable):
                     raise
-                raise StoreUnavailable(f"the journal {path} cannot be opened: {error}", path=str(path)) from error
+                raise StoreUnavailable(
+                    f"the journal {path} cannot be opened: {error}; check the disk, and the folder's permissions", path=str(path)
+                ) from error
             opened.pop_all()
 
     def _create(self, store: str) -> None:
@@ -188,7 +190,9 @@ class Journal:
             db.execute("COMMIT")
         except sqlite3.Error as error:
             self._undo()
-            raise StoreUnavailable(f"the journal {self.path} cannot be written: {error}; nothing was changed") from error
+            raise StoreUnavailable(
+                f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and open the store again"
+            ) from error
         self.meta["generation"] = str(generation)
 
     def after(self, sequence: int) -> Iterator[Written]:

@@ -24,12 +24,15 @@ from idstore.stores.catalogue import Catalogue
 from idstore.stores.embedded import SNAPSHOTS, EmbeddedStore
 from idstore.stores.founding import exists
 from idstore.stores.generation import CATALOGUE, Generation
+from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Snapshots, Use, pinned
 
 _MOMENT = 0.05
 """Seconds to wait for the store itself before a snapshot is asked for."""
 _ANSWER = 1.0
 """Seconds to wait for an answer at least, however short the wait for the store."""
+_ATTEMPTS = 3
+"""How often a store that others are ahead of is brought up and looked at again, before a snapshot is made on the spot."""
 _READ_ONLY = "the store was opened for reading only; open it for writing"
 
 
@@ -74,7 +77,7 @@ class SnapshotStore:
     @contextmanager
     def reading(self) -> Iterator["SnapshotStore"]:
         """The state of the snapshot."""
-        with self._lock:
+        with self._lock, scanning():
             yield self
 
     @contextmanager
@@ -115,7 +118,7 @@ def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> Em
     snapshots = Snapshots(path / SNAPSHOTS)
     with _Request(snapshots) as request:
         limit = time.monotonic() + max(wait, _ANSWER)
-        tried = False
+        attempts = 0
         while True:
             try:
                 store = EmbeddedStore(path, read_only=True, wait=limit - time.monotonic(), unless=request.answered)
@@ -125,27 +128,39 @@ def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> Em
                     raise _too_busy(path, busy, wait) from busy
                 return SnapshotStore(snapshots, used)
             except StoreUnavailable:  # broken by a power cut, or of an earlier format: opening it for writing mends that
-                if tried or not exists(path):
+                if attempts or not exists(path):
                     raise
-                tried = True
-                _bring_up(path, max(limit - time.monotonic(), _ANSWER))
-                continue
-            if not store.lags():
-                return _detached(store, snapshots) if detached else store
-            store.close()
-            _bring_up(path, max(limit - time.monotonic(), _ANSWER))
+                lags = False
+            else:
+                lags = True
+                if not store.lags():
+                    return _detached(store, snapshots) if detached else store
+                store.close()
+            attempts += 1
+            used = _bring_up(path, limit, lags=lags, publish=attempts > _ATTEMPTS)
+            if used is not None:
+                return SnapshotStore(snapshots, used)
 
 
-def _bring_up(path: Path, wait: float) -> None:
-    """Apply what is acknowledged and not applied: opening for writing does it."""
+def _bring_up(path: Path, limit: float, *, lags: bool, publish: bool) -> Use | None:
+    """Apply what is acknowledged and not applied, and mend what is broken: opening for writing does it.
+
+    lags     whether it is known that something is not applied.
+    publish  give a snapshot of the state reached.
+    """
     try:
-        EmbeddedStore(path, wait=wait).close()
-    except StoreBusy:
-        raise
-    except StoreUnavailable as error:
+        with EmbeddedStore(path, wait=max(min(limit - time.monotonic(), _ANSWER), _MOMENT)) as store:
+            return store.publish() if publish else None
+    except StoreBusy:  # whoever has it brings it up, or answers
+        if time.monotonic() >= limit:
+            raise
+        return None
+    except (OSError, sqlite3.Error) as error:
+        if not lags:
+            raise
         raise StoreUnavailable(
             f"{path} has changes that were acknowledged and not applied, as a process leaves them that was killed; somebody who may write there"
-            f" must open it once, with any command: {error.message}",
+            f" must open it once, with any command: {error}",
             path=str(path),
         ) from error
 

@@ -16,6 +16,7 @@ from idstore.stores import bases
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.generation import Generation
 from idstore.stores.journal import Written, write
+from idstore.stores.scans import scanning
 from idstore.vocabulary import IDS, REGISTRY_GRAPH
 
 if TYPE_CHECKING:
@@ -173,12 +174,14 @@ class Staged(Numbering):
     def reading(self) -> Iterator["Staged"]:
         """Everything enlisted included."""
         self._apply()
-        yield self
+        with scanning():
+            yield self
 
     @contextmanager
     def turn(self) -> Iterator["Staged"]:
         """The turn that this is."""
-        yield self
+        with scanning():
+            yield self
 
     def snapshot(self) -> AbstractContextManager[Path]:
         """Raises StoreUnavailable: what is under way is not there yet to be queried."""

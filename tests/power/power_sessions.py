@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,8 @@ HERE = Path(__file__).parent
 WRITES, SYNCS, NEW_NAMES, OTHER_NAMES, SHORT = 1, 2, 4, 8, 16
 NO_SPACE = (WRITES | NEW_NAMES | SHORT, errno.ENOSPC)
 IO_ERROR = (WRITES | SYNCS | NEW_NAMES | OTHER_NAMES, errno.EIO)
+REMEDY = re.compile("free some space|try again|name another folder|open the store again|check it and its permissions|check the disk")
+"""What every refusal ends with."""
 Told = dict[str, Any]
 
 
@@ -110,6 +113,8 @@ class Promises:
                     self._begun[name] = set(self.stages)
                 case {"act": "backup", "path": name}:
                     self.backups[name] = self._begun[name]
+                case {"act": "restore", "path": name, "of": backup}:
+                    self.backups[name] = self.backups[backup]
 
     def check(self, registry: Registry) -> None:
         """Raise LostError unless everything is there, and whole."""
@@ -268,13 +273,17 @@ class PowerCuts:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Calls that fail: which, how, from which on (1 is the first), how many, and whether the store is closed while they do."""
+    """Calls that fail: which, how, from which on (1 is the first), how many, and whether the store is closed while they do.
+
+    act  whose calls; empty: all from the opening of the store on.
+    """
 
     which: int
     error: int
     first: int
     many: int
     close: bool
+    act: str = ""
 
 
 class FailingDisk:
@@ -295,7 +304,7 @@ class FailingDisk:
         before = Disk(disk)
         told, status = self._workers.order(
             do="fail", folder=str(disk), journal=str(journal), seed=7, acts=20, imports=list(self._files),
-            which=fault.which, errno=fault.error, first=fault.first, many=fault.many, close=fault.close,
+            which=fault.which, errno=fault.error, first=fault.first, many=fault.many, close=fault.close, act=fault.act,
         )  # fmt: skip
         assert status == 0, f"{fault}: {told[-1]['message']}\n{told[-1].get('trace')}"
         before.play(journal)
@@ -309,7 +318,10 @@ class FailingDisk:
                 check_backups(place, promises)
             except (AssertionError, IdstoreError, OSError) as error:
                 raise LostError(f"{fault}, {place.name}: {error}") from error
-        self.refused += sum(said["act"] == "refused" for said in told)
+        messages = [said["message"] for said in told if said["act"] == "refused"]
+        unclear = [message for message in messages if not REMEDY.search(message)]
+        assert not unclear, unclear
+        self.refused += len(messages)
         self.reopened += sum(said["act"] == "reopens" for said in told)
         shutil.rmtree(disk)
         shutil.rmtree(left)

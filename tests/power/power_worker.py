@@ -52,14 +52,19 @@ def prepare(registry: Registry) -> None:
 
 
 class Work:
-    """Acts at random, told before (what may be seen even if it was not acknowledged) and after."""
+    """Acts at random, told before (what may be seen even if it was not acknowledged) and after.
 
-    def __init__(self, registry: Registry, chance: random.Random, folder: Path, imports: list[str]) -> None:
+    keeping  whether backups are among them. Each also brings the engine to disk.
+    """
+
+    def __init__(self, registry: Registry, chance: random.Random, folder: Path, imports: list[str], *, keeping: bool = True) -> None:
         self.registry = registry
         self.chance = chance
         self.folder = folder
         self.imports = imports
+        self.keeping = keeping
         self.own: list[str] = []
+        self.kept: list[str] = []
 
     def go_on(self) -> None:
         """One act."""
@@ -71,7 +76,7 @@ class Work:
             (self.release, 2),
         ]
         acts += [(self.take_in, 1)] if self.imports else []
-        acts += [(self.back_up, 1)] if hasattr(self.registry, "backup") else []
+        acts += [(self.back_up, 1)] if self.keeping else []
         chosen, weights = zip(*acts, strict=True)
         self.chance.choices(chosen, weights)[0]()
 
@@ -117,6 +122,14 @@ class Work:
         tell(act="try-backup", path=target.name)
         self.registry.backup(target, ALICE)
         tell(act="backup", path=target.name)
+        self.kept.append(target.name)
+
+    def restore(self) -> None:
+        """Make another store of a backup, beside it."""
+        name = self.chance.choice(self.kept)
+        target = self.folder / "backups" / f"of-{name}"
+        idstore.registry.opening.restore(self.folder / "backups" / name, target)
+        tell(act="restore", path=target.name, of=name)
 
 
 def work(order: dict[str, Any]) -> None:
@@ -127,10 +140,13 @@ def work(order: dict[str, Any]) -> None:
         allocate_briefly(folder, chance)
     with idstore.open(folder / "store", administrator=ALICE, durability=order.get("durability", "power")) as registry:
         prepare(registry)
-        lessen_limits(registry, chance)
+        lessen_limits(registry, chance, order.get("prune"))
         tell(act="opened")
-        imports = list(order.get("imports", ()))
-        works = [Work(registry, random.Random(chance.random()), folder, imports if n == 0 else []) for n in range(order.get("threads", 1))]
+        imports, keeping = list(order.get("imports", ())), order.get("backups", True)
+        works = [
+            Work(registry, random.Random(chance.random()), folder, imports if n == 0 else [], keeping=keeping)
+            for n in range(order.get("threads", 1))
+        ]
         threads = [threading.Thread(target=several, args=(one, order["acts"])) for one in works[1:]]
         for thread in threads:
             thread.start()
@@ -154,9 +170,9 @@ def several(work: Work, acts: int) -> None:
         work.go_on()
 
 
-def lessen_limits(registry: Registry, chance: random.Random) -> None:
-    """What otherwise happens once in many thousand changes happens all the time."""
-    embedded._PRUNE = chance.choice((7, 40, 20_000))
+def lessen_limits(registry: Registry, chance: random.Random, prune: int | None = None) -> None:
+    """What otherwise happens once in many thousand changes happens all the time; the journal forgets after ``prune`` changes, or at random."""
+    embedded._PRUNE = prune or chance.choice((7, 40, 20_000))
     embedded._LEAVE = chance.choice((0, 10, 100))
     store: Any = registry.store
     for database in (store._journal._db, store._generation.catalogue._db):
@@ -164,13 +180,28 @@ def lessen_limits(registry: Registry, chance: random.Random) -> None:
 
 
 def fail(order: dict[str, Any]) -> None:
-    """Acts while the disk refuses some calls; afterwards it is well again, and the open store either goes on or says what to do."""
+    """Acts while the disk refuses some calls; afterwards it is well again, and the open store either goes on or says what to do.
+
+    The calls that fail are those of the one act that the order names, or of everything from the opening on.
+    """
     folder, chance, library = Path(order["folder"]), random.Random(order["seed"]), shim()
-    library.shim_fail(order["which"], order["errno"], order["first"], order["many"])
+
+    def begin() -> None:
+        library.shim_fail(order["which"], order["errno"], order["first"], order["many"])
+
+    if not order["act"]:
+        begin()
     registry = opened(folder)
     if registry is not None:
         lessen_limits(registry, chance)
-        acts(Work(registry, chance, folder, list(order["imports"])), order["acts"])
+        work = Work(registry, chance, folder, list(order["imports"]))
+        if order["act"]:
+            for step in (work.mint, work.mint, work.fixate, work.mint, work.back_up):
+                step()
+            begin()
+            attempt(getattr(work, order["act"]))
+        else:
+            acts(work, order["acts"])
         if order["close"]:
             attempt(registry.close)
             registry = None

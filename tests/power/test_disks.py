@@ -1,5 +1,6 @@
 """Disks that lose power, are full, or fail: what was acknowledged is there, nothing is half there, and no label is issued again."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,21 +37,31 @@ def first_loss(folder: Path, workers: Workers, many: int, **order: object) -> in
     for number in range(many):
         cuts = PowerCuts(folder / f"series{number}", workers, number, {}, **order)
         try:
-            for _ in rounds(cuts, 4, within=1500):
-                pass
-        except LostError:
+            for _ in range(3):
+                cuts.cut(within=3000)
+        except LostError as lost:
+            print(lost)
             return number
     return None
 
 
 def test_without_syncing_acknowledged_changes_are_lost(fast_folder: Path, workers: Workers) -> None:
-    assert first_loss(fast_folder, workers, 5, durability="process") is not None
+    assert first_loss(fast_folder, workers, 20, durability="process") is not None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("omission", ["names", "engine", "journal"])
-def test_each_sync_is_needed(fast_folder: Path, workers: Workers, omission: str) -> None:
-    assert first_loss(fast_folder, workers, 30, sabotage=omission) is not None
+@pytest.mark.parametrize(
+    ("omission", "circumstances"),
+    [
+        ("names", {}),
+        # the journal must have forgotten what the engine lost, and a backup would have brought the engine's own log to disk
+        ("engine", {"prune": 7, "backups": False}),
+        ("journal", {}),
+    ],
+    ids=["names", "engine", "journal"],
+)
+def test_each_sync_is_needed(fast_folder: Path, workers: Workers, omission: str, circumstances: dict[str, object]) -> None:
+    assert first_loss(fast_folder, workers, 30, sabotage=omission, **circumstances) is not None
 
 
 @pytest.mark.parametrize(("which", "error"), [pytest.param(*NO_SPACE, id="full"), pytest.param(*IO_ERROR, id="failing")])
@@ -63,4 +74,23 @@ def test_every_call_may_fail(fast_folder: Path, workers: Workers, which: int, er
     for number, first in enumerate(range(1, calls + 1, step)):
         disk.suffer(Fault(which, error, first, many, close=number % 2 == 0))
     print(calls, disk.refused, disk.reopened)
+    assert disk.refused
+
+
+ACTS = ("mint", "fixate", "take_in", "back_up", "restore", "register", "bind", "release")
+
+
+@pytest.mark.parametrize(
+    ("act", "faults"), [*((act, 1) for act in ACTS[:5]), *(pytest.param(act, 4, marks=pytest.mark.slow) for act in ACTS)]
+)
+def test_every_call_of_an_act_may_fail(fast_folder: Path, workers: Workers, act: str, faults: int) -> None:
+    """The first call, and as many more at even distances; for a moment and for good, on a full disk and on a broken one."""
+    disk, calls = FailingDisk(fast_folder, workers, foreign_files(fast_folder, 1, 20)), 0
+    for number, ((which, error), many) in enumerate(itertools.product((NO_SPACE, IO_ERROR), (ONCE, LASTING))):
+        calls = disk.suffer(Fault(which, error, 1 << 40, many, close=False, act=act)) if number % 2 == 0 else calls
+        assert calls
+        for place in range(faults):
+            first = 1 + (number + len(ACTS) * place) * (calls - 1) // (len(ACTS) * faults)
+            disk.suffer(Fault(which, error, first, many, close=number % 2 == 0, act=act))
+    print(act, calls, disk.refused, disk.reopened)
     assert disk.refused

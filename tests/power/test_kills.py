@@ -33,8 +33,8 @@ def test_what_was_acknowledged_survives_kills(fast_folder: Path, stores: int, ki
     for number in range(stores):
         folder, promises = fast_folder / f"number{number}", Promises()
         folder.mkdir()
-        for seed in range(2):
-            told = kill(folder, kills, seed, imports)
+        for half in range(2):
+            told = kill(folder, kills, 2 * number + half, imports)
             promises.take(told)
             backups += check_backups(folder, promises)
             promises.backups.clear()

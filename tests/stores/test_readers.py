@@ -17,6 +17,7 @@ import idstore
 from idstore import Party, Registry, Selection
 from idstore.errors import NotRegistered, StoreBusy, StoreUnavailable
 from idstore.stores.embedded import EmbeddedStore
+from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.reader import SnapshotStore
 from idstore.stores.snapshots import Snapshots
@@ -206,6 +207,68 @@ def test_whoever_waits_in_vain_for_the_lock_does_not_get_it_later(tmp_path: Path
         time.sleep(0.01)
     third.acquire(shared=False, wait=0)
     third.release()
+
+
+@pytest.mark.parametrize("others_allocate", [False, True])
+def test_a_reader_of_what_is_never_up_to_date_ends(
+    registry: Registry, folder: Path, monkeypatch: pytest.MonkeyPatch, *, others_allocate: bool
+) -> None:
+    """It does not open the store over and over, but reads what it has brought up itself."""
+    registry.register("names", "first", ALICE)
+    registry.close()
+    looks: list[int] = []
+
+    def lags(store: EmbeddedStore) -> bool:
+        looks.append(len(looks))
+        store.close()
+        if others_allocate:
+            with idstore.open(folder, brief=True) as other:
+                other.register("names", f"n{len(looks)}", ALICE)
+        return True
+
+    monkeypatch.setattr(EmbeddedStore, "lags", lags)
+    with idstore.open(folder, read_only=True) as reader:
+        assert isinstance(reader.store, SnapshotStore)
+        assert len(reader.list(ALICE)) == 1 + len(looks) * others_allocate
+    assert 1 < len(looks) < 10
+
+
+def test_a_reader_that_must_bring_the_store_up_waits_for_a_writer_or_is_served_by_it(registry: Registry, folder: Path) -> None:
+    registry.close()
+    with idstore.open(folder, brief=True) as brief:
+        brief.register("names", "a", ALICE)
+    lock = DirectoryLock(folder / "lock")
+    lock.acquire(shared=False, wait=0)  # a writer that answers nobody
+    with pytest.raises(StoreBusy, match="gave no snapshot"):
+        idstore.open(folder, read_only=True, wait=0.1)
+    lock.release()
+    with idstore.open(folder) as writer:
+        writer.register("names", "b", ALICE)
+        assert read(folder)["listed"] == 2
+
+
+def test_nobody_sees_what_is_not_durable(registry: Registry, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the journal waits for the disk, the change is not there for anybody: not in this process, and not in another."""
+    reached, go_on = threading.Event(), threading.Event()
+    append = Journal.append
+
+    def slowly(journal: Journal, changes: list[Written]) -> None:
+        reached.set()
+        assert go_on.wait(60)
+        append(journal, changes)
+
+    monkeypatch.setattr(Journal, "append", slowly)
+    worker = threading.Thread(target=registry.register, args=("names", "a", ALICE))
+    worker.start()
+    assert reached.wait(60)
+    try:
+        assert read(folder)["listed"] == 0
+        assert registry.list(ALICE) == []
+        assert registry.counts(ALICE).total == 0
+    finally:
+        go_on.set()
+        worker.join()
+    assert read(folder)["listed"] == 1
 
 
 @pytest.fixture

@@ -1,0 +1,64 @@
+"""Reading much of an engine, and letting go of it in time.
+
+An iterator of the engine keeps the engine open, and only the thread that made it can give it up. What an error, or whoever looked at the
+first quads alone, leaves behind would be left to the collector, which runs in any thread. So each belongs to the reading it was made in, and
+ends with it.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pyoxigraph import Quad
+
+_HERE: Final = threading.local()
+"""``readings``: those that this thread is in, the innermost last."""
+
+
+class _Reading:
+    """What is being read in one ``with`` block."""
+
+    def __init__(self) -> None:
+        self.begun: set[_Scan] = set()
+
+    def end(self) -> None:
+        for scan in list(self.begun):
+            scan.close()
+
+
+class _Scan(Iterator[Quad]):
+    def __init__(self, found: Iterator[Quad], reading: _Reading) -> None:
+        self._found: Iterator[Quad] | None = found
+        self._reading = reading
+        reading.begun.add(self)
+
+    def __next__(self) -> Quad:
+        quad = None if self._found is None else next(self._found, None)
+        if quad is None:
+            self.close()
+            raise StopIteration
+        return quad
+
+    def close(self) -> None:
+        self._found = None
+        self._reading.begun.discard(self)
+
+
+@contextmanager
+def scanning() -> Iterator[None]:
+    """A reading: what is scanned in this thread inside the block, and outside an inner one, ends with it."""
+    readings: list[_Reading] = _HERE.__dict__.setdefault("readings", [])
+    mine = _Reading()
+    readings.append(mine)
+    try:
+        yield
+    finally:
+        readings.remove(mine)
+        mine.end()
+
+
+def scan(found: Iterator[Quad]) -> Iterator[Quad]:
+    """An engine's iterator that ends with the present reading; outside of any, all that it gives at once."""
+    readings: list[_Reading] | None = _HERE.__dict__.get("readings")
+    return _Scan(found, readings[-1]) if readings else iter(list(found))

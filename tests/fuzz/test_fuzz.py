@@ -1,0 +1,97 @@
+"""Texts from outside, bent and broken: they are read, or refused with a documented error of one line."""
+
+import importlib.util
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fuzz_targets import ADMINISTRATOR, TARGETS, taker
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+HERE = Path(__file__).parent
+SECONDS = 10
+"""For which each target is fuzzed with the coverage as a guide."""
+DEAR = {"turtle", "trig", "ntriples", "nquads", "jsonld", "pronom"}
+"""Targets that read into a store."""
+WORDS = [
+    b"\0",
+    b"\xff",
+    b"\r",
+    b"\xef\xbb\xbf",
+    b"&a;",
+    b"<",
+    b'"',
+    b"%2F",
+    b"%",
+    b"/",
+    b":",
+    b"\xf0\x9f\x98\x80",
+    b"\xed\xa0\x80",
+    b"@en",
+    b"{" * 300,
+]
+
+
+def bent(seed: bytes, chance: random.Random) -> bytes:
+    """A text after some accidents."""
+    data = bytearray(seed)
+    for _ in range(chance.randint(1, 4)):
+        place, length = chance.randint(0, len(data)), chance.choice((0, 1, 1, 5, 40))
+        put = chance.choice((b"", chance.choice(WORDS), chance.randbytes(chance.randint(1, 3)), bytes(data[place : place + length]) * 2))
+        data[place : place + length] = put
+    return bytes(data)
+
+
+@pytest.mark.parametrize("name", list(TARGETS))
+def test_seeds_and_what_accidents_make_of_them(name: str) -> None:
+    target, chance = TARGETS[name](), random.Random(20261121)
+    assert sum(map(target, target.seeds)), "no seed is read at all"
+    for _ in range(40 if name in DEAR else 1000):
+        target(bent(chance.choice(target.seeds), chance))
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if name not in DEAR])
+def test_any_bytes(name: str) -> None:
+    target = TARGETS[name]()
+
+    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.binary(max_size=500) | st.text().map(lambda text: text.encode("utf-8", "surrogatepass")))
+    def read(data: bytes) -> None:
+        target(data)
+
+    read()
+
+
+def test_nothing_of_all_this_was_taken_in() -> None:
+    for name in ("nquads", "pronom"):
+        target, chance = TARGETS[name](), random.Random(7)
+        for _ in range(10):
+            target(bent(target.seeds[0], chance))
+    assert taker().list(ADMINISTRATOR) == []
+    assert list(taker().verify(ADMINISTRATOR)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(TARGETS))
+def test_guided_by_coverage(name: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec("atheris") is None:
+        pytest.skip("atheris is not installed: it has no wheel for this Python, or the extra `fuzz` was left out")
+    done = subprocess.run(
+        [sys.executable, str(HERE / "fuzzer.py"), name, str(SECONDS), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=SECONDS * 10 + 60,
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, sys.path)])},
+        check=False,
+    )
+    broken = [f"{path.name}: {path.read_bytes()[:300]!r}" for path in tmp_path.glob("[clo]*-*") if path.is_file()]
+    assert done.returncode == 0 and not broken, f"{broken}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    found = re.search(r"Done (\d+) runs", done.stderr)
+    assert found and int(found[1]) > 10, done.stderr[-2000:]
+    print(name, found[0])
