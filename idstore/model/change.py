@@ -1,12 +1,12 @@
 """Changes: the one way in which anything in a store becomes different."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyoxigraph import NamedNode, Quad
 
 from idstore.model.event import Event
-from idstore.model.record import Record, Stage, apply, claim_quad
+from idstore.model.record import Record, Stage, apply, claim_line, claim_quad
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Change:
     entries     identifiers whose listing changes.
     moved       earlier events that move with their record, each with its new graph.
     issued      labels issued: namespace's base, series, number there.
+    begun       the records that its events begin, where somebody has them already.
     """
 
     events: tuple[tuple[Event, NamedNode], ...]
@@ -51,10 +52,13 @@ class Change:
     entries: tuple[Entry, ...] = ()
     moved: tuple[tuple[Event, NamedNode], ...] = ()
     issued: tuple[tuple[str, str, int], ...] = ()
+    begun: tuple[Record, ...] = field(default=(), compare=False, repr=False)
 
     def records(self) -> Iterator[Record]:
         """The records that its events begin."""
-        if self.begins:
+        if self.begun:
+            yield from self.begun
+        elif self.begins:
             for event, _ in self.events:
                 record = apply(None, event)
                 assert record is not None
@@ -68,6 +72,14 @@ class Change:
         for event, graph in self.events:
             made += event.quads(graph)
         return made + [claim_quad(claimed, holder) for claimed, holder in self.claims]
+
+    def lines(self) -> str:
+        """Its `quads` as N-Quads."""
+        made = [f"{quad} .\n" for quad in self.add]
+        made += [record.lines() for record in self.records()]
+        made += [event.lines(graph) for event, graph in self.events]
+        made += [claim_line(claimed, holder) for claimed, holder in self.claims]
+        return "".join(made)
 
     def listed(self) -> list[Entry]:
         """Every identifier whose listing changes."""

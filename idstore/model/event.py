@@ -9,7 +9,7 @@ from pyoxigraph import parse as parse_rdf
 
 from idstore.model import times
 from idstore.model.party import node
-from idstore.model.terms import Term, hashed
+from idstore.model.terms import Term, hashed, lines
 from idstore.vocabulary import DCTERMS, IDS, ONTOLOGY, PROV, RDF, XSD, party_name
 
 _HEAD = {RDF.type, IDS.about, PROV.wasAssociatedWith, PROV.endedAtTime}
@@ -74,17 +74,23 @@ class Event:
         """Whether it stays with the grant list also after fixation."""
         return self.text(IDS.internal) == "true"
 
+    def _said(self) -> tuple[tuple[NamedNode, Term], ...]:
+        return (
+            (RDF.type, self.kind),
+            (IDS.about, self.about),
+            (PROV.wasAssociatedWith, node(self.by)),
+            (PROV.endedAtTime, times.literal(self.at)),
+            *self.arguments,
+        )
+
     def quads(self, graph: NamedNode) -> list[Quad]:
         """Its triples, in ``graph``."""
         iri = self.iri
-        made = [
-            Quad(iri, RDF.type, self.kind, graph),
-            Quad(iri, IDS.about, self.about, graph),
-            Quad(iri, PROV.wasAssociatedWith, node(self.by), graph),
-            Quad(iri, PROV.endedAtTime, times.literal(self.at), graph),
-        ]
-        made += [Quad(iri, predicate, value, graph) for predicate, value in self.arguments]
-        return made
+        return [Quad(iri, predicate, value, graph) for predicate, value in self._said()]
+
+    def lines(self, graph: NamedNode) -> str:
+        """Its `quads` as N-Quads."""
+        return lines(f"<urn:uuid:{self.origin}#{self.token:016x}>", self._said(), graph)
 
 
 def encode(event: Event) -> list[object]:

@@ -13,7 +13,7 @@ from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.namespace import TRUE
 from idstore.model.party import node
-from idstore.model.terms import UNDETERMINED, Term, tagged
+from idstore.model.terms import UNDETERMINED, Term, lines, tagged
 from idstore.vocabulary import (
     CLAIMS,
     DCTERMS,
@@ -183,17 +183,32 @@ class Record:
         """Its triples, bindings included; none for a released identifier."""
         if self.stage is Stage.RELEASED:
             return []
-        iri, graph, private = self.iri, self.graph, self.private_graph
-        made = [
-            Quad(iri, RDF.type, self.type, graph),
-            Quad(iri, IDS.inNamespace, NamedNode(self.namespace), graph),
-            Quad(iri, SKOS.notation, Literal(self.label), graph),
-            Quad(iri, IDS.stage, _STAGES[self.stage], graph),
-            Quad(iri, IDS.owner, node(self.owner), graph),
-            Quad(iri, DCTERMS.created, times.literal(self.created), graph),
+        iri, graph = self.iri, self.graph
+        return [Quad(iri, predicate, value, graph) for predicate, value in self._said()] + self._further(graph)
+
+    def lines(self) -> str:
+        """Its `quads` as N-Quads."""
+        if self.stage is Stage.RELEASED:
+            return ""
+        graph = self.graph
+        return lines(self.iri, self._said(), graph) + "".join([f"{quad} .\n" for quad in self._further(graph)])
+
+    def _said(self) -> list[tuple[NamedNode, Term]]:
+        """What its graph says of its IRI, but bindings."""
+        return [
+            (RDF.type, self.type),
+            (IDS.inNamespace, NamedNode(self.namespace)),
+            (SKOS.notation, Literal(self.label)),
+            (IDS.stage, _STAGES[self.stage]),
+            (IDS.owner, node(self.owner)),
+            (DCTERMS.created, times.literal(self.created)),
+            *self._optional(),
         ]
-        made += [Quad(iri, predicate, value, graph) for predicate, value in self._optional()]
-        made += [Quad(iri, IDS.bindGrantee if binds else IDS.grantee, node(name), private) for name, binds in self.grants]
+
+    def _further(self, graph: NamedNode) -> list[Quad]:
+        """The rest: grants, which are private, and bindings."""
+        iri, private = self.iri, self.private_graph if self.grants or self.offered else graph
+        made = [Quad(iri, IDS.bindGrantee if binds else IDS.grantee, node(name), private) for name, binds in self.grants]
         if self.offered:
             made.append(Quad(iri, IDS.offeredTo, node(self.offered), private))
         for binding in self.bindings:
@@ -420,6 +435,11 @@ def _text(value: object) -> str:
 def _name(value: Term) -> tuple[str, str]:
     assert isinstance(value, Literal)
     return (value.language or UNDETERMINED, value.value)
+
+
+def claim_line(claimed: NamedNode, holder: NamedNode) -> str:
+    """`claim_quad` as N-Quads."""
+    return lines(claimed, ((IDS.claimedBy, holder),), CLAIMS)
 
 
 def claim_quad(claimed: NamedNode, holder: NamedNode) -> Quad:

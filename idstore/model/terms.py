@@ -1,6 +1,7 @@
 """Making RDF terms from outside text, with errors that name the text."""
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
@@ -75,6 +76,12 @@ def share(value: Decimal) -> Literal:
     if not 0 <= value <= 1:  # NaN neither
         raise InvalidData(f"{value} is no confidence; give a number from 0 to 1", text=str(value))
     return Literal(format(value.normalize(), "f"), datatype=XSD.decimal)
+
+
+def lines(subject: NamedNode | str, pairs: Iterable[tuple[NamedNode, Term]], graph: NamedNode) -> str:
+    """What is said of a subject in a graph, as N-Quads; a subject that is a text is written as such."""
+    start, end = str(subject), f"{graph!s} .\n"
+    return "".join([f"{start} {predicate!s} {value!s} {end}" for predicate, value in pairs])
 
 
 def tagged(text: str, lang: str) -> Literal:

@@ -152,7 +152,7 @@ class Allocating(Naming):
         assert record is not None
         claims = [(claimed, iri)] + ([(key, iri)] if key is not None else [])
         issued = (namespace.base, *scheme.series(label, context))
-        turn.enlist(Change(((event, record.log),), begins=True, claims=tuple(claims), issued=(issued,)))
+        turn.enlist(Change(((event, record.log),), begins=True, claims=tuple(claims), issued=(issued,), begun=(record,)))
         return record
 
     def _may_allocate(self, view: View, namespace: Namespace, party: Party) -> None:

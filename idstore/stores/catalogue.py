@@ -14,12 +14,11 @@ from itertools import islice
 from pathlib import Path
 
 from idstore.errors import StoreUnavailable
-from idstore.model import times
-from idstore.model.change import Change, Entry
-from idstore.model.event import Event, digest
 from idstore.model.terms import hashed
 from idstore.stores.auditing import Auditing
 from idstore.stores.founding import sync_folder
+from idstore.stores.intake import Intake
+from idstore.stores.prepared import Prepared
 from idstore.stores.rows import EVERYONE, STAGES, EventRow
 from idstore.stores.sqlite import connect
 from idstore.vocabulary import PUBLIC_LOG
@@ -101,125 +100,25 @@ class Catalogue(Auditing):
 
     # changing
 
-    def apply(self, batch: Iterable[tuple[int, Change]]) -> None:
-        """Take in changes, each with the sequence number of its last event, in one transaction.
-
-        Raises sqlite3.Error: nothing was taken in.
-        """
-        db = self._db
-        applied, publication = self.applied, self.publication
+    def apply(self, batch: Iterable[Prepared]) -> None:
+        """Take in changes in one transaction. Raises sqlite3.Error: nothing was taken in."""
+        db, applied = self._db, self.applied
+        taken = Intake(db, self._terms, self.publication)
         db.execute("BEGIN IMMEDIATE")
         try:
-            for sequence, change in batch:
-                self._take(sequence, change)
-                self.applied = sequence
-            db.execute("UPDATE meta SET value = ? WHERE key = 'applied'", (self.applied,))
-            db.execute("UPDATE meta SET value = ? WHERE key = 'publication'", (self.publication,))
+            for prepared in batch:
+                taken.take(prepared)
+                applied = prepared.sequence
+            taken.finish()
+            db.execute("UPDATE meta SET value = ? WHERE key = 'applied'", (applied,))
+            db.execute("UPDATE meta SET value = ? WHERE key = 'publication'", (taken.publication,))
             db.execute("COMMIT")
         except BaseException:
-            self.applied, self.publication = applied, publication
             self._terms.clear()
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
-
-    def _take(self, sequence: int, change: Change) -> None:
-        first = sequence - len(change.events) + 1
-        for event, graph in change.moved:
-            self._move(event, graph.value)
-        for place, (event, graph) in enumerate(change.events, first):
-            self._log(place, event, graph.value)
-        for place, entry in enumerate(change.listed(), first):
-            self._enter(place, entry)
-        for base, series, number in change.issued:
-            self._db.execute(
-                "INSERT INTO series VALUES (?, ?, 1, ?) ON CONFLICT DO UPDATE SET issued = issued + 1, highest = max(highest, excluded.highest)",
-                (self._term(base), series, number),
-            )
-
-    def _log(self, sequence: int, event: Event, graph: str) -> None:
-        audience = self._audience(graph)
-        self._db.execute(
-            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                sequence,
-                self._term(event.origin),
-                event.token,
-                self._term(event.act),
-                hashed(event.about.value),
-                self._term(event.by),
-                event.at,
-                audience,
-                self._publish(audience),
-                digest(event),
-            ),
-        )
-
-    def _publish(self, audience: int) -> int | None:
-        if audience != EVERYONE:
-            return None
-        self.publication += 1
-        return self.publication
-
-    def _move(self, event: Event, graph: str) -> None:
-        audience = self._audience(graph)
-        self._db.execute(
-            "UPDATE event SET audience = ?, publication = ? WHERE token = ? AND origin = ?",
-            (audience, self._publish(audience), event.token, self._term(event.origin)),
-        )
-
-    def _enter(self, place: int, entry: Entry) -> None:
-        db = self._db
-        known = None if entry.fresh else self._listed(entry.iri)
-        if known is not None:
-            n, namespace, owner, stage, audience, created = known
-            self._count(audience, namespace, owner, stage, created, -1)
-            db.execute("DELETE FROM identifier WHERE n = ?", (n,))
-            place = n
-        if entry.stage not in STAGES:
-            return
-        row = (
-            self._term(entry.namespace),
-            self._term(entry.owner),
-            STAGES.index(entry.stage),
-            EVERYONE if entry.audience is None else self._term(entry.audience),
-        )
-        db.execute(
-            "INSERT INTO identifier VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (place, hashed(entry.iri), entry.iri, *row, entry.created, entry.fixated),
-        )
-        self._count(row[3], row[0], row[1], row[2], entry.created, 1)
-
-    def _listed(self, iri: str) -> tuple[int, int, int, int, int, int] | None:
-        found: tuple[int, int, int, int, int, int] | None = self._db.execute(
-            "SELECT n, namespace, owner, stage, audience, created FROM identifier WHERE hash = ? AND iri = ?", (hashed(iri), iri)
-        ).fetchone()
-        return found
-
-    def _count(self, audience: int, namespace: int, owner: int, stage: int, created: int, by: int) -> None:
-        self._db.execute(
-            "INSERT INTO tally VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-            (audience, namespace, owner, stage, by),
-        )
-        self._db.execute(
-            "INSERT INTO daily VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-            (audience, times.day(created), namespace, by),
-        )
-
-    def _term(self, text: str) -> int:
-        """The number of a text, given at first use."""
-        number = self._terms.get(text) or self._find(text)
-        if number is None:
-            number = self._db.execute("INSERT INTO term (text) VALUES (?) RETURNING id", (text,)).fetchone()[0]
-        self._terms[text] = number
-        return number
-
-    def _find(self, text: str) -> int | None:
-        row = self._db.execute("SELECT id FROM term WHERE text = ?", (text,)).fetchone()
-        return row[0] if row else None
-
-    def _audience(self, graph: str) -> int:
-        return EVERYONE if graph == PUBLIC_LOG.value else self._term(graph)
+        self.applied, self.publication = applied, taken.publication
 
     def sync(self) -> None:
         """Bring everything taken in to disk. Raises OSError, sqlite3.Error."""
@@ -245,6 +144,10 @@ class Catalogue(Auditing):
         self._db.close()
 
     # reading
+
+    def _find(self, text: str) -> int | None:
+        row = self._db.execute("SELECT id FROM term WHERE text = ?", (text,)).fetchone()
+        return row[0] if row else None
 
     def identifiers(self, chosen: Selection, limit: int | None) -> list[str]:
         """IRIs of identifiers, newest first. Cost: the rows given, and the audiences."""

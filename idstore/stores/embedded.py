@@ -4,17 +4,16 @@ Writers are serialised by one lock in the process and one on the directory; the 
 applies what is durable to the generation, in order. Readers wait for it.
 """
 
-import queue
 import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self
 
 from pyoxigraph import NamedNode, Quad
 
@@ -22,20 +21,18 @@ from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.terms import Term
 from idstore.stores import backups, bases
+from idstore.stores.applying import GROUP, Applier, Durable, Unit
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
 from idstore.stores.generation import CATALOGUE, ENGINE, FAILURES, Generation, copy_files, discard
 from idstore.stores.journal import Journal, Written, read, write
 from idstore.stores.lock import DirectoryLock
+from idstore.stores.prepared import Prepared
 from idstore.stores.publishing import Publisher
 from idstore.stores.snapshots import Snapshots, Use, pinned
 from idstore.stores.turns import Staged, StoreTurn, concerns_registry
 
 SNAPSHOTS = "snapshots"
-_GROUP = 256
-"""Changes that the applying thread takes at once, at most."""
-_PAUSE = 0.005
-"""Seconds that the applying thread waits for more, while nobody reads."""
 _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
 _TAIL = 64
@@ -45,18 +42,15 @@ _PRUNE = 20_000
 _REFUSED = "the journal could not be written; nothing was changed, free some space and try again"
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
+class _Enlisted(NamedTuple):
     """A change on its way: numbered, and perhaps durable, but not applied."""
 
-    sequence: int
-    change: Change
+    durable: Durable
     written: Written
-    registry_version: int
 
-
-_Unit: TypeAlias = tuple[_Pending, ...]
-"""The changes of one turn: durable together, and seen together."""
+    @property
+    def sequence(self) -> int:
+        return self.written.sequence
 
 
 class EmbeddedStore:
@@ -115,16 +109,13 @@ class EmbeddedStore:
         self._journal_lock = threading.Lock()
         self._apply_lock = threading.RLock()
         self._reader: int | None = None
-        self._progress = threading.Condition()
-        self._hurry = threading.Event()
-        self._enlisted: deque[_Unit] = deque()
+        self._applier = Applier(self._apply, self._fail)
+        self._enlisted: deque[tuple[_Enlisted, ...]] = deque()
         self._failure: str | None = None
         self._refused = False
         self._epoch = 0
         self._reached: list[int] = []  # of each epoch that ended when the journal refused: what was durable by then
         self._unflushed = 0
-        self._ready: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
-        self._applier: threading.Thread | None = None
         self._closed = False
         self._snapshots = Snapshots(path / SNAPSHOTS)
         self._publisher: Publisher | None = None
@@ -198,18 +189,12 @@ class EmbeddedStore:
             self._applied = self._durable
             self._brief = False
         self._serve()
-        self._start()
+        self._applier.start()
 
     def _serve(self) -> None:
         """Have readers in other processes served."""
         self._snapshots.sweep()
         self._publisher = Publisher(self._snapshots, self.publish)
-
-    def _start(self) -> None:
-        """Have durable changes applied."""
-        if self._applier is None:
-            self._applier = threading.Thread(target=self._apply_all, daemon=True, name="idstore-apply")
-            self._applier.start()
 
     def _found(self) -> None:
         """Make the store."""
@@ -230,18 +215,28 @@ class EmbeddedStore:
                 f"the journal of {self.path} lost changes when the system failed, as it may with durability `process`; restore a backup",
                 path=str(self.path),
             )
-        for lacking in self._journal.after(min(known, catalogue.applied)):
+        reached = min(known, catalogue.applied)
+        batch: list[Prepared] = []
+        for lacking in self._journal.after(reached):
             change = read(lacking.body)
-            if lacking.sequence - len(change.events) > min(known, catalogue.applied):
+            if lacking.sequence - len(change.events) > reached:
                 raise StoreUnavailable(
-                    f"the store at {self.path} is damaged: it lacks what happened after change {min(known, catalogue.applied)}; restore a backup",
+                    f"the store at {self.path} is damaged: it lacks what happened after change {reached}; restore a backup",
                     path=str(self.path),
                 )
-            if lacking.sequence > known:
-                self._generation.write(change.remove, change.quads())
-                known = lacking.sequence
-            if lacking.sequence > catalogue.applied:
-                catalogue.apply([(lacking.sequence, change)])
+            batch.append(Prepared.of(lacking.sequence, change))
+            reached = lacking.sequence
+            if len(batch) == GROUP:
+                self._catch_up(batch, known)
+                batch = []
+        self._catch_up(batch, known)
+
+    def _catch_up(self, batch: list[Prepared], known: int) -> None:
+        """Apply what engine, which has everything up to ``known``, and catalogue lack."""
+        generation = self._generation
+        generation.engrave([lacking for lacking in batch if lacking.sequence > known])
+        if missing := [lacking for lacking in batch if lacking.sequence > generation.catalogue.applied]:
+            generation.catalogue.apply(missing)
 
     def _known(self) -> int:
         """Up to which change the engine has all."""
@@ -259,17 +254,12 @@ class EmbeddedStore:
         with ExitStack() as last:
             for part in (self._lock.release, self._journal.close, self._generation.close):
                 last.callback(part)
-            self._stop()
+            self._applier.stop()
             writing = not (self._read_only or self._brief or self._failure)
             if writing and (self._unflushed > _LEAVE or bases.outgrown(self._generation.folder)):
                 self._flush()
-
-    def _stop(self) -> None:
-        if self._applier is not None:
-            self._ready.put(None)
-            self._hurry.set()
-            self._applier.join()
-            self._applier = None
+                with suppress(*FAILURES):
+                    self._journal.shrink()
 
     def __enter__(self) -> Self:
         return self
@@ -325,11 +315,10 @@ class EmbeddedStore:
             return
         if self._brief:
             self._widen()
-        self._hurry.set()
-        with self._progress:
+        with self._applier.hurried() as progress:
             while self._applied < sequence:
                 self._check()
-                self._progress.wait(1.0)
+                progress()
 
     # snapshots
 
@@ -412,12 +401,14 @@ class EmbeddedStore:
         """Take the turn; when the block ends without an error, what was enlisted is durable."""
         if self._read_only:
             raise StoreUnavailable("the store was opened for reading only; open it for writing")
+        if self._reader != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
+            self._applier.make_room()
         with self._turn_lock:
             self._check()
             if self._refused:
                 self._forget()
             if not self._brief:
-                self._start()
+                self._applier.start()
             turn = StoreTurn(self)
             yield turn
             turn.hand_over()
@@ -441,15 +432,14 @@ class EmbeddedStore:
                 while self._enlisted:
                     units.append(self._enlisted.popleft())
                 try:
-                    self._journal.append([pending.written for unit in units for pending in unit])
+                    self._journal.append([change.written for unit in units for change in unit])
                 except StoreUnavailable:
                     self._refused = True
                     self._enlisted.extendleft(reversed(units))
                     raise
                 self._durable = units[-1][-1].sequence
                 if not self._brief:
-                    for unit in units:
-                        self._ready.put(unit)
+                    self._applier.put([tuple([change.durable for change in unit]) for unit in units])
 
     def _check_journal(self, epoch: int) -> None:
         """Raise if the journal refused what was enlisted in ``epoch``."""
@@ -460,8 +450,7 @@ class EmbeddedStore:
         """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
         self._wait_applied(self._durable)
         with self._journal_lock:
-            for claimed in _claims(self._enlisted):
-                self._claims.pop(claimed, None)
+            self._release(change.durable for unit in self._enlisted for change in unit)
             self._enlisted.clear()
             self._issued.clear()
             self._sequence, self._token, self._at = self._journal.last()
@@ -488,7 +477,8 @@ class EmbeddedStore:
         unit = []
         for change in changes:
             self._sequence += len(change.events)
-            unit.append(_Pending(self._sequence, change, write(change, self._sequence), self._registry_enlisted))
+            written, prepared = write(change, self._sequence), Prepared.of(self._sequence, change)
+            unit.append(_Enlisted(Durable(prepared, self._registry_enlisted), written))
             last = change.events[-1][0]
             if last.at >= self._at:
                 self._at, self._token = last.at, last.token
@@ -508,48 +498,27 @@ class EmbeddedStore:
 
     # applying
 
-    def _apply_all(self) -> None:
-        running = True
-        while running:
-            batch, running = self._gather()
-            try:
-                self._apply(batch)
-            except Exception as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
-                self._failure = f"the store at {self.path} cannot be written: {error}; what was acknowledged is kept, free some space and open the store again"
-                running = False
-            with self._progress:
-                self._progress.notify_all()
+    def _fail(self, error: Exception) -> None:
+        """Nothing is applied any more."""
+        self._failure = (
+            f"the store at {self.path} cannot be written: {error}; what was acknowledged is kept, free some space and open the store again"
+        )
 
-    def _gather(self) -> tuple[list[_Unit], bool]:
-        """What to apply next, and whether more may come."""
-        following = self._ready.get()
-        if following is not None:
-            # nobody waits for the engine but readers: gather a few changes, unless one of them does
-            self._hurry.wait(_PAUSE)
-            self._hurry.clear()
-        units: list[_Unit] = []
-        while following is not None:
-            units.append(following)
-            if len(units) >= _GROUP:
-                return units, True
-            try:
-                following = self._ready.get_nowait()
-            except queue.Empty:
-                return units, True
-        return units, False
-
-    def _apply(self, units: list[_Unit]) -> None:
-        if not units:
-            return
-        batch = [pending for unit in units for pending in unit]
+    def _apply(self, units: list[Unit]) -> None:
+        batch = [durable for unit in units for durable in unit]
         with self._apply_lock:
-            self._generation.apply([(pending.sequence, pending.change) for pending in batch])
-            for claimed in _claims(units):
-                self._claims.pop(claimed, None)
-            self._applied, self.registry_version = batch[-1].sequence, batch[-1].registry_version
+            self._generation.take([durable.prepared for durable in batch])
+            self._release(batch)
+            self._applied, self.registry_version = batch[-1].prepared.sequence, batch[-1].registry_version
             self._unflushed += len(batch)
             if self._unflushed >= _PRUNE:
                 self._flush()
+
+    def _release(self, changes: Iterable[Durable]) -> None:
+        """Keep the claims no more that the engine has, or that never came true."""
+        for durable in changes:
+            for claimed, _ in durable.prepared.change.claims:
+                self._claims.pop(claimed, None)
 
     def _flush(self) -> None:
         """Engine and catalogue to disk; then the journal may forget. If the disk refuses, it remembers more until the next time."""
@@ -631,8 +600,3 @@ def _count(issued: dict[str, dict[str, tuple[int, int]]], change: Change, catalo
         known = issued[base]
         many, highest = known.get(series, (0, 0))
         known[series] = (many + 1, max(highest, number))
-
-
-def _claims(units: Iterable[_Unit]) -> Iterator[NamedNode]:
-    """What the changes claim."""
-    return (claimed for unit in units for pending in unit for claimed, _ in pending.change.claims)

@@ -18,6 +18,7 @@ from idstore.model.change import Change
 from idstore.model.terms import Term
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.founding import sync_folder
+from idstore.stores.prepared import Prepared
 from idstore.vocabulary import CLAIMS, IDS, RDF
 
 FAILURES = (OSError, RuntimeError, sqlite3.Error)
@@ -26,6 +27,18 @@ ENGINE = "engine"
 CATALOGUE = "catalogue.sqlite"
 _CURRENT = "CURRENT"
 """The file without which there is no engine."""
+_BULK = 500
+"""From so many changes on the engine's bulk loader is faster, for it writes and syncs new files each time."""
+_WHOLE = 1 << 26
+"""Bytes that are loaded in bulk at most: the engine puts a million quads into effect at once, and a quad takes a hundred bytes or more."""
+_SHARE = 32
+"""New files are merged with those that are there: writing some pays while they add more than one part in so many."""
+_LOGGED = 2000
+"""Changes that the engine's log may hold in any case; each takes some 12 kB there."""
+_LOADING = "bulk-*.sst"
+"""Files that the engine's bulk loader writes; it has taken them over by the time it returns."""
+_LOGS = 1 << 24
+"""Bytes of logs that a closed engine may leave: it keeps old ones to write over, until it is opened again."""
 
 
 class Generation:
@@ -37,10 +50,14 @@ class Generation:
 
     def __init__(self, folder: Path, *, create: bool = False, read_only: bool = False, mend: Callable[[Path], None] | None = None) -> None:
         self.folder = folder
+        self._writes = not read_only
+        self._loose = 1  # changes that may be in the engine's log alone, and perhaps not on disk yet
         try:
             if create:
                 folder.mkdir(exist_ok=True)
             self.engine = _opened(folder, create, read_only, mend)
+            for left in () if read_only else (folder / ENGINE).glob(_LOADING):
+                left.unlink()
         except (OSError, ValueError, RuntimeError) as error:
             raise StoreUnavailable(
                 f"the store's folder {folder} cannot be opened: {error}; check it and its permissions", path=str(folder)
@@ -85,27 +102,50 @@ class Generation:
 
     def apply(self, batch: Sequence[tuple[int, Change]]) -> None:
         """Make changes, each with the sequence number of its last event, in order. Raises OSError or sqlite3.Error."""
-        plain: list[Quad] = []
-        for _, change in batch:
-            if not change.remove:
-                plain += change.quads()
-                continue
-            self.write((), plain)
-            plain = []
-            self.write(change.remove, change.quads())
-        self.write((), plain)
+        self.take([Prepared.of(sequence, change) for sequence, change in batch])
+
+    def take(self, batch: Sequence[Prepared]) -> None:
+        """Make changes, in order: the engine first, then the catalogue in one transaction. Raises OSError or sqlite3.Error."""
+        self.engrave(batch)
         self.catalogue.apply(batch)
 
-    def write(self, removed: Sequence[Quad], more: Sequence[Quad]) -> None:
-        """One atomic batch of the engine."""
-        if removed:
-            self.engine.update(f"DELETE DATA {{ {_data(removed)} }} ; INSERT DATA {{ {_data(more)} }}")
-        elif more:
-            self.engine.extend(more)
+    def engrave(self, batch: Sequence[Prepared]) -> None:
+        """Make changes in the engine, in order: those between two that remove something become one atomic step. Raises OSError."""
+        plain: list[Prepared] = []
+        for prepared in batch:
+            if not prepared.change.remove:
+                plain.append(prepared)
+                continue
+            self._add(plain)
+            plain = []
+            change = prepared.change
+            self._loose += 1
+            self.engine.update(f"DELETE DATA {{ {_data(change.remove)} }} ; INSERT DATA {{ {_data(change.quads())} }}")
+        self._add(plain)
+
+    def _add(self, batch: Sequence[Prepared]) -> None:
+        """Add what changes add. Parsing and writing leave the interpreter to other threads."""
+        if not batch:
+            return
+        lines = "".join([prepared.lines for prepared in batch]).encode()
+        if len(batch) >= _BULK and len(lines) <= _WHOLE and batch[-1].sequence <= len(batch) * _SHARE:
+            if self._loose:  # what was written before must not be lost where this is kept
+                self._settle()
+            self.engine.bulk_load(input=lines, format=RdfFormat.N_QUADS, lenient=True)
+        else:
+            self._loose += len(batch)
+            self.engine.load(input=lines, format=RdfFormat.N_QUADS, lenient=True)
+            if self._loose > max(_LOGGED, batch[-1].sequence // _SHARE):
+                self._settle()
+
+    def _settle(self) -> None:
+        """Have the engine write its tables, so that its log begins anew. Raises OSError."""
+        self.engine.flush()
+        self._loose = 0
 
     def sync(self) -> None:
         """Bring everything to disk, the folder's own entries included."""
-        self.engine.flush()
+        self._settle()
         self.catalogue.sync()
 
     def sync_folder(self) -> None:
@@ -127,6 +167,9 @@ class Generation:
         """Give the files up."""
         self.catalogue.close()
         del self.engine
+        if self._writes and sum(log.stat().st_size for log in (self.folder / ENGINE).glob("*.log")) > _LOGS:
+            with suppress(OSError, RuntimeError):
+                Engine(str(self.folder / ENGINE))
 
 
 def _opened(folder: Path, create: bool, read_only: bool, mend: Callable[[Path], None] | None) -> Engine:

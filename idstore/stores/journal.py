@@ -24,6 +24,9 @@ from idstore.stores.sqlite import connect
 FORMAT = 1
 """Version of the directory's layout; see `idstore.stores.migrations`."""
 
+_FREE = 256
+"""Pages (4 kB each) that may stay unused in the file."""
+
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE change (
@@ -206,6 +209,12 @@ class Journal:
     def prune(self, sequence: int) -> None:
         """Forget changes up to ``sequence``, which engine and catalogue have on disk; the last one is always kept."""
         self._db.execute("DELETE FROM change WHERE sequence <= ? AND sequence < (SELECT max(sequence) FROM change)", (sequence,))
+
+    def shrink(self) -> None:
+        """Give the room of what was forgotten back to the disk. Raises sqlite3.Error. Cost: what is left is written anew."""
+        (free,) = self._db.execute("PRAGMA freelist_count").fetchone()
+        if free > _FREE:
+            self._db.execute("VACUUM")
 
     def close(self) -> None:
         """Close the file."""

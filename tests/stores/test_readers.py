@@ -170,13 +170,13 @@ CRASHER = """
 import os, sys, idstore
 from idstore.stores import generation
 registry = idstore.open(sys.argv[1])
-apply = generation.Generation.apply
+take = generation.Generation.take
 def halfway(self, batch):
     if sys.argv[2] == "engine":
         self.catalogue.apply = lambda batch: os._exit(9)
-        apply(self, batch)
+        take(self, batch)
     os._exit(9)
-generation.Generation.apply = halfway
+generation.Generation.take = halfway
 registry.register("names", "a", idstore.Party("alice"))
 import time; time.sleep(5)
 """

@@ -1,0 +1,114 @@
+"""The thread that brings durable changes into engine and catalogue.
+
+Nobody waits for it but readers, so it lets changes gather and makes many at once, which costs a fraction; a reader hurries it. Whoever makes
+changes waits when too many have gathered: what is acknowledged is never far ahead of what is applied.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, TypeAlias
+
+from idstore.stores.prepared import Prepared
+
+GROUP = 4000
+"""Changes that are applied at once, at most."""
+BACKLOG = 2 * GROUP
+"""Changes that may wait; each takes some 6 kB."""
+_PAUSE = 0.25
+"""Seconds that the first change waits for more, while nobody reads."""
+
+
+class Durable(NamedTuple):
+    """A change that the journal has.
+
+    registry_version  of the view that has it.
+    """
+
+    prepared: Prepared
+    registry_version: int
+
+
+Unit: TypeAlias = tuple[Durable, ...]
+"""The changes of one turn: seen together."""
+
+
+class Applier:
+    """Calls ``apply`` with the units that are put in, in order, in a thread of its own, until that raises; ``fail`` is told why."""
+
+    def __init__(self, apply: Callable[[list[Unit]], None], fail: Callable[[Exception], None]) -> None:
+        self._apply = apply
+        self._fail = fail
+        self._changed = threading.Condition()
+        self._units: deque[Unit] = deque()
+        self._waiting = 0  # changes, with those that are being applied
+        self._hurried = 0  # readers that wait
+        self._idle = self._stopping = self._failed = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin, unless it has begun. Not safe for several threads at once."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True, name="idstore-apply")
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Return when everything is applied, or will never be."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def put(self, units: list[Unit]) -> None:
+        """Have the changes of these turns applied, which are durable."""
+        with self._changed:
+            self._units.extend(units)
+            self._waiting += sum(map(len, units))
+            if self._idle or self._waiting >= GROUP:
+                self._changed.notify_all()
+
+    def make_room(self) -> None:
+        """Return when no more than `BACKLOG` changes wait, or the thread has failed."""
+        if self._waiting > BACKLOG:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting <= BACKLOG or self._failed)
+
+    @contextmanager
+    def hurried(self) -> Iterator[Callable[[], object]]:
+        """Have everything applied at once; gives a function that returns when something has been applied, or after a second."""
+        with self._changed:
+            self._hurried += 1
+            self._changed.notify_all()
+            try:
+                yield lambda: self._changed.wait(1.0)
+            finally:
+                self._hurried -= 1
+
+    def _run(self) -> None:
+        while units := self._gather():
+            try:
+                self._apply(units)
+            except Exception as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
+                self._fail(error)
+                self._failed = True
+            with self._changed:
+                self._waiting -= sum(map(len, units))
+                self._changed.notify_all()
+            if self._failed:
+                return
+
+    def _gather(self) -> list[Unit]:
+        """What to apply next; nothing when it is to stop and all is done."""
+        with self._changed:
+            self._idle = True
+            self._changed.wait_for(lambda: self._units or self._stopping)
+            self._idle = False
+            self._changed.wait_for(lambda: self._hurried or self._stopping or self._waiting >= GROUP, _PAUSE)
+            units: list[Unit] = []
+            many = 0
+            while self._units and (not units or many + len(self._units[0]) <= GROUP):
+                many += len(self._units[0])
+                units.append(self._units.popleft())
+            return units
