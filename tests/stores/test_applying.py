@@ -23,7 +23,7 @@ from idstore.stores import applying, generation
 from idstore.vocabulary import IDS, RDF, SKOS
 
 ALICE = Party("alice")
-TEXTS = some.text(some.characters(exclude_categories=("Cs",), exclude_characters="\x00"), min_size=1)
+TEXTS = some.text(some.characters(codec="utf-8", exclude_characters="\x00"), min_size=1)
 
 
 @given(name=TEXTS, comment=TEXTS, party=some.from_regex(r"[a-z0-9][\w.@+-]{0,9}", fullmatch=True), moment=some.integers(0, 2**42))
