@@ -5,11 +5,13 @@ changes waits when too many have gathered: what is acknowledged is never far ahe
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
+from idstore.model.change import Change
 from idstore.stores.prepared import Prepared
 
 GROUP = 4000
@@ -23,11 +25,18 @@ _PAUSE = 0.25
 class Durable(NamedTuple):
     """A change that the journal has.
 
+    sequence          of its last event.
     registry_version  of the view that has it.
     """
 
-    prepared: Prepared
+    sequence: int
+    change: Change
     registry_version: int
+
+    def prepare(self) -> Prepared:
+        """What follows from it. Lets other threads run first: whoever comes back from the disk must not wait for many of these."""
+        time.sleep(0)
+        return Prepared.of(self.sequence, self.change)
 
 
 Unit: TypeAlias = tuple[Durable, ...]

@@ -477,8 +477,7 @@ class EmbeddedStore:
         unit = []
         for change in changes:
             self._sequence += len(change.events)
-            written, prepared = write(change, self._sequence), Prepared.of(self._sequence, change)
-            unit.append(_Enlisted(Durable(prepared, self._registry_enlisted), written))
+            unit.append(_Enlisted(Durable(self._sequence, change, self._registry_enlisted), write(change, self._sequence)))
             last = change.events[-1][0]
             if last.at >= self._at:
                 self._at, self._token = last.at, last.token
@@ -506,10 +505,11 @@ class EmbeddedStore:
 
     def _apply(self, units: list[Unit]) -> None:
         batch = [durable for unit in units for durable in unit]
+        prepared = [durable.prepare() for durable in batch]
         with self._apply_lock:
-            self._generation.take([durable.prepared for durable in batch])
+            self._generation.take(prepared)
             self._release(batch)
-            self._applied, self.registry_version = batch[-1].prepared.sequence, batch[-1].registry_version
+            self._applied, self.registry_version = batch[-1].sequence, batch[-1].registry_version
             self._unflushed += len(batch)
             if self._unflushed >= _PRUNE:
                 self._flush()
@@ -517,7 +517,7 @@ class EmbeddedStore:
     def _release(self, changes: Iterable[Durable]) -> None:
         """Keep the claims no more that the engine has, or that never came true."""
         for durable in changes:
-            for claimed, _ in durable.prepared.change.claims:
+            for claimed, _ in durable.change.claims:
                 self._claims.pop(claimed, None)
 
     def _flush(self) -> None:

@@ -1,4 +1,4 @@
-"""A change as engine and catalogue take it: whoever makes the change prepares it, so that the applying thread hardly needs the interpreter."""
+"""A change as engine and catalogue take it."""
 
 from typing import NamedTuple
 
