@@ -59,6 +59,10 @@ class Auditing:
         found = self._db.execute("SELECT 1 FROM event JOIN term ON id = origin WHERE text = ? AND token = ?", (origin, token)).fetchone()
         return found is not None
 
+    def tells_of(self, about: str) -> bool:
+        """Whether any event is about something. Cost: one look into an index, whose numbers may say yes by chance, never no."""
+        return self._db.execute("SELECT 1 FROM event WHERE about = ? LIMIT 1", (hashed(about),)).fetchone() is not None
+
     def listed(self, iri: str) -> Entry | None:
         """How an identifier is listed."""
         row = self._db.execute(
