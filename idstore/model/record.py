@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -60,6 +61,7 @@ _RESERVED = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)
 def reserved(relation: NamedNode) -> bool:
     """Whether a relation carries the record itself, so that no binding may use it."""
     return relation in _RESERVED or relation.value.startswith(ONTOLOGY)

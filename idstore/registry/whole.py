@@ -12,11 +12,12 @@ from idstore.registry.past import Past
 from idstore.registry.querying import Querying
 from idstore.registry.resolving import Resolving
 from idstore.registry.stating import Stating
+from idstore.registry.touching import Touching
 from idstore.registry.verifying import Verifying
 
 
 class Registry(
-    Adopting, Stating, Resolving, Living, Governing, Verifying, Exporting, Following, Feeding, Past, Graphing, Querying, Keeping
+    Adopting, Stating, Resolving, Living, Governing, Verifying, Exporting, Following, Feeding, Past, Graphing, Querying, Keeping, Touching
 ):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 

@@ -80,6 +80,18 @@ class Auditing:
         found: Iterator[tuple[str, int]] = self._db.execute("SELECT iri, COUNT(*) FROM identifier GROUP BY iri")
         return found
 
+    # what was checked
+
+    def checked(self, shapes: int) -> int | None:
+        """Up to which event everything was found to keep the shapes that the number stands for; None if that is not known."""
+        kept = dict(self._db.execute("SELECT key, value FROM meta WHERE key IN ('checked', 'shapes')"))
+        return kept["checked"] if kept.get("shapes") == shapes else None
+
+    def keep_checked(self, sequence: int, shapes: int) -> None:
+        """Take note of that. Raises sqlite3.Error."""
+        with_it = "INSERT INTO meta VALUES ('shapes', ?), ('checked', ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+        self._db.execute(with_it, (shapes, sequence))
+
     # counters
 
     def miscounts(self, issued: Mapping[Series, int], highest: Mapping[Series, int]) -> Iterator[tuple[str, str]]:
