@@ -61,7 +61,7 @@ def test_only_what_changed_is_checked(registry: Registry, monkeypatch: pytest.Mo
     monkeypatch.setattr(registries, "_mark", lambda _: 1)
     assert (found := checked(registry)).checked is None
     assert found.report == whole
-    
+
 
 @pytest.mark.parametrize("predicate", [IDS.stage, IDS.owner, IDS.inNamespace])
 def test_what_is_lost_of_a_changed_record_is_found_as_by_a_whole_check(registry: Registry, predicate: NamedNode) -> None:

@@ -73,10 +73,6 @@ class ImportReport:
     created: int
 
 
-_SHOWN = 1000
-"""Events between two signs of progress."""
-
-
 def _nobody(what: str, done: int, total: int) -> None:
     """Show no progress."""
 
@@ -179,8 +175,7 @@ class _Intake:
             if history is not None:
                 yield history
                 done += len(history.events)
-                if done % _SHOWN < len(history.events):
-                    self._progress("taking in", done, new)
+                self._progress("taking in", done, new)
 
     def _history(self, events: Sequence[tuple[int, Event]]) -> History:
         number, first = events[0]

@@ -76,6 +76,7 @@ class Sorted:
 
     def __init__(self, files: Sequence[tuple[Path, RdfFormat, str]], folder: Path, progress: Progress) -> None:
         self.whole = True
+        self._claims: list[tuple[int, str, int, str]] = []
         with ExitStack() as opened:
             self._db = opened.enter_context(closing(sqlite3.connect(folder / "sorted.sqlite", isolation_level=None)))
             self._db.executescript(_SCHEMA)
@@ -211,10 +212,17 @@ class Sorted:
 
     def claim(self, claimed: str, number: int, key: str) -> None:
         """Take note that the event of that number claims a label or a request key for ``key``."""
-        self._db.execute("INSERT INTO claim VALUES (?, ?, ?, ?)", (hash(claimed), claimed, number, key))
+        self._claims.append((hash(claimed), claimed, number, key))
+        if len(self._claims) >= _ROWS:
+            self._put_claims()
+
+    def _put_claims(self) -> None:
+        self._db.executemany("INSERT INTO claim VALUES (?, ?, ?, ?)", self._claims)
+        self._claims.clear()
 
     def contested(self) -> tuple[str, str] | None:
         """Two that claim the same, the later one first; None if there are no such two."""
+        self._put_claims()
         found = self._db.execute("SELECT hash FROM claim GROUP BY hash HAVING COUNT(*) > 1").fetchall()
         for (mark,) in found:
             rows = self._db.execute("SELECT claimed, number, key FROM claim WHERE hash = ? ORDER BY claimed, number", (mark,)).fetchall()
