@@ -12,6 +12,7 @@ from idstore.errors import NotPermitted
 from idstore.stores.embedded import EmbeddedStore
 from idstore.validation import registries
 from idstore.validation.registries import Renewed, check, check_changed
+from idstore.validation.shapes import load
 from idstore.vocabulary import IDS
 
 ALICE, BOB = Party("alice"), Party("bob")
@@ -58,7 +59,7 @@ def test_only_what_changed_is_checked(registry: Registry, monkeypatch: pytest.Mo
     assert checked(registry).checked == 2
     whole = check(registry, ALICE)
     assert not whole.conforms
-    monkeypatch.setattr(registries, "_mark", lambda _: 1)
+    monkeypatch.setattr(registries, "mark", lambda _: 1)
     assert (found := checked(registry)).checked is None
     assert found.report == whole
 
@@ -90,7 +91,7 @@ def test_all_is_checked_where_a_namespace_a_party_or_the_shapes_changed(registry
     for change in (
         lambda: registry.add_namespace("names", "10.5555", "handle", ALICE),
         lambda: registry.add_party(BOB, ALICE),
-        lambda: monkeypatch.setattr(registries, "_mark", lambda _: 1),
+        lambda: monkeypatch.setattr(registries, "mark", lambda _: 1),
     ):
         assert checked(registry).checked == 0
         change()
@@ -109,9 +110,8 @@ def test_all_is_checked_after_very_much_changed(registry: Registry, monkeypatch:
 
 
 def test_the_mark_does_not_depend_on_names_of_blank_nodes() -> None:
-    assert registries._mark(registries.shapes()) == registries._mark(registries.shapes())
-    load = registries.load.__wrapped__  # type: ignore[attr-defined]
-    assert registries._mark(load("registry")) == registries._mark(registries.load("registry"))
+    assert registries.mark(registries.shapes()) == registries.mark(registries.shapes())
+    assert registries.mark(load.__wrapped__("registry")) == registries.mark(load("registry"))
 
 
 def test_others_may_not(registry: Registry) -> None:

@@ -65,15 +65,15 @@ def check_changed(registry: Registry, party: Party) -> Renewed:
     with ExitStack() as held:
         with registry.store.reading() as view:
             wanted = shapes(registry.namespaces())
-            mark, sequence = _mark(wanted), view.catalogue.applied
-            since = view.catalogue.checked(mark) if compiler.covers(wanted) else None
+            number, sequence = mark(wanted), view.catalogue.applied
+            since = view.catalogue.checked(number) if compiler.covers(wanted) else None
             nodes = None if since is None else registry.touched(view, since)
             engine = held.enter_context(registry.store.snapshot())
         report = validate_registry(StoreSource(engine_to_read(engine)), wanted, among=nodes)
-    return Renewed(report, None if nodes is None else len(nodes), sequence, mark)
+    return Renewed(report, None if nodes is None else len(nodes), sequence, number)
 
 
-def _mark(wanted: Shapes) -> int:
+def mark(wanted: Shapes) -> int:
     """A number that tells shapes from others, however they name their blank nodes."""
     triples = Dataset(Quad(triple.subject, triple.predicate, triple.object) for triple in wanted.triples)
     triples.canonicalize(CanonicalizationAlgorithm.RDFC_1_0)
