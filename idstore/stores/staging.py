@@ -15,7 +15,6 @@ from idstore.stores import bases
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.generation import Generation
 from idstore.stores.journal import Written, write
-from idstore.stores.loading import Loading
 from idstore.stores.turns import Numbering, concerns_registry
 
 if TYPE_CHECKING:
@@ -97,6 +96,8 @@ class Staged(Numbering):
 
         They are there for the next reading when this returns.
         """
+        from idstore.stores.loading import Loading  # what only allocates does without it
+
         self._apply()
         loading = Loading(self.generation)
         try:
