@@ -1,20 +1,28 @@
 """Stores to measure: as a registry's users would have filled them, only faster."""
 
 import random
-from concurrent.futures import ThreadPoolExecutor
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, serialize
+
 import idstore
+from idstore.exchange import rdf
+from idstore.model import times
+from idstore.model.event import Event
+from idstore.model.namespace import Namespace
 from idstore.registry import Registry
+from idstore.schemes import Context
+from idstore.vocabulary import EVENTS, IDS, PREFIXES, PUBLIC_LOG, RDF, SKOS
 
 ADMINISTRATOR = idstore.Party("alice")
 OWNERS = tuple(idstore.Party(f"owner-{number}") for number in range(8))
 NAMESPACE = "rdl"
 PUBLISHED = 0.02
 """Share of identifiers that are fixated and bound."""
-_BATCH = 200
 
 
 @dataclass(slots=True)
@@ -52,8 +60,8 @@ class Bench:
         place = self.folder / f"store-{size}"
         done = place.with_suffix(".filled")
         if not done.exists():
-            with begun(place, durability="process") as registry:
-                _fill(registry, size)
+            shutil.rmtree(place, ignore_errors=True)
+            _fill(place, size, self.run)
             done.touch()
         return place
 
@@ -78,23 +86,72 @@ def target(number: int) -> str:
     return f"http://example.org/thing/{number}"
 
 
-def _fill(registry: Registry, size: int) -> None:
-    with ThreadPoolExecutor(len(OWNERS)) as pool:
-        parts = [pool.submit(partial(_mint, registry, owner, range(place, size, len(OWNERS)))) for place, owner in enumerate(OWNERS)]
-        for part in parts:
-            part.result()
-    for owner in OWNERS:
-        chosen = registry.list(owner, idstore.Selection(owner=owner.name), limit=int(size * PUBLISHED / len(OWNERS)) or 1)
-        named = [record.iri.value for record in chosen]
-        for start in range(0, len(named), _BATCH):
-            registry.fixate(named[start : start + _BATCH], owner)
-        for place, iri in enumerate(named):
-            registry.bind(iri, idstore.Statement(f"http://example.org/same/{owner.name}/{place}", note="the same thing"), owner)
+def _fill(place: Path, size: int, run: Path) -> None:
+    """Make a store by importing a log as a registry would have written it; the log is removed."""
+    log = run / f"log-{size}.ttl"
+    with log.open("wb") as file:
+        serialize((quad.triple for quad in _log(size, run / "origin")), file, format=RdfFormat.TURTLE, prefixes=PREFIXES)
+    with idstore.open(place, administrator=ADMINISTRATOR, durability="process") as registry:
+        rdf.import_registry(registry, [log], ADMINISTRATOR)
+    log.unlink()
 
 
-def _mint(registry: Registry, owner: idstore.Party, numbers: range) -> None:
-    for number in numbers:
-        registry.mint(NAMESPACE, owner, request(number))
+def _log(size: int, origin: Path) -> Iterator[Quad]:
+    """The events of a registry that has made so many identifiers, one in each millisecond up to now."""
+    with begun(origin, durability="process") as registry:
+        with registry.quads(ADMINISTRATOR) as quads:
+            yield from (quad for quad in quads if quad.subject.value.startswith(EVENTS))  # type: ignore[union-attr]
+        (namespace,) = (one for one in registry.namespaces() if one.name == NAMESPACE)
+        store, at = registry.store.origin, namespace.created + 1
+    shutil.rmtree(origin)
+    labels = _labels(namespace)
+    for number in range(size):
+        owner, label, token = OWNERS[number % len(OWNERS)].name, next(labels), secrets.randbits(62)
+        iri = NamedNode(namespace.scheme.iri(label, namespace.context))
+        said = (
+            (IDS.inNamespace, namespace.iri),
+            (SKOS.notation, Literal(label)),
+            (IDS.type, namespace.identifier_class),
+            *request(number).arguments(),
+        )
+        made = [Event(store, token, IDS.Mint, iri, owner, at + number, said)]
+        if number % round(1 / PUBLISHED) == 0:
+            same = NamedNode(f"http://example.org/same/{owner}/{number}")
+            bound = ((RDF.predicate, SKOS.exactMatch), (RDF.object, same), (SKOS.note, Literal("the same thing")))
+            made.append(Event(store, token + 1, IDS.Fixation, iri, owner, at + size))
+            made.append(Event(store, token + 2, IDS.Bind, iri, owner, at + size, bound))
+        for event in made:
+            yield from event.quads(PUBLIC_LOG)
+
+
+def _labels(namespace: Namespace) -> Iterator[str]:
+    """Labels as the scheme draws them, each once."""
+    drawn: set[str] = set()
+    while True:
+        label = next(namespace.scheme.candidates(_Empty(namespace.context)))
+        if label not in drawn:
+            drawn.add(label)
+            yield label
+
+
+@dataclass(frozen=True, slots=True)
+class _Empty:
+    """A namespace in which nothing was issued, as a scheme sees it."""
+
+    context: Context
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    def now(self) -> int:
+        return times.now()
+
+    def wait_until(self, moment: int) -> None:
+        raise NotImplementedError(moment)
+
+    def issued(self, series: str) -> int:  # noqa: ARG002 the same for each
+        return 0
+
+    def highest(self, series: str) -> int:  # noqa: ARG002 the same for each
+        return 0
 
 
 def picked(registry: Registry, size: int, number: int) -> list[tuple[str, str, idstore.Party]]:

@@ -4,25 +4,26 @@ What is written holds the log, and what is read back is the log: records, bindin
 the events must be what the log says, else the file is refused.
 """
 
-import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
+from pyoxigraph import Literal, NamedNode, RdfFormat, parse, serialize
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
-from idstore.model import event as events
+from idstore.exchange.sorting import Progress, Sorted
 from idstore.model.event import Event
+from idstore.model.history import History
 from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
 from idstore.registry.findings import DAMAGED
-from idstore.stores import Turn
-from idstore.stores.generation import Scratch
+from idstore.registry.replaying import BEGINNINGS, homeless, taken
+from idstore.stores import Staging
+from idstore.stores.generation import canonical
 from idstore.stores.scans import scanning
 from idstore.vocabulary import CLAIMS, IDS, PREFIXES
 
@@ -75,69 +76,56 @@ class ImportReport:
     created: int
 
 
+def _nobody(what: str, done: int, total: int) -> None:
+    """Show no progress."""
+
+
 class _DryRun(Exception):
     """Ends a rehearsal."""
 
 
 def import_registry(
-    registry: Registry, paths: Sequence[Path], party: Party, format: str | None = None, *, dry_run: bool = False
+    registry: Registry,
+    paths: Sequence[Path],
+    party: Party,
+    format: str | None = None,
+    *,
+    dry_run: bool = False,
+    progress: Progress = _nobody,
 ) -> ImportReport:
     """Take in what `export` wrote: all or nothing. Only administrators may. Reading the same again changes nothing.
 
     Into a registry in which nothing has happened yet, the whole of another registry comes as it was: the two export the same then.
-    Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable. Memory: flat.
+
+    progress  is told what is being done, how much of it is done, and how much there is.
+    Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable.
+    Cost: identifiers of which the registry knows nothing are taken in in bulk, what happened to others event by event. Memory: flat; on
+    disk 1 kB for each identifier, while it runs.
     """
-    with tempfile.TemporaryDirectory(prefix="idstore-import-") as folder, scanning():
-        scratch = Scratch(Path(folder) / "engine")
-        for path in paths:
-            _load(scratch, path, format)
-        source = ", ".join(str(path) for path in paths)
-        with closing(_order(scratch, Path(folder) / "order.sqlite")) as order:
-            return _take_in(registry, scratch, order, party, source, dry_run=dry_run)
+    files = [(path, *_format(path, format)) for path in paths]
+    source = ", ".join(str(path) for path in paths)
+    with (
+        tempfile.TemporaryDirectory(prefix="idstore-import-") as folder,
+        scanning(),
+        Sorted(files, Path(folder), progress) as found,
+    ):
+        return _take_in(registry, found, party, source, progress, dry_run=dry_run)
 
 
-def _load(scratch: Scratch, path: Path, format: str | None) -> None:
+def _format(path: Path, format: str | None) -> tuple[RdfFormat, str]:
     name = format or SUFFIXES.get(path.suffix)
     if name is None:
         raise ExchangeError(str(path), None, f"the ending {path.suffix!r} tells no format; name one with --format ({', '.join(FORMATS)})")
-    try:
-        scratch.load(path, rdf_format(name))
-    except SyntaxError as error:
-        raise ExchangeError(str(path), error.lineno, f"not valid {name}: {error.msg}") from error
-    except (OSError, ValueError) as error:
-        raise ExchangeError(str(path), None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    return rdf_format(name), name
 
 
-def _order(scratch: Scratch, path: Path) -> sqlite3.Connection:
-    """The names of the events by time, origin and token, on disk."""
-    order = sqlite3.connect(path)
-    order.execute("CREATE TABLE event (at INTEGER, origin TEXT, token INTEGER, iri TEXT)")
-    order.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", _keys(scratch))
-    return order
-
-
-def _keys(scratch: Scratch) -> Iterator[tuple[int, str, int, str]]:
-    for quad in scratch.quads(None, IDS.about):
-        iri = quad.subject
-        try:
-            assert isinstance(iri, NamedNode)
-            event = events.parse(iri, scratch.quads(iri))
-            assert 0 <= event.token < 1 << 63
-        except (AssertionError, KeyError, ValueError, InvalidData):
-            raise InvalidData(f"{iri} is not a whole event: its kind, party or time is missing or malformed") from None
-        yield event.at, event.origin, event.token, iri.value
-
-
-def _take_in(registry: Registry, scratch: Scratch, order: sqlite3.Connection, party: Party, source: str, *, dry_run: bool) -> ImportReport:
-    whole = next(scratch.quads(None, IDS.partial), None) is None
-    fresh = registry.pristine()
+def _take_in(registry: Registry, found: Sorted, party: Party, source: str, progress: Progress, *, dry_run: bool) -> ImportReport:
+    fresh = registry.pristine() and found.whole
     registry.only_administrators(party, acting=True)
     report = ImportReport(0, 0, 0)
     try:
-        with registry.store.staging(empty=fresh and whole) as staged:
-            report = _replay_all(Registry(staged), staged, scratch, order, source)
-            if fresh and whole:
-                _compare(staged, scratch, source)
+        with registry.store.staging(empty=fresh) as staged:
+            report = _Intake(Registry(staged), staged, found, source, progress).all(compare=fresh)
             if dry_run or not report.events:
                 raise _DryRun  # noqa: TRY301 the staged generation is to be given up
     except _DryRun:
@@ -145,43 +133,93 @@ def _take_in(registry: Registry, scratch: Scratch, order: sqlite3.Connection, pa
     return report
 
 
-def _replay_all(registry: Registry, staged: Turn, scratch: Scratch, order: sqlite3.Connection, source: str) -> ImportReport:
-    new = known = created = 0
-    for (iri,) in order.execute("SELECT iri FROM event ORDER BY at, origin, token"):
+class _Intake:
+    """Files on their way into a staged registry. Raises ExchangeError."""
+
+    def __init__(self, registry: Registry, staged: Staging, found: Sorted, source: str, progress: Progress) -> None:
+        self._registry, self._staged, self._found, self._source, self._progress = registry, staged, found, source, progress
+        self._empty = not staged.sequence
+        self._bases = {namespace.base for namespace in registry.namespaces()}
+        self._added = {base: order for base, order in found.added().items() if base not in self._bases}
+
+    def all(self, *, compare: bool) -> ImportReport:
+        """Take in all that is new; with ``compare`` the files may say nothing that does not follow from the events."""
+        staged, found = self._staged, self._found
+        new, known = found.number(staged.sequence, self._is_known, self._is_single)
+        if not new and not known:
+            raise self._refused("holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv")
         try:
-            event = _event(scratch, iri)
-            if not registry.replay(staged, event):
-                known += 1
-                continue
-        except StoreUnavailable:
+            for number, event in found.singles():
+                staged.number(number)
+                with _sound(event):
+                    self._registry.replay(staged, event)
+            staged.load(self._histories(new, compare=compare))
+        except (ExchangeError, StoreUnavailable):
             raise
         except IdstoreError as error:
-            raise ExchangeError(source, None, error.message) from error
-        except DAMAGED as error:
-            raise ExchangeError(source, None, f"the event {iri} lacks what its kind must say, or says it in another form") from error
-        new += 1
-        created += event.kind in (IDS.Mint, IDS.Registration)
-    if not new and not known:
-        raise ExchangeError(
-            source, None, "holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv"
-        )
-    return ImportReport(new, known, created)
+            raise self._refused(error.message) from error
+        contested = found.contested()
+        if contested is not None:
+            raise self._refused(taken(*map(NamedNode, contested)).message)
+        return ImportReport(new, known, found.count(*BEGINNINGS))
 
+    def _is_known(self, event: str) -> bool:
+        return not self._empty and self._staged.catalogue.knows(event)
 
-def _event(scratch: Scratch, iri: str) -> Event:
-    return events.parse(NamedNode(iri), scratch.quads(NamedNode(iri)))
+    def _is_single(self, about: str) -> bool:
+        """Whether events about this are taken in one by one: it is a namespace, or something has happened to it here."""
+        return about in self._bases or about in self._added or not (self._empty or not self._staged.catalogue.tells_of(about))
 
+    def _histories(self, new: int, *, compare: bool) -> Iterator[History]:
+        done = 0
+        for group in self._found.groups(state=compare):
+            history = self._history(group.events) if group.events else None
+            state = {str(quad.triple) for quad in history.state} if history else set()
+            for line in group.state:
+                if line not in state and not self._follows(line, state):
+                    raise self._refused(
+                        f"the triple {line} does not follow from the events in it; change a registry by its commands, not in its export"
+                    )
+            if history is not None:
+                yield history
+                done += len(history.events)
+                self._progress("taking in", done, new)
 
-def _compare(staged: Turn, scratch: Scratch, source: str) -> None:
-    """Every triple of the file is what the log says. Raises ExchangeError."""
-    for quad in scratch.quads():
+    def _history(self, events: Sequence[tuple[int, Event]]) -> History:
+        number, first = events[0]
+        base = first.text(IDS.inNamespace) or ""
+        if first.kind in BEGINNINGS and self._added.get(base, first.order) > first.order:
+            raise homeless(first, base)
+        with _sound(first):
+            history = self._registry.history(self._staged, events)
+        for claimed, holder in history.claims:
+            self._found.claim(claimed.value, number, holder.value)
+        other = None if self._empty else self._staged.holder(history.claims[0][0])
+        if other is not None:
+            raise taken(first.about, other)
+        return history
+
+    def _follows(self, line: str, state: set[str]) -> bool:
+        """Whether a triple is among those that the log gives: of an identifier in another form, or of what was taken in before."""
+        try:
+            (quad,) = parse(canonical(line), format=RdfFormat.N_TRIPLES)
+        except (SyntaxError, ValueError):
+            return False
         subject, value = quad.subject, quad.object
-        if isinstance(subject, NamedNode) and not isinstance(value, BlankNode | Triple):
-            found = staged.quads(subject, quad.predicate, value)
-            if any(match.graph_name != CLAIMS for match in found):
-                continue
-        raise ExchangeError(
-            source,
-            None,
-            f"the triple {quad.triple} does not follow from the events in it; change a registry by its commands, not in its export",
-        )
+        if not isinstance(subject, NamedNode) or not isinstance(value, NamedNode | Literal):
+            return False
+        return str(quad.triple) in state or any(match.graph_name != CLAIMS for match in self._staged.quads(subject, quad.predicate, value))
+
+    def _refused(self, reason: str) -> ExchangeError:
+        return ExchangeError(self._source, None, reason)
+
+
+@contextmanager
+def _sound(event: Event) -> Iterator[None]:
+    """What an event is taken in with. Raises InvalidData where it lacks what its kind must say."""
+    try:
+        yield
+    except IdstoreError:
+        raise
+    except DAMAGED as error:
+        raise InvalidData(f"the event {event.iri} lacks what its kind must say, or says it in another form") from error

@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -69,6 +70,7 @@ _RELATIONS = frozenset({IDS.hasPriorityOver, IDS.hasLowerPriorityThan, IDS.canCo
 """The ontology's own relations between identified things."""
 
 
+@lru_cache(maxsize=4096)
 def reserved(relation: NamedNode) -> bool:
     """Whether a relation carries the record itself, so that no binding may use it."""
     return relation in _RESERVED or (relation.value.startswith(ONTOLOGY) and relation not in _RELATIONS)

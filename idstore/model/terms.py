@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TypeAlias
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from idstore.errors import InvalidData
 from idstore.vocabulary import XSD
@@ -104,3 +104,19 @@ def stem(iri: str) -> str:
     head = rest.rstrip("/#")
     cut = max(head.rfind("/"), head.rfind("#"), head.rfind("=") if "?" in head else -1)
     return f"{scheme}:{head[: cut + 1]}" if cut > 1 else iri
+
+
+_SIMPLE = re.compile(r'"([^"\\]*)"(?:@([A-Za-z0-9-]+))?')
+
+
+def written(text: str) -> Term:
+    """The term that N-Triples write so. Raises ValueError if it is none, or a blank node."""
+    if text.startswith("<") and not text.startswith("<<"):
+        return NamedNode(text[1:-1])
+    simple = _SIMPLE.fullmatch(text)
+    if simple is not None:
+        return Literal(simple[1], language=simple[2]) if simple[2] else Literal(simple[1])
+    (quad,) = parse(f"<x:> <x:> {text} .", format=RdfFormat.N_TRIPLES)
+    if not isinstance(quad.object, NamedNode | Literal):
+        raise ValueError(f"{text} is neither an IRI nor a literal")  # noqa: TRY004 it is the text's fault
+    return quad.object

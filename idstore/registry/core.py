@@ -156,7 +156,9 @@ class Core:
         own = [quad for quad in view.quads(iri) if sight is None or sight.sees(_graph(quad))]
         if not any(quad.predicate == IDS.stage for quad in own):
             raise NotRegistered(iri.value)
-        nodes = {_node(quad.subject) for quad in view.quads(None, RDF.subject, iri) if sight is None or sight.sees(_graph(quad))}
+        nodes: set[NamedNode] = set()
+        if not all(records.reserved(quad.predicate) for quad in own):  # each binding is there as a plain triple as well
+            nodes = {_node(quad.subject) for quad in view.quads(None, RDF.subject, iri) if sight is None or sight.sees(_graph(quad))}
         typed = [
             list(view.quads(_node(quad.subject)))
             for quad in view.quads(None, IDS.valueOf, iri)

@@ -3,15 +3,19 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from pyoxigraph import NamedNode, Quad
 
 from idstore.model.namespace import TRUE
 from idstore.model.party import Party
+from idstore.model.record import reserved
 from idstore.registry.core import Core, Sight
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, access_list, closed_party
+
+_TYPE: Final = f" {RDF.type} "
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +85,10 @@ class Exporting(Core):
 
 def _record(view: View, iri: NamedNode, graph: NamedNode) -> Iterator[Quad]:
     """A record, its bindings and its values, as far as they are kept in ``graph``."""
-    yield from _sorted(view.quads(iri, None, None, graph))
-    for of in (RDF.subject, IDS.valueOf):
+    own = _sorted(view.quads(iri, None, None, graph))
+    yield from own
+    bound = not all(reserved(quad.predicate) for quad in own)  # each binding is there as a plain triple as well
+    for of in (RDF.subject, IDS.valueOf) if bound else (IDS.valueOf,):
         for beside in sorted((quad.subject for quad in view.quads(None, of, iri, graph)), key=str):
             assert isinstance(beside, NamedNode)
             yield from _sorted(view.quads(beside, None, None, graph))
@@ -115,7 +121,12 @@ def _events(view: View, graph: NamedNode) -> Iterator[Quad]:
 
 
 def _sorted(quads: Iterable[Quad]) -> list[Quad]:
-    return sorted(quads, key=lambda quad: (str(quad.subject), quad.predicate != RDF.type, quad.predicate.value, str(quad.object)))
+    return sorted(quads, key=_order)
+
+
+def _order(quad: Quad) -> str:
+    """Sorts quads by subject, its class first, then by predicate and object. Cost: a third of comparing terms."""
+    return str(quad).replace(_TYPE, " ! ", 1)
 
 
 def _partial() -> Quad:

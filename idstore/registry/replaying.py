@@ -1,6 +1,6 @@
 """Taking in events that happened elsewhere, or before: the log's meaning, carried out."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from pyoxigraph import NamedNode, Quad
 
@@ -11,6 +11,7 @@ from idstore.model import storage as storages
 from idstore.model import times
 from idstore.model.change import Change
 from idstore.model.event import Event
+from idstore.model.history import History, Told
 from idstore.model.namespace import Namespace
 from idstore.model.party import PartyFacts, node
 from idstore.model.record import Record
@@ -25,20 +26,18 @@ BEGINNINGS = frozenset({IDS.Mint, IDS.Registration})
 _OF_NAMESPACES = frozenset({IDS.NamespaceAddition, IDS.NamespaceAllowance, IDS.NamespaceFreeze, IDS.TypeAddition})
 OF_STORAGE = frozenset({IDS.StorageAddition, IDS.StorageAllowance, IDS.Placement})
 _OF_PARTIES = frozenset({IDS.Initialization, IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement})
+_GENERAL = _OF_NAMESPACES | _OF_PARTIES | OF_STORAGE | {IDS.Import}
 
 
 class Replaying(Core):
     """Applying events that are given rather than made."""
 
-    def replay(self, turn: Turn, event: Event) -> bool:
-        """Take an event in, whatever the order in which events come. False: it is known already.
+    def replay(self, turn: Turn, event: Event) -> None:
+        """Take in an event that is not known, whatever the order in which events come.
 
         Raises InvalidData when the event makes no sense here: about a namespace or an identifier that nothing created.
         """
-        if next(turn.quads(event.iri, IDS.about), None) is not None:
-            return False
-        if event.at > turn.moment + times.DAY:  # later events must not be earlier
-            raise InvalidData(f"the event {event.iri.value} is dated {times.iso(event.at)}, which is yet to come", id=event.iri.value)
+        _check_time(turn, event)
         if event.kind in BEGINNINGS:
             self._replay_beginning(turn, event)
         elif event.kind in _OF_NAMESPACES or event.about.value in self._facts(turn).by_base:
@@ -49,44 +48,71 @@ class Replaying(Core):
             self._replay_storage(turn, event)
         else:
             self._replay_record(turn, event)
-        return True
 
-    def _replay_beginning(self, turn: Turn, event: Event) -> None:
-        namespace = self._home_of(turn, event)
+    def history(self, turn: Turn, events: Sequence[tuple[int, Event]]) -> History:
+        """What the events about an identifier give of which nothing is known here: the same as `replay` of each, without reading.
+
+        events  all about it, in order, each with its number.
+        Raises InvalidData as `replay` does. That no other identifier has the claims is for the caller to see to.
+        """
+        claims: dict[NamedNode, NamedNode] = {}
+        issued: tuple[str, str, int] | None = None
+        record: Record | None = None
+        public: int | None = None
+        for number, event in events:
+            _check_time(turn, event)
+            if event.kind in BEGINNINGS:
+                claimed, place = self._beginning(turn, event)
+                claims |= dict.fromkeys(claimed[: 1 if issued else None], event.about)
+                issued = issued or place
+            record = records.apply(record, event)
+            if record is None:
+                raise _unfounded(event)
+            if public is None and record.public:
+                public = number
+        assert record is not None and issued is not None
+        graphs = [record.home(event) for _, event in events]
+        told = tuple(
+            Told(number, event, graph, max(number, public or 0) if graph == PUBLIC_LOG else None)
+            for (number, event), graph in zip(events, graphs, strict=True)
+        )
+        return History(told, record, tuple(record.quads()), tuple(claims.items()), issued)
+
+    def _beginning(self, view: View, event: Event) -> tuple[list[NamedNode], tuple[str, str, int]]:
+        """What an identifier claims that begins so, its label first; and where the label is counted. Raises InvalidData."""
+        namespace = self._home_of(view, event)
         label = event.text(SKOS.notation)
         assert label is not None
         scheme, context = namespace.scheme, namespace.context
         if scheme.iri(label, context) != event.about.value:
             raise InvalidData(f"{event.about.value} is not the identifier {label!r} of {namespace.name}", id=event.about.value, label=label)
-        claimed = label_node(namespace, label)
-        holder = turn.holder(claimed)
+        digest = event.text(IDS.requestDigest)
+        claims = [label_node(namespace, label)] + ([] if digest is None else [request_node(digest)])
+        return claims, (namespace.base, *scheme.series(label, context))
+
+    def _replay_beginning(self, turn: Turn, event: Event) -> None:
+        claims, issued = self._beginning(turn, event)
+        holder = turn.holder(claims[0])
         if holder is not None:
             if holder != event.about:
-                raise InvalidData(f"{event.about.value} is the same name as {holder.value}, which is registered here", id=event.about.value)
+                raise taken(event.about, holder)
             self._replay_record(turn, event)
             return
-        claims = [(claimed, event.about)]
-        digest = event.text(IDS.requestDigest)
-        if digest is not None:
-            claims.append((request_node(digest), event.about))
-        issued = (namespace.base, *scheme.series(label, context))
         record = records.apply(None, event)
         assert record is not None
-        turn.enlist(Change(((event, record.log),), begins=True, claims=tuple(claims), issued=(issued,)))
+        turn.enlist(Change(((event, record.log),), begins=True, claims=tuple((one, event.about) for one in claims), issued=(issued,)))
 
-    def _home_of(self, turn: Turn, event: Event) -> Namespace:
+    def _home_of(self, view: View, event: Event) -> Namespace:
         base = event.text(IDS.inNamespace) or ""
-        namespace = self._facts(turn).by_base.get(base)
+        namespace = self._facts(view).by_base.get(base)
         if namespace is None:
-            raise InvalidData(
-                f"{event.about.value} belongs to the namespace {base}, which nothing has added", id=event.about.value, namespace=base
-            )
+            raise homeless(event, base)
         return namespace
 
     def _replay_record(self, turn: Turn, event: Event) -> None:
         before, past = self._folded(turn, event.about)
         if not past and event.kind != IDS.Import and not _about_batch(event):
-            raise InvalidData(f"the event {event.iri.value} is about {event.about.value}, which nothing has created", id=event.about.value)
+            raise _unfounded(event)
         if before is None:  # the parent event of a batch
             self._log(turn, event, closed_graph(party_name(event.about)) if _about_batch(event) else PUBLIC_LOG, [], [])
             return
@@ -132,6 +158,32 @@ class Replaying(Core):
                 f"the event {event.iri.value} is about the storage {event.about.value}, which nothing has added", id=event.about.value
             )
         self._log(turn, event, PUBLIC_LOG, after.quads(), before)
+
+
+def is_general(event: Event) -> bool:
+    """Whether its kind says that it is about no identifier but a namespace, a party, a batch or the registry."""
+    return event.kind in _GENERAL or _about_batch(event)
+
+
+def taken(about: NamedNode, holder: NamedNode) -> InvalidData:
+    """The error when another identifier has the label."""
+    return InvalidData(f"{about.value} is the same name as {holder.value}, which is registered here", id=about.value)
+
+
+def homeless(event: Event, base: str) -> InvalidData:
+    """The error when nothing has added the namespace of an identifier by the time it begins."""
+    return InvalidData(
+        f"{event.about.value} belongs to the namespace {base}, which nothing has added", id=event.about.value, namespace=base
+    )
+
+
+def _unfounded(event: Event) -> InvalidData:
+    return InvalidData(f"the event {event.iri.value} is about {event.about.value}, which nothing has created", id=event.about.value)
+
+
+def _check_time(turn: Turn, event: Event) -> None:
+    if event.at > turn.moment + times.DAY:  # later events must not be earlier
+        raise InvalidData(f"the event {event.iri.value} is dated {times.iso(event.at)}, which is yet to come", id=event.iri.value)
 
 
 def request_node(digest: str) -> NamedNode:

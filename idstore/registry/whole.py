@@ -17,6 +17,7 @@ from idstore.registry.relating import Relating
 from idstore.registry.replacing import Replacing
 from idstore.registry.stating import Stating
 from idstore.registry.storing import Storing
+from idstore.registry.touching import Touching
 from idstore.registry.verifying import Verifying
 from idstore.registry.versions import Versioning
 
@@ -41,6 +42,7 @@ class Registry(
     Graphing,
     Querying,
     Keeping,
+    Touching,
 ):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 

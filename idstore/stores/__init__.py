@@ -4,7 +4,7 @@ A store holds quads, the catalogue and the log's order. It changes in one way: s
 ends without an error the change is durable, and from then on visible. Whoever reads sees whole changes, and only durable ones.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +12,7 @@ from typing import Protocol
 from pyoxigraph import NamedNode, Quad
 
 from idstore.model.change import Change
+from idstore.model.history import History
 from idstore.model.terms import Term
 from idstore.stores.catalogue import Catalogue
 
@@ -66,6 +67,19 @@ class Turn(View, Protocol):
 
 class Staging(Turn, Protocol):
     """The turn for a large change: also a store, in which whatever a registry does becomes part of the change."""
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last event."""
+
+    def number(self, sequence: int) -> None:
+        """Give the next event that is enlisted this number, higher than any; numbers in between are for what `load` will be given."""
+
+    def load(self, histories: Iterable[History]) -> None:
+        """Take in identifiers of which nothing is known here; their events have the numbers that no other has.
+
+        Cost: for each of them far less than enlisting its events. Memory: flat.
+        """
 
     def reading(self) -> AbstractContextManager[View]:
         """Everything enlisted included."""

@@ -59,6 +59,10 @@ class Auditing:
         found = self._db.execute("SELECT 1 FROM event JOIN term ON id = origin WHERE text = ? AND token = ?", (origin, token)).fetchone()
         return found is not None
 
+    def tells_of(self, about: str) -> bool:
+        """Whether any event is about something. Cost: one look into an index, whose numbers may say yes by chance, never no."""
+        return self._db.execute("SELECT 1 FROM event WHERE about = ? LIMIT 1", (hashed(about),)).fetchone() is not None
+
     def listed(self, iri: str) -> Entry | None:
         """How an identifier is listed."""
         row = self._db.execute(
@@ -75,6 +79,18 @@ class Auditing:
         """Every identifier that is listed, and how often. Memory: flat."""
         found: Iterator[tuple[str, int]] = self._db.execute("SELECT iri, COUNT(*) FROM identifier GROUP BY iri")
         return found
+
+    # what was checked
+
+    def checked(self, shapes: int) -> int | None:
+        """Up to which event everything was found to keep the shapes that the number stands for; None if that is not known."""
+        kept = dict(self._db.execute("SELECT key, value FROM meta WHERE key IN ('checked', 'shapes')"))
+        return kept["checked"] if kept.get("shapes") == shapes else None
+
+    def keep_checked(self, sequence: int, shapes: int) -> None:
+        """Take note of that. Raises sqlite3.Error."""
+        with_it = "INSERT INTO meta VALUES ('shapes', ?), ('checked', ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+        self._db.execute(with_it, (shapes, sequence))
 
     # counters
 

@@ -19,7 +19,7 @@ from idstore.stores.auditing import Auditing
 from idstore.stores.founding import sync_folder
 from idstore.stores.intake import Intake
 from idstore.stores.prepared import Prepared
-from idstore.stores.rows import EVERYONE, STAGES, EventRow
+from idstore.stores.rows import EVERYONE, STAGES, EventRow, Texts
 from idstore.stores.sqlite import connect
 from idstore.vocabulary import PUBLIC_LOG
 
@@ -92,7 +92,7 @@ class Catalogue(Auditing):
                     f"the catalogue {path} cannot be opened: {error}; check the disk, and the folder's permissions", path=str(path)
                 ) from error
             opened.pop_all()
-        self._terms: dict[str, int] = {}
+        self.texts = Texts(self._db)
         self.applied: int = meta["applied"]
         self.publication: int = meta["publication"]
 
@@ -105,7 +105,7 @@ class Catalogue(Auditing):
     def apply(self, batch: Iterable[Prepared]) -> None:
         """Take in changes in one transaction. Raises sqlite3.Error: nothing was taken in."""
         db, applied = self._db, self.applied
-        taken = Intake(db, self._terms, self.publication)
+        taken = Intake(db, self.texts, self.publication)
         db.execute("BEGIN IMMEDIATE")
         try:
             for prepared in batch:
@@ -116,7 +116,7 @@ class Catalogue(Auditing):
             db.execute("UPDATE meta SET value = ? WHERE key = 'publication'", (taken.publication,))
             db.execute("COMMIT")
         except BaseException:
-            self._terms.clear()
+            self.texts.forget()
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise

@@ -31,7 +31,8 @@ from idstore.stores.prepared import Prepared
 from idstore.stores.publishing import Publisher
 from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Snapshots, Use, pinned
-from idstore.stores.turns import Staged, StoreTurn, concerns_registry
+from idstore.stores.staging import Staged
+from idstore.stores.turns import StoreTurn, concerns_registry
 
 SNAPSHOTS = "snapshots"
 _LEAVE = 100

@@ -8,9 +8,10 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
-from pyoxigraph import NamedNode, Quad, RdfFormat
+from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
 from pyoxigraph import Store as Engine
 
 from idstore.errors import StoreUnavailable
@@ -144,6 +145,10 @@ class Generation:
         self.engine.flush()
         self._loose = 0
 
+    def load(self, nquads: bytes) -> None:
+        """Add many quads to the engine, which writes files of its own for them; other threads go on. Raises OSError."""
+        self.engine.bulk_load(input=nquads, format=RdfFormat.N_QUADS)
+
     def sync(self) -> None:
         """Bring everything to disk, the folder's own entries included."""
         self._settle()
@@ -231,15 +236,24 @@ def engine_to_read(path: Path) -> Engine:
 
 
 class Scratch:
-    """A throw-away engine for what was read from files, in ``folder``."""
+    """A throw-away engine, in ``folder``, that brings together what files tell of one subject in several places."""
 
     def __init__(self, folder: Path) -> None:
         self._engine = Engine(str(folder))
 
-    def load(self, path: Path, format: RdfFormat) -> None:
-        """Read a file. Raises SyntaxError, with the line where the format has one; OSError."""
-        self._engine.bulk_load(path=str(path), format=format)
+    def load(self, triples: Iterable[Triple]) -> None:
+        """Take triples in. Raises what giving them raises; OSError."""
+        self._engine.bulk_extend(Quad(triple.subject, triple.predicate, triple.object) for triple in triples)
 
-    def quads(self, subject: NamedNode | None = None, predicate: NamedNode | None = None, value: Term | None = None) -> Iterator[Quad]:
-        """The quads that match, in any graph; see `idstore.stores.scans`."""
-        return scan(self._engine.quads_for_pattern(subject, predicate, value, None))
+    def quads(self) -> Iterator[Quad]:
+        """What was read, each triple once, those of one subject together."""
+        return self._engine.quads_for_pattern(None, None, None, None)
+
+
+@lru_cache(maxsize=4096)
+def canonical(triple: str) -> str:
+    """A triple in N-Triples, in the form in which the engine keeps its values. Raises SyntaxError."""
+    engine = Engine()
+    engine.load(input=f"{triple} .", format=RdfFormat.N_TRIPLES)
+    (quad,) = engine
+    return f"{quad.triple} ."

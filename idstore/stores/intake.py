@@ -14,8 +14,7 @@ from idstore.model.change import Entry
 from idstore.model.event import Event
 from idstore.model.terms import hashed
 from idstore.stores.prepared import Prepared
-from idstore.stores.rows import EVERYONE, STAGES
-from idstore.vocabulary import PUBLIC_LOG
+from idstore.stores.rows import EVERYONE, STAGES, Texts
 
 _ROWS: Final = 100
 """Rows of one statement."""
@@ -25,14 +24,14 @@ _COLUMNS: Final = {"event": 10, "identifier": 9}
 class Intake:
     """What one transaction takes in.
 
-    terms        the numbers of texts that are known; it adds to them.
+    texts        the numbers of texts; it adds to them.
     publication  the last number in the public feed.
     """
 
-    def __init__(self, db: sqlite3.Connection, terms: dict[str, int], publication: int) -> None:
+    def __init__(self, db: sqlite3.Connection, texts: Texts, publication: int) -> None:
         self.publication = publication
         self._db = db
-        self._terms = terms
+        self._texts = texts
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _COLUMNS}
         self._tally: Counter[tuple[int, int, int, int]] = Counter()
         self._daily: Counter[tuple[int, int, int]] = Counter()
@@ -51,7 +50,7 @@ class Intake:
         for place, entry in enumerate(prepared.listed, first):
             self._enter(place, entry)
         for base, series, number in change.issued:
-            key = (self._term(base), series)
+            key = (self._texts.number(base), series)
             many, highest = self._series.get(key, (0, number))
             self._series[key] = (many + 1, max(highest, number))
 
@@ -78,8 +77,8 @@ class Intake:
             rows.clear()
 
     def _log(self, sequence: int, event: Event, graph: str, about: int, digest: int) -> None:
-        audience = self._audience(graph)
-        origin, act, actor = self._term(event.origin), self._term(event.act), self._term(event.by)
+        audience = self._texts.audience(graph)
+        origin, act, actor = self._texts.number(event.origin), self._texts.number(event.act), self._texts.number(event.by)
         publication = self._publish(audience)
         self._rows["event"].append((sequence, origin, event.token, act, about, actor, event.at, audience, publication, digest))
 
@@ -90,10 +89,10 @@ class Intake:
         return self.publication
 
     def _move(self, event: Event, graph: str) -> None:
-        audience = self._audience(graph)
+        audience = self._texts.audience(graph)
         self._db.execute(
             "UPDATE event SET audience = ?, publication = ? WHERE token = ? AND origin = ?",
-            (audience, self._publish(audience), event.token, self._term(event.origin)),
+            (audience, self._publish(audience), event.token, self._texts.number(event.origin)),
         )
 
     def _enter(self, place: int, entry: Entry) -> None:
@@ -105,8 +104,8 @@ class Intake:
             place = n
         if entry.stage not in STAGES:
             return
-        namespace, owner, stage = self._term(entry.namespace), self._term(entry.owner), STAGES.index(entry.stage)
-        audience = EVERYONE if entry.audience is None else self._term(entry.audience)
+        namespace, owner, stage = self._texts.number(entry.namespace), self._texts.number(entry.owner), STAGES.index(entry.stage)
+        audience = EVERYONE if entry.audience is None else self._texts.number(entry.audience)
         row = (place, hashed(entry.iri), entry.iri, namespace, owner, stage, audience, entry.created, entry.fixated)
         self._rows["identifier"].append(row)
         self._count(audience, namespace, owner, stage, entry.created, 1)
@@ -120,18 +119,6 @@ class Intake:
     def _count(self, audience: int, namespace: int, owner: int, stage: int, created: int, by: int) -> None:
         self._tally[audience, namespace, owner, stage] += by
         self._daily[audience, times.day(created), namespace] += by
-
-    def _term(self, text: str) -> int:
-        """The number of a text, given at first use."""
-        number = self._terms.get(text)
-        if number is None:
-            row = self._db.execute("SELECT id FROM term WHERE text = ?", (text,)).fetchone()
-            row = row or self._db.execute("INSERT INTO term (text) VALUES (?) RETURNING id", (text,)).fetchone()
-            number = self._terms[text] = int(row[0])
-        return number
-
-    def _audience(self, graph: str) -> int:
-        return EVERYONE if graph == PUBLIC_LOG.value else self._term(graph)
 
 
 def _counted(counts: Counter[Any]) -> Iterator[Sequence[int]]:

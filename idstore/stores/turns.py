@@ -1,22 +1,15 @@
-"""The turn: one thread's lock around check and write, in the present generation or in one that is being prepared."""
+"""The turn: one thread's lock around check and write."""
 
 import secrets
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.errors import StoreUnavailable
 from idstore.model import times
 from idstore.model.change import Change
 from idstore.model.terms import Term
-from idstore.stores import bases
 from idstore.stores.catalogue import Catalogue
-from idstore.stores.generation import Generation
-from idstore.stores.journal import Written, write
-from idstore.stores.scans import scanning
 from idstore.vocabulary import IDS, REGISTRY_GRAPH
 
 if TYPE_CHECKING:
@@ -49,7 +42,6 @@ class StoreTurn(Numbering):
         super().__init__(store.origin, store._at, store._token)
         self._store = store
         self._changes: list[Change] = []
-        self._claims: dict[NamedNode, NamedNode] = {}
         self.sequence = 0
         self.epoch = store._epoch
 
@@ -81,8 +73,8 @@ class StoreTurn(Numbering):
         return self._store.graphs()
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
-        """Who holds a label, also by what this turn has enlisted; without waiting for earlier changes to be applied."""
-        return self._claims.get(claimed) or self._store.holder(claimed)
+        """Who holds a label; without waiting for earlier changes to be applied."""
+        return self._store.holder(claimed)
 
     def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
         """Labels issued per series."""
@@ -91,7 +83,6 @@ class StoreTurn(Numbering):
     def enlist(self, change: Change) -> None:
         """Have a change made when the turn ends."""
         self._changes.append(change)
-        self._claims.update(change.claims)
 
     def hand_over(self) -> None:
         """Give the changes their sequence numbers and hand them to the journal."""
@@ -99,111 +90,6 @@ class StoreTurn(Numbering):
         if self._changes:
             self._store._enlist(self._changes)
             self.sequence = self._store._sequence
-
-
-_STAGE_BATCH = 500
-"""Changes that a staged generation takes at once."""
-
-
-class Staged(Numbering):
-    """The turn inside `EmbeddedStore.staging`: what is enlisted is there for the next reading, and in effect when the block has ended.
-
-    It is a store itself, whose every turn is that one turn, so that a registry over it has its rules carried out there.
-    """
-
-    def __init__(self, store: "EmbeddedStore", generation: Generation, empty: bool) -> None:
-        super().__init__(store.origin, 0 if empty else store._at, -1 if empty else store._token)
-        self.generation = generation
-        self.last: Written | None = None
-        self._versions = store._versions  # never the number of another state
-        self.registry_version = next(self._versions)
-        self._sequence = 0 if empty else store._sequence
-        self._waiting: list[tuple[int, Change]] = []
-        self._claims: dict[NamedNode, NamedNode] = {}
-        self._issued: dict[str, dict[str, tuple[int, int]]] = {}
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """Lists and counts, everything enlisted included."""
-        self._apply()
-        return self.generation.catalogue
-
-    def quads(
-        self,
-        subject: NamedNode | None = None,
-        predicate: NamedNode | None = None,
-        value: Term | None = None,
-        graph: NamedNode | None = None,
-    ) -> Iterator[Quad]:
-        """The quads that match, everything enlisted included."""
-        self._apply()
-        return self.generation.quads(subject, predicate, value, graph)
-
-    def graphs(self) -> Iterator[NamedNode]:
-        """Every named graph."""
-        self._apply()
-        return self.generation.graphs()
-
-    def holder(self, claimed: NamedNode) -> NamedNode | None:
-        """Who holds a label."""
-        return self._claims.get(claimed) or self.generation.holder(claimed)
-
-    def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
-        """Labels issued per series."""
-        return self.catalogue.series(namespace)
-
-    def enlist(self, change: Change) -> None:
-        """Make a change, before the next reading."""
-        self._sequence += len(change.events)
-        self._waiting.append((self._sequence, change))
-        self._claims.update(change.claims)
-        if concerns_registry(change):
-            self.registry_version = next(self._versions)
-        if len(self._waiting) >= _STAGE_BATCH:
-            self._apply()
-
-    def _apply(self) -> None:
-        if not self._waiting:
-            return
-        self.generation.apply(self._waiting)
-        self.last = write(self._waiting[-1][1], self._sequence)
-        self._waiting.clear()
-        self._claims.clear()
-
-    @contextmanager
-    def reading(self) -> Iterator["Staged"]:
-        """Everything enlisted included."""
-        self._apply()
-        with scanning():
-            yield self
-
-    @contextmanager
-    def turn(self) -> Iterator["Staged"]:
-        """The turn that this is."""
-        with scanning():
-            yield self
-
-    def snapshot(self) -> AbstractContextManager[Path]:
-        """Raises StoreUnavailable: what is under way is not there yet to be queried."""
-        raise StoreUnavailable("a change under way cannot be queried; end it first")
-
-    @contextmanager
-    def staging(self, *, empty: bool = False) -> Iterator["Staged"]:
-        """The turn that this is; it cannot begin again with nothing."""
-        if empty:
-            raise StoreUnavailable("a change under way cannot begin again with nothing")
-        yield self
-
-    def close(self) -> None:
-        """Nothing to give up: the block that gave it ends it."""
-
-    def finish(self) -> None:
-        """Bring the generation to disk."""
-        self._apply()
-        if self.last is not None:
-            bases.keep(self.generation.folder, self.last.sequence, self.last.event, self.generation.copy_engine)
-        self.generation.sync()
-        self.generation.sync_folder()
 
 
 def concerns_registry(change: Change) -> bool:

@@ -8,7 +8,7 @@ The engine keeps numbers, booleans and dates by their value, so patterns, length
 ``1.50``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -57,15 +57,17 @@ def covers(shapes: Shapes) -> bool:
     return True
 
 
-def run(source: Source, shapes: Shapes, limit: int) -> Report:
+def run(source: Source, shapes: Shapes, limit: int, among: Collection[Term] | None = None) -> Report:
     """Check the source against the shapes; at most ``limit`` findings are collected.
 
+    among  check these nodes only, none of them a blank one.
     Raises MalformedShapes, UnsupportedShapes.
     Cost: a few sequential passes over each predicate that the shapes speak of, and some 10 µs for each suspect.
     """
     above, checked = compiled(shapes)
     found: list[Finding] = []
-    for finding in _Run(source, (*above, *_subclasses(source))).findings(checked):
+    going = _Run(source, (*above, *_subclasses(source)))
+    for finding in going.findings(checked) if among is None else going.among(checked, sorted(among, key=str)):
         if len(found) >= limit:
             return report(found, complete=False)
         found.append(finding)
@@ -98,6 +100,11 @@ class _Run:
                 for check in group:
                     yield from self._exact(check, self._writer(), these(nodes))
         yield from self._screened(list(self._steps(screened)))
+
+    def among(self, checked: Iterable[Check], nodes: Sequence[Term]) -> Iterator[Finding]:
+        """Every finding at these nodes."""
+        for check in checked:
+            yield from self._among(check, nodes)
 
     def _first(self, focus: Focus) -> set[Term]:
         """The focus nodes, counted no further than need be."""

@@ -1,14 +1,19 @@
 """Which shapes a registry has to keep, and checking it against them."""
 
 from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import chain
+
+from pyoxigraph import CanonicalizationAlgorithm, Dataset, Quad
 
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
+from idstore.model.terms import hashed
 from idstore.registry import Registry
 from idstore.schemes.shapes import shape
 from idstore.stores.generation import engine_to_read
-from idstore.validation import Report, Shapes, validate_registry
+from idstore.validation import Report, Shapes, compiler, validate_registry
 from idstore.validation.shapes import load, names, of
 from idstore.validation.source import StoreSource, in_memory
 
@@ -35,3 +40,43 @@ def check(registry: Registry, party: Party) -> Report:
     with registry.quads(party) as quads:
         source = in_memory(quads)
     return validate_registry(source, shapes(registry.namespaces()))
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """The outcome of `check_changed`.
+
+    report    what is wrong.
+    checked   how many nodes were looked at; None if it was the whole registry.
+    sequence  up to which event; ``shapes`` stands for the shapes that were kept: see `Registry.keep_checked`.
+    """
+
+    report: Report
+    checked: int | None
+    sequence: int
+    shapes: int
+
+
+def check_changed(registry: Registry, party: Party) -> Renewed:
+    """Check what changed since the registry was last found to keep the same shapes; where that is not known, all of it.
+
+    The whole is checked also when a namespace or a party changed, and when very much did. Only administrators may.
+    Raises NotPermitted, StoreUnavailable. Cost: some milliseconds for each identifier that changed, with its events and bindings.
+    """
+    registry.only_administrators(party)
+    with ExitStack() as held:
+        with registry.store.reading() as view:
+            wanted = shapes(registry.namespaces())
+            number, sequence = mark(wanted), view.catalogue.applied
+            since = view.catalogue.checked(number) if compiler.covers(wanted) else None
+            nodes = None if since is None else registry.touched(view, since)
+            engine = held.enter_context(registry.store.snapshot())
+        report = validate_registry(StoreSource(engine_to_read(engine)), wanted, among=nodes)
+    return Renewed(report, None if nodes is None else len(nodes), sequence, number)
+
+
+def mark(wanted: Shapes) -> int:
+    """A number that tells shapes from others, however they name their blank nodes."""
+    triples = Dataset(Quad(triple.subject, triple.predicate, triple.object) for triple in wanted.triples)
+    triples.canonicalize(CanonicalizationAlgorithm.RDFC_1_0)
+    return hashed("\n".join(sorted(map(str, triples))))

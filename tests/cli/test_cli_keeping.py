@@ -35,3 +35,13 @@ def test_allocations_are_revoked_whoever_owns_them_now(run: Run, mint: Minting) 
     run("revoke", "--party", "eve", "--since", "2020-01-01", "--yes", "--reason", "bulk")
     run("show", handed, by="bob", code=4)
     assert received in run("show", received, by="eve").out
+
+
+def test_only_what_changed_is_validated_on_request(run: Run, mint: Minting) -> None:
+    mint()
+    first = run("validate", "--changed")
+    assert (first.out.strip(), "checked everything" in first.err) == ("conforms", True)
+    mint()
+    assert "checked 2 nodes" in run("validate", "--changed").err
+    run("validate", "--changed", by="bob", code=7)
+    run("validate", "--changed", "a.ttl", code=2)

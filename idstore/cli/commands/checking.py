@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import exits, inputs, session
+from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.options import Call
 from idstore.cli.output import one_line
 
@@ -21,6 +21,10 @@ def validate(
         list[str] | None,
         typer.Argument(metavar="[FILE]...", help="RDF files to check instead of the store; - is Turtle on standard input."),
     ] = None,
+    changed: Annotated[
+        bool,
+        typer.Option("--changed", help="Only what changed since this option last found nothing; at first, all. Administrators may."),
+    ] = False,
 ) -> int:
     """Check the registry, or files, against the SHACL shapes.
 
@@ -28,11 +32,26 @@ def validate(
     """
     from idstore.validation.registries import check, shapes
 
+    if files and changed:
+        raise arguments.Misuse("--changed is for the store; files are always checked whole")
+    if changed:
+        return _print(call, [_check_changed(call)])
     if not files:
         return _print(call, [session.read(call, check, detached=True)])
     known = session.read(call, lambda registry, _: registry.namespaces()) if session.exists(call) else []
     wanted = shapes(known)
     return _print(call, [_check_file(file, wanted) for file in files])
+
+
+def _check_changed(call: Call) -> "Report":
+    """Check what changed, and take note if nothing was found."""
+    from idstore.validation.registries import check_changed
+
+    found = session.read(call, check_changed, detached=True)
+    if found.report.conforms:
+        session.write(call, lambda registry, party: registry.keep_checked(found.sequence, found.shapes, party))
+    call.output.say(f"idstore: checked {'everything' if found.checked is None else f'{found.checked} nodes'}")
+    return found.report
 
 
 def _check_file(file: str, wanted: "Shapes") -> "Report":

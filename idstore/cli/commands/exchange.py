@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,11 @@ from idstore.cli.commands import batch, foreign, stating
 from idstore.cli.commands.lookup import Stage
 from idstore.cli.options import Call
 from idstore.cli.outputs import output
+from idstore.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from idstore.model.party import Party
+    from idstore.registry import Registry
 
 
 def export(
@@ -146,12 +151,14 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
         raise arguments.Misuse(
             f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS))}, and sssom, tsv, csv"
         )
-    with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="idstore-") as scratch, Progress(call.output) as progress:
         paths = [_unpatched(_path(file, Path(scratch)), format, Path(scratch), number) for number, file in enumerate(files)]
         format = None if format == patch.FORMAT else format
-        found = session.write(
-            call, lambda registry, party: rdf.import_registry(registry, paths, party, format, dry_run=dry_run), dry=dry_run
-        )
+
+        def act(registry: "Registry", party: "Party") -> rdf.ImportReport:
+            return rdf.import_registry(registry, paths, party, format, dry_run=dry_run, progress=progress.step)
+
+        found = session.write(call, act, dry=dry_run)
     call.output.data(
         f"{_tense(dry_run)} {found.created} identifiers, {found.events} events; {found.known} events were known",
         {"dryRun": dry_run, "created": found.created, "events": found.events, "known": found.known},

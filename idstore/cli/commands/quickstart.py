@@ -1,23 +1,20 @@
 """``idstore quickstart``: the main job on real data, told as it runs."""
 
 import os
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from idstore.cli import exits, session
 from idstore.cli.options import STORE, Call
+from idstore.cli.progress import Progress
 from idstore.errors import AlreadyRegistered
 
 if TYPE_CHECKING:
     from idstore.cli.output import Output
     from idstore.quickstart import Step, Told
-
-_EVERY: Final = 0.1
-"""Seconds between two signs of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +40,16 @@ def quickstart(call: Call) -> int:
     place = _place(call)
     call.output.say(f"A store of its own is made at {place.store}; its administrator is {party}.")
     told: list[tuple[Step, Told, float]] = []
+    progress = Progress(call.output)
     with idstore.open(place.store, administrator=party, wait=call.wait) as registry:
-        story = Story(registry, party, place.export, _Progress(call.output).show)
+        story = Story(registry, party, place.export, progress.show)
         for number, step in enumerate(STEPS, start=1):
             call.output.say(f"\n{number}/{len(STEPS)} {step.title}\n    {step.why}\n    $ {step.command}")
             began = time.perf_counter()
             try:
                 found = step.act(story)
             finally:
-                _erase(call.output)
+                progress.erase()
             told.append((step, found, time.perf_counter() - began))
             call.output.say("".join(f"    | {line}\n" for line in found.lines) + f"    {_counted(found)}: {told[-1][2]:.1f} s")
     _print(call.output, place, told)
@@ -76,26 +74,6 @@ def _place(call: Call) -> Place:
 def _is_free(named: str | None) -> bool:
     """Whether the environment names a place where nothing is yet; a store that is at work is left alone."""
     return named is not None and "://" not in named and session.is_vacant(Path(named))
-
-
-class _Progress:
-    """One line on a terminal that is written again and again."""
-
-    def __init__(self, output: "Output") -> None:
-        self._output = output
-        self._next = 0.0
-
-    def show(self, done: int, total: int) -> None:
-        """Say how much is done, now and then."""
-        now = time.monotonic()
-        if self._output.shows_progress and now >= self._next:
-            self._next = now + _EVERY
-            print(f"\r    {done} of {total}", end="", file=sys.stderr, flush=True)
-
-
-def _erase(output: "Output") -> None:
-    if output.shows_progress:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _counted(told: "Told") -> str:

@@ -1,0 +1,314 @@
+"""The triples of files, sorted on disk: events by time, and with each identifier all that the files say of it.
+
+Files that `export` wrote have the triples of an event, and those of a binding, together; they are read once. In others these may stand
+in several places: then a scratch engine brings them together first.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby, pairwise
+from operator import itemgetter
+from pathlib import Path
+from typing import Final, Self, TypeAlias
+
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
+from pyoxigraph import parse as parse_rdf
+
+from idstore.errors import ExchangeError, InvalidData
+from idstore.model import times
+from idstore.model.event import Event, split
+from idstore.model.party import node
+from idstore.model.terms import Term, written
+from idstore.registry.replaying import is_general
+from idstore.stores.generation import Scratch, canonical
+from idstore.vocabulary import EVENTS, IDS, PROV, RDF, party_name
+
+_SCHEMA: Final = """
+PRAGMA journal_mode=OFF;
+PRAGMA synchronous=OFF;
+PRAGMA cache_size=-65536;
+CREATE TABLE event (
+    id INTEGER PRIMARY KEY, key TEXT, at INTEGER, origin TEXT, token INTEGER, kind TEXT, by TEXT, said TEXT, general INTEGER);
+CREATE TABLE state (key TEXT, said TEXT);
+CREATE TABLE subject (hash INTEGER, whole INTEGER);
+CREATE TABLE place (id INTEGER PRIMARY KEY, number INTEGER, single INTEGER);
+CREATE TABLE claim (hash INTEGER, claimed TEXT, number INTEGER, key TEXT);
+BEGIN;
+"""
+"""One transaction that never ends: nobody else reads it, and it is thrown away."""
+_ROWS: Final = 20_000
+"""Rows that are written at once."""
+_TYPE, _ABOUT, _BY, _AT = (str(term) for term in (RDF.type, IDS.about, PROV.wasAssociatedWith, PROV.endedAtTime))
+_HEAD: Final = frozenset({_TYPE, _ABOUT, _BY, _AT})
+_SUBJECT, _VALUE_OF, _PARTIAL = str(RDF.subject), str(IDS.valueOf), str(IDS.partial)
+
+_ANY: Final = "<x:> <x:>"
+
+Pairs: TypeAlias = list[tuple[str, str]]
+"""What is said of a subject: predicates and objects, as N-Triples write them."""
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What the files say of one thing.
+
+    key     its IRI.
+    events  those about it that are to be taken in together, with their numbers, in order.
+    state   other triples about it and its bindings, as N-Triples write them.
+    """
+
+    key: str
+    events: tuple[tuple[int, Event], ...]
+    state: tuple[str, ...]
+
+
+class Sorted:
+    """Files read, and sorted in ``folder``.
+
+    whole  whether nothing says that it is a part only.
+    Raises ExchangeError (malformed), InvalidData (half an event). Memory: flat.
+    """
+
+    def __init__(self, files: Sequence[tuple[Path, RdfFormat, str]], folder: Path, progress: Progress) -> None:
+        self.whole = True
+        self._claims: list[tuple[int, str, int, str]] = []
+        with ExitStack() as opened:
+            self._db = opened.enter_context(closing(sqlite3.connect(folder / "sorted.sqlite", isolation_level=None)))
+            self._db.executescript(_SCHEMA)
+            if not self._fill(_runs(_triples(files, progress))):
+                self._db.executescript("DELETE FROM event; DELETE FROM state; BEGIN")
+                scratch = Scratch(folder / "engine")
+                scratch.load(_triples(files, progress))
+                self._fill(_runs(quad.triple for quad in scratch.quads()), last=True)
+            opened.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    # reading in
+
+    def _fill(self, runs: Iterable[tuple[str, Pairs]], *, last: bool = False) -> bool:
+        """Take in what is said of each subject; False if what is said of one event or binding does not stand together."""
+        events: list[tuple[object, ...]] = []
+        state: list[tuple[str, str]] = []
+        subjects: list[tuple[int, bool]] = []
+        for subject, pairs in runs:
+            said, rest = dict(pairs), pairs
+            of = said.get(_SUBJECT) or said.get(_VALUE_OF)  # a binding, or a handle's value
+            whole = _ABOUT in said or of is not None
+            subjects.append((hash(subject), whole))
+            if _PARTIAL in said:
+                self.whole = False
+            if _ABOUT in said:
+                row, rest = self._event(subject, pairs, said)
+                if row is None and not last:
+                    return False
+                if row is None:
+                    raise InvalidData(f"{subject} is not a whole event: its kind, party or time is missing or malformed")
+                events.append(row)
+            if rest:
+                state.append(((of or subject)[1:-1], "\n".join([f"{subject} {name} {value}" for name, value in rest])))
+            if len(subjects) >= _ROWS:
+                self._put(events, state, subjects)
+        self._put(events, state, subjects)
+        scattered = self._db.execute("SELECT 1 FROM subject GROUP BY hash HAVING COUNT(*) > 1 AND MAX(whole) LIMIT 1").fetchone()
+        self._db.execute("DELETE FROM subject")
+        return scattered is None or last
+
+    def _event(self, subject: str, pairs: Pairs, said: dict[str, str]) -> tuple[tuple[object, ...] | None, Pairs]:
+        """The row of an event, None if its head is not whole; and what is said of it that it would not say of itself."""
+        try:
+            origin, token = split(subject[1:-1])
+            kind, about, by = (_iri(said[name]) for name in (_TYPE, _ABOUT, _BY))
+            at = times.parse(_literal(said[_AT]).value)
+            arguments = sorted((name[1:-1], _canonical(value)) for name, value in dict.fromkeys(pairs) if name not in _HEAD)
+        except (KeyError, ValueError, InvalidData):
+            return None, pairs
+        if not 0 <= token < 1 << 63:
+            return None, pairs
+        made = Event(origin, token, NamedNode(kind), NamedNode(about), party_name(NamedNode(by)), at)
+        kept = "\n".join([f"{name} {value}" for name, value in arguments])
+        row = (about, at, origin, token, kind, made.by, kept, is_general(made))
+        own = {_TYPE: f"<{kind}>", _ABOUT: f"<{about}>", _BY: str(node(made.by)), _AT: str(times.literal(at))}
+        head = own.keys() if str(made.iri) == subject else ()
+        odd = [(name, value) for name, value in pairs if name in _HEAD and not (name in head and _same(value, own[name]))]
+        return row, odd
+
+    def _put(self, events: list[tuple[object, ...]], state: list[tuple[str, str]], subjects: list[tuple[int, bool]]) -> None:
+        many = self._db.executemany
+        many("INSERT INTO event (key, at, origin, token, kind, by, said, general) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", events)
+        many("INSERT INTO state VALUES (?, ?)", state)
+        many("INSERT INTO subject VALUES (?, ?)", subjects)
+        for rows in (events, state, subjects):
+            rows.clear()
+
+    # in order
+
+    def added(self) -> dict[str, tuple[int, str, int]]:
+        """The namespaces that the files add, with the order of the event that first does."""
+        found = self._db.execute("SELECT key, at, origin, token FROM event WHERE kind = ?", (IDS.NamespaceAddition.value,))
+        ordered = sorted(((at, origin, token), key) for key, at, origin, token in found)
+        return {key: order for order, key in reversed(ordered)}
+
+    def number(self, after: int, known: Callable[[str], bool], single: Callable[[str], bool]) -> tuple[int, int]:
+        """Number the events in order, the first one ``after`` + 1.
+
+        known   whether an event needs no number.
+        single  whether those about something are to be taken in one by one.
+        Returns how many have a number, and how many are known.
+        """
+        passed, number = 0, after
+        rows: list[tuple[int, int, bool]] = []
+        for id, key, origin, token, general in self._db.execute(
+            "SELECT id, key, origin, token, general FROM event ORDER BY at, origin, token"
+        ):
+            if known(f"{EVENTS}{origin}#{token:016x}"):
+                passed += 1
+                continue
+            number += 1
+            rows.append((id, number, bool(general) or single(key)))
+            if len(rows) >= _ROWS:
+                self._db.executemany("INSERT INTO place VALUES (?, ?, ?)", rows)
+                rows.clear()
+        self._db.executemany("INSERT INTO place VALUES (?, ?, ?)", rows)
+        return number - after, passed
+
+    def count(self, one: NamedNode, other: NamedNode) -> int:
+        """How many of the events with a number are of these kinds."""
+        statement = "SELECT COUNT(*) FROM event JOIN place USING (id) WHERE kind IN (?, ?)"
+        found: tuple[int] = self._db.execute(statement, (one.value, other.value)).fetchone()
+        return found[0]
+
+    def singles(self) -> Iterator[tuple[int, Event]]:
+        """The events to be taken in one by one, with their numbers, in order."""
+        found = self._db.execute(
+            "SELECT number, key, at, origin, token, kind, by, said FROM place JOIN event USING (id) WHERE single ORDER BY number"
+        )
+        return ((number, _made(row)) for number, *row in found)
+
+    def groups(self, *, state: bool) -> Iterator[Group]:
+        """The other events, together with those about the same; with ``state`` also what else is said of it."""
+        found = self._db.execute(
+            "SELECT key, number, at, origin, token, kind, by, said FROM place JOIN event USING (id) WHERE NOT single UNION ALL"
+            " SELECT key, NULL, NULL, NULL, NULL, NULL, NULL, said FROM state WHERE ? ORDER BY 1, 2",
+            (state,),
+        )
+        for key, rows in groupby(found, key=itemgetter(0)):
+            said: list[str] = []
+            told: list[tuple[int, Event]] = []
+            for _, number, *row in rows:
+                if number is None:
+                    said += row[-1].split("\n")
+                else:
+                    told.append((number, _made([key, *row])))
+            yield Group(key, tuple(told), tuple(said))
+
+    # what only one may have
+
+    def claim(self, claimed: str, number: int, key: str) -> None:
+        """Take note that the event of that number claims a label or a request key for ``key``."""
+        self._claims.append((hash(claimed), claimed, number, key))
+        if len(self._claims) >= _ROWS:
+            self._put_claims()
+
+    def _put_claims(self) -> None:
+        self._db.executemany("INSERT INTO claim VALUES (?, ?, ?, ?)", self._claims)
+        self._claims.clear()
+
+    def contested(self) -> tuple[str, str] | None:
+        """Two that claim the same, the later one first; None if there are no such two."""
+        self._put_claims()
+        found = self._db.execute("SELECT hash FROM claim GROUP BY hash HAVING COUNT(*) > 1").fetchall()
+        for (mark,) in found:
+            rows = self._db.execute("SELECT claimed, number, key FROM claim WHERE hash = ? ORDER BY claimed, number", (mark,)).fetchall()
+            for (one, _, first), (other, _, later) in pairwise(rows):
+                if one == other and first != later:
+                    return later, first
+        return None
+
+
+def _triples(files: Sequence[tuple[Path, RdfFormat, str]], progress: Progress) -> Iterator[Triple]:
+    """The triples of the files. Raises ExchangeError."""
+    total = done = 0
+    for path, format, name in files:
+        try:
+            total += path.stat().st_size
+            with path.open("rb") as file:
+                for number, quad in enumerate(parse_rdf(file, format=format)):
+                    if not number % _ROWS:
+                        progress("reading", done + file.tell(), total)
+                    yield quad.triple
+                done += file.tell()
+        except SyntaxError as error:
+            raise ExchangeError(str(path), error.lineno, f"not valid {name}: {error.msg}") from error
+        except (OSError, ValueError) as error:
+            raise ExchangeError(str(path), None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _runs(triples: Iterable[Triple]) -> Iterator[tuple[str, Pairs]]:
+    """What is said of one subject, as long as nothing else is spoken of in between."""
+    subject = ""
+    pairs: Pairs = []
+    for triple in triples:
+        text = str(triple)
+        if not text.startswith(f"{subject} ") or not subject:
+            if subject:
+                yield subject, pairs
+            subject, pairs = str(triple.subject), []
+        name, _, value = text[len(subject) + 1 :].partition(" ")
+        pairs.append((name, value))
+    if subject:
+        yield subject, pairs
+
+
+def _made(row: list[str | int]) -> Event:
+    key, at, origin, token, kind, by, said = row
+    assert isinstance(at, int) and isinstance(token, int)
+    arguments = tuple(_argument(line) for line in str(said).split("\n")) if said else ()
+    return Event(str(origin), token, _named(str(kind)), NamedNode(str(key)), str(by), at, arguments)
+
+
+def _argument(line: str) -> tuple[NamedNode, Term]:
+    name, _, value = line.partition(" ")
+    return _named(name), written(value)
+
+
+@lru_cache(maxsize=1024)
+def _named(iri: str) -> NamedNode:
+    return NamedNode(iri)
+
+
+def _iri(text: str) -> str:
+    """The IRI that N-Triples write so. Raises ValueError."""
+    if not text.startswith("<") or text.startswith("<<"):
+        raise ValueError(text)
+    return text[1:-1]
+
+
+def _literal(text: str) -> Literal:
+    found = written(text)
+    if not isinstance(found, Literal):
+        raise ValueError(text)  # noqa: TRY004 it is the file's fault
+    return found
+
+
+def _same(text: str, kept: str) -> bool:
+    """Whether the engine keeps a term in that form."""
+    return text == kept or _canonical(text) == kept
+
+
+def _canonical(text: str) -> str:
+    """A term as the engine keeps it. Raises ValueError for one that is neither an IRI nor a literal."""
+    if text.startswith("<") and not text.startswith("<<"):
+        return text
+    if not text.startswith('"'):
+        raise ValueError(text)
+    return canonical(f"{_ANY} {text}").removeprefix(f"{_ANY} ").removesuffix(" .") if text.endswith(">") else text

@@ -1,0 +1,53 @@
+"""Histories: all that a log tells of one identifier."""
+
+from dataclasses import dataclass
+
+from pyoxigraph import NamedNode, Quad
+
+from idstore.model.change import Entry, entry_of
+from idstore.model.event import Event
+from idstore.model.record import Record, claim_quad
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event in the order of a store.
+
+    sequence  its place.
+    graph     where it is kept.
+    since     the place of the event with which it became public, its own or a later one; None while it is not public.
+    """
+
+    sequence: int
+    event: Event
+    graph: NamedNode
+    since: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """An identifier from its beginning, for a store that knows nothing of it.
+
+    events  all about it, in order.
+    record  what they give; ``state`` its triples.
+    claims  labels and request keys that it takes, with itself as their holder.
+    issued  its label: namespace's base, series, number there.
+    """
+
+    events: tuple[Told, ...]
+    record: Record
+    state: tuple[Quad, ...]
+    claims: tuple[tuple[NamedNode, NamedNode], ...]
+    issued: tuple[str, str, int]
+
+    @property
+    def entry(self) -> Entry:
+        """How the catalogue lists it."""
+        return entry_of(self.record, fresh=True)
+
+    def quads(self) -> list[Quad]:
+        """Every quad that appears with it."""
+        made = [*self.state, *(claim_quad(claimed, holder) for claimed, holder in self.claims)]
+        for told in self.events:
+            made += told.event.quads(told.graph)
+        return made

@@ -1,0 +1,222 @@
+"""Filling a generation that nobody uses yet with whole histories: in bulk, and not change by change."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Final
+
+from pyoxigraph import Quad, RdfFormat, serialize
+
+from idstore.model import times
+from idstore.model.event import digest
+from idstore.model.history import History, Told
+from idstore.model.terms import hashed
+from idstore.stores.catalogue import Catalogue
+from idstore.stores.generation import Generation
+from idstore.stores.rows import EVERYONE, STAGES
+
+_QUADS: Final = 250_000
+"""Quads that the engine is given at once. Memory: 0.7 kB each, for one portion that is loaded and one that is gathered."""
+_ROWS: Final = 20_000
+"""Rows that the catalogue is given at once."""
+_STEP: Final = 200_000
+"""Rows of one of the catalogue's transactions."""
+_CACHE: Final = -65_536
+"""Memory for sorting, as SQLite takes it: kB, negative."""
+
+_TABLES: Final = """
+CREATE TEMP TABLE loaded_event (
+    sequence INTEGER PRIMARY KEY, origin INTEGER, token INTEGER, act INTEGER, about INTEGER, actor INTEGER, at INTEGER, audience INTEGER,
+    since INTEGER, digest INTEGER);
+CREATE TEMP TABLE loaded_identifier (
+    n INTEGER PRIMARY KEY, hash INTEGER, iri TEXT, namespace INTEGER, owner INTEGER, stage INTEGER, audience INTEGER, created INTEGER,
+    fixated INTEGER);
+"""
+_PUBLICATION: Final = (
+    "CREATE TEMP TABLE loaded_publication AS SELECT sequence AS place, ? + row_number() OVER (ORDER BY since, sequence) AS number"
+    " FROM loaded_event WHERE since IS NOT NULL"
+)
+_EVENTS: Final = (
+    "INSERT INTO event (sequence, origin, token, act, about, actor, at, audience, publication, digest)"
+    " SELECT sequence, origin, token, act, about, actor, at, audience, number, digest FROM loaded_event"
+    " LEFT JOIN loaded_publication ON place = sequence WHERE sequence > ? AND sequence <= ? ORDER BY sequence"
+)
+_IDENTIFIERS: Final = (
+    "INSERT INTO identifier (n, hash, iri, namespace, owner, stage, audience, created, fixated)"
+    " SELECT n, hash, iri, namespace, owner, stage, audience, created, fixated FROM loaded_identifier WHERE n > ? AND n <= ? ORDER BY n"
+)
+_TALLIES: Final = (
+    "INSERT INTO tally (audience, namespace, owner, stage, count) SELECT audience, namespace, owner, stage, COUNT(*) FROM loaded_identifier"
+    " WHERE true GROUP BY 1, 2, 3, 4 ON CONFLICT DO UPDATE SET count = count + excluded.count"
+)
+_DAYS: Final = (
+    f"INSERT INTO daily (audience, day, namespace, count) SELECT audience, created / {times.DAY}, namespace, COUNT(*) FROM loaded_identifier"
+    " WHERE true GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET count = count + excluded.count"
+)
+
+
+class Loading:
+    """Takes histories into a generation; `finish` ends it. Raises OSError or sqlite3.Error: then the generation is of no use.
+
+    Engine and catalogue are filled beside each other: the engine in a thread of its own.
+    """
+
+    def __init__(self, generation: Generation) -> None:
+        self._engine = _EngineLoading(generation.load)
+        self._catalogue = _CatalogueLoading(generation.catalogue)
+
+    def take(self, history: History) -> None:
+        """Take a history in, some time before the end."""
+        self._engine.take(history.quads())
+        self._catalogue.take(history)
+
+    def finish(self, applied: int) -> None:
+        """Take in all that was given; ``applied`` is the sequence number of the last event then."""
+        self._engine.finish()
+        self._catalogue.finish(applied)
+
+    def stop(self) -> None:
+        """Wait for what is under way, whatever comes of it."""
+        self._engine.stop()
+
+
+class _EngineLoading:
+    """Quads on their way to the engine, portion by portion."""
+
+    def __init__(self, load: Callable[[bytes], None]) -> None:
+        self._load = load
+        self._gathered: list[Quad] = []
+        self._pool = ThreadPoolExecutor(1, "idstore-load")
+        self._under_way: Future[None] | None = None
+
+    def take(self, quads: list[Quad]) -> None:
+        self._gathered += quads
+        if len(self._gathered) >= _QUADS:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        text = serialize(self._gathered, format=RdfFormat.N_QUADS)
+        self._gathered.clear()
+        self._settle()
+        assert text is not None
+        self._under_way = self._pool.submit(self._load, text)
+
+    def _settle(self) -> None:
+        if self._under_way is not None:
+            under_way, self._under_way = self._under_way, None
+            under_way.result()
+
+    def finish(self) -> None:
+        self._hand_over()
+        self._settle()
+
+    def stop(self) -> None:
+        self._pool.shutdown(wait=True)
+
+
+class _CatalogueLoading:
+    """Rows on their way to the catalogue: kept in any order, and put in sorted."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._db = catalogue._db
+        self._db.executescript(_TABLES)
+        self._events: list[tuple[int | None, ...]] = []
+        self._identifiers: list[tuple[int | str | None, ...]] = []
+        self._issued: Counter[tuple[str, str]] = Counter()
+        self._highest: Counter[tuple[str, str]] = Counter()
+
+    def take(self, history: History) -> None:
+        about = hashed(history.record.iri.value)
+        self._events += [self._logged(told, about) for told in history.events]
+        entry, catalogue = history.entry, self._catalogue
+        if entry.stage in STAGES:
+            audience = EVERYONE if entry.audience is None else catalogue.texts.number(entry.audience)
+            namespace, owner = catalogue.texts.number(entry.namespace), catalogue.texts.number(entry.owner)
+            place = history.events[0].sequence
+            row = (place, about, entry.iri, namespace, owner, STAGES.index(entry.stage), audience, entry.created, entry.fixated)
+            self._identifiers.append(row)
+        base, series, number = history.issued
+        self._issued[base, series] += 1
+        self._highest[base, series] = max(self._highest[base, series], number)
+        if len(self._events) >= _ROWS:
+            self._put()
+
+    def _logged(self, told: Told, about: int) -> tuple[int | None, ...]:
+        event, term = told.event, self._catalogue.texts.number
+        audience = self._catalogue.texts.audience(told.graph.value)
+        return (
+            told.sequence, term(event.origin), event.token, term(event.act), about, term(event.by), event.at, audience, told.since, digest(event),
+        )  # fmt: skip
+
+    def _put(self) -> None:
+        with self._transaction():
+            self._db.executemany("INSERT INTO loaded_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._events)
+            self._db.executemany("INSERT INTO loaded_identifier VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self._identifiers)
+        self._events.clear()
+        self._identifiers.clear()
+
+    def finish(self, applied: int) -> None:
+        self._put()
+        db, catalogue = self._db, self._catalogue
+        (usual,) = db.execute("PRAGMA cache_size").fetchone()
+        db.execute(f"PRAGMA cache_size = {_CACHE}")
+        db.execute(_PUBLICATION.replace("?", str(catalogue.publication)))
+        db.execute("CREATE INDEX temp.loaded_place ON loaded_publication (place)")
+        with self._unindexed():
+            self._copy(_EVENTS, applied)
+            self._copy(_IDENTIFIERS, applied)
+        (published,) = db.execute("SELECT COUNT(*) FROM loaded_publication").fetchone()
+        with self._transaction():
+            db.execute(_TALLIES)
+            db.execute(_DAYS)
+            self._count_labels()
+            catalogue.applied, catalogue.publication = applied, catalogue.publication + published
+            db.execute("UPDATE meta SET value = ? WHERE key = 'applied'", (catalogue.applied,))
+            db.execute("UPDATE meta SET value = ? WHERE key = 'publication'", (catalogue.publication,))
+        for table in ("loaded_event", "loaded_identifier", "loaded_publication"):
+            db.execute(f"DROP TABLE temp.{table}")
+        db.execute(f"PRAGMA cache_size = {usual}")
+
+    def _copy(self, statement: str, last: int) -> None:
+        for start in range(0, last, _STEP):
+            with self._transaction():
+                self._db.execute(statement, (start, start + _STEP))
+
+    def _count_labels(self) -> None:
+        self._db.executemany(
+            "INSERT INTO series (namespace, series, issued, highest) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET issued = issued + excluded.issued, highest = max(highest, excluded.highest)",
+            [
+                (self._catalogue.texts.number(base), series, many, self._highest[base, series])
+                for (base, series), many in self._issued.items()
+            ],
+        )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _unindexed(self) -> Iterator[None]:
+        """Without the indexes meanwhile, where the load outweighs what is there: to make them anew is much faster then."""
+        (more,) = self._db.execute("SELECT COUNT(*) FROM loaded_event").fetchone()
+        (there,) = self._db.execute("SELECT COUNT(*) FROM event").fetchone()
+        found = []
+        if more > there:
+            found = self._db.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN ('event', 'identifier')"
+            ).fetchall()
+        for name, _ in found:
+            self._db.execute(f"DROP INDEX {name}")
+        yield
+        for _, statement in found:
+            self._db.execute(statement)

@@ -1,0 +1,156 @@
+"""The turn for a large change: it is made in a generation that is being prepared."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyoxigraph import NamedNode, Quad
+
+from idstore.errors import StoreUnavailable
+from idstore.model.change import Change
+from idstore.model.history import History
+from idstore.model.terms import Term
+from idstore.stores import bases
+from idstore.stores.catalogue import Catalogue
+from idstore.stores.generation import Generation
+from idstore.stores.journal import Written, write
+from idstore.stores.scans import scanning
+from idstore.stores.turns import Numbering, concerns_registry
+
+if TYPE_CHECKING:
+    from idstore.stores.embedded import EmbeddedStore
+
+_STAGE_BATCH = 500
+"""Changes that a staged generation takes at once."""
+
+
+class Staged(Numbering):
+    """The turn inside `EmbeddedStore.staging`: what is enlisted is there for the next reading, and in effect when the block has ended.
+
+    It is a store itself, whose every turn is that one turn, so that a registry over it has its rules carried out there.
+    """
+
+    def __init__(self, store: "EmbeddedStore", generation: Generation, empty: bool) -> None:
+        super().__init__(store.origin, 0 if empty else store._at, -1 if empty else store._token)
+        self.generation = generation
+        self.last: Written | None = None
+        self._versions = store._versions  # never the number of another state
+        self.registry_version = next(self._versions)
+        self._sequence = 0 if empty else store._sequence
+        self._waiting: list[tuple[int, Change]] = []
+        self._claims: dict[NamedNode, NamedNode] = {}
+        self._issued: dict[str, dict[str, tuple[int, int]]] = {}
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Lists and counts, everything enlisted included."""
+        self._apply()
+        return self.generation.catalogue
+
+    def quads(
+        self,
+        subject: NamedNode | None = None,
+        predicate: NamedNode | None = None,
+        value: Term | None = None,
+        graph: NamedNode | None = None,
+    ) -> Iterator[Quad]:
+        """The quads that match, everything enlisted included."""
+        self._apply()
+        return self.generation.quads(subject, predicate, value, graph)
+
+    def graphs(self) -> Iterator[NamedNode]:
+        """Every named graph."""
+        self._apply()
+        return self.generation.graphs()
+
+    def holder(self, claimed: NamedNode) -> NamedNode | None:
+        """Who holds a label."""
+        return self._claims.get(claimed) or self.generation.holder(claimed)
+
+    def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
+        """Labels issued per series."""
+        return self.catalogue.series(namespace)
+
+    def enlist(self, change: Change) -> None:
+        """Make a change, before the next reading."""
+        self._sequence += len(change.events)
+        self._waiting.append((self._sequence, change))
+        self._claims.update(change.claims)
+        if concerns_registry(change):
+            self.registry_version = next(self._versions)
+        if len(self._waiting) >= _STAGE_BATCH:
+            self._apply()
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last event."""
+        return self._sequence
+
+    def number(self, sequence: int) -> None:
+        """Give the next event that is enlisted this number; numbers in between are for what `load` will be given."""
+        self._apply()
+        self._sequence = sequence - 1
+
+    def load(self, histories: Iterable[History]) -> None:
+        """Take in identifiers of which nothing is known here; their events have the numbers that no other has.
+
+        They are there for the next reading when this returns.
+        """
+        from idstore.stores.loading import Loading  # what only allocates does without it
+
+        self._apply()
+        loading = Loading(self.generation)
+        try:
+            for history in histories:
+                loading.take(history)
+                last = history.events[-1]
+                if last.sequence > self._sequence:
+                    self._sequence = last.sequence
+                    self.last = write(Change(((last.event, last.graph),)), last.sequence)
+            loading.finish(self._sequence)
+        finally:
+            loading.stop()
+
+    def _apply(self) -> None:
+        if not self._waiting:
+            return
+        self.generation.apply(self._waiting)
+        self.last = write(self._waiting[-1][1], self._sequence)
+        self._waiting.clear()
+        self._claims.clear()
+
+    @contextmanager
+    def reading(self) -> Iterator["Staged"]:
+        """Everything enlisted included."""
+        self._apply()
+        with scanning():
+            yield self
+
+    @contextmanager
+    def turn(self) -> Iterator["Staged"]:
+        """The turn that this is."""
+        with scanning():
+            yield self
+
+    def snapshot(self) -> AbstractContextManager[Path]:
+        """Raises StoreUnavailable: what is under way is not there yet to be queried."""
+        raise StoreUnavailable("a change under way cannot be queried; end it first")
+
+    @contextmanager
+    def staging(self, *, empty: bool = False) -> Iterator["Staged"]:
+        """The turn that this is; it cannot begin again with nothing."""
+        if empty:
+            raise StoreUnavailable("a change under way cannot begin again with nothing")
+        yield self
+
+    def close(self) -> None:
+        """Nothing to give up: the block that gave it ends it."""
+
+    def finish(self) -> None:
+        """Bring the generation to disk."""
+        self._apply()
+        if self.last is not None:
+            bases.keep(self.generation.folder, self.last.sequence, self.last.event, self.generation.copy_engine)
+        self.generation.sync()
+        self.generation.sync_folder()

@@ -1,0 +1,129 @@
+"""``validate --changed``: it looks at what changed, finds there what a check of everything finds, and knows when that is not enough."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyoxigraph import NamedNode, Quad
+
+import idstore
+from idstore import Party, Registry, Request, Statement
+from idstore.errors import NotPermitted
+from idstore.stores.embedded import EmbeddedStore
+from idstore.validation import registries
+from idstore.validation.registries import Renewed, check, check_changed
+from idstore.validation.shapes import load
+from idstore.vocabulary import IDS
+
+ALICE, BOB = Party("alice"), Party("bob")
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[Registry]:
+    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as found:
+        found.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        yield found
+
+
+def mint(registry: Registry) -> str:
+    return registry.mint("rdl", BOB, Request(name="valve")).iri.value
+
+
+def checked(registry: Registry) -> Renewed:
+    """Check what changed, and take note if nothing was found."""
+    found = check_changed(registry, ALICE)
+    if found.report.conforms:
+        registry.keep_checked(found.sequence, found.shapes, ALICE)
+    return found
+
+
+def lose(registry: Registry, iri: str, predicate: NamedNode) -> None:
+    """Take triples out of the engine behind the registry's back."""
+    assert isinstance(registry.store, EmbeddedStore)
+    with registry.store.reading() as view:
+        lost: list[Quad] = list(view.quads(NamedNode(iri), predicate))
+        assert lost
+        for quad in lost:
+            registry.store._generation.engine.remove(quad)
+
+
+def test_only_what_changed_is_checked(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, bound = mint(registry), mint(registry)
+    assert checked(registry).checked is None
+    assert checked(registry).checked == 0
+    registry.bind(bound, Statement("http://example.org/valve"), BOB)
+    registry.fixate([bound], BOB)
+    assert checked(registry).checked == 5  # the record, its binding, and what says that it was minted, bound and fixated
+    lose(registry, old, IDS.owner)
+    mint(registry)
+    assert checked(registry).checked == 2
+    whole = check(registry, ALICE)
+    assert not whole.conforms
+    monkeypatch.setattr(registries, "mark", lambda _: 1)
+    assert (found := checked(registry)).checked is None
+    assert found.report == whole
+
+
+@pytest.mark.parametrize("predicate", [IDS.stage, IDS.owner, IDS.inNamespace])
+def test_what_is_lost_of_a_changed_record_is_found_as_by_a_whole_check(registry: Registry, predicate: NamedNode) -> None:
+    checked(registry)
+    iris = [mint(registry) for _ in range(3)]
+    registry.fixate(iris[:2], BOB)
+    registry.supersede(iris[0], [iris[1]], BOB)
+    lose(registry, iris[1], predicate)
+    mint(registry)
+    assert checked(registry).report == check(registry, ALICE)
+
+
+def test_nothing_is_forgotten_while_something_is_wrong(registry: Registry) -> None:
+    checked(registry)
+    iri = mint(registry)
+    lose(registry, iri, IDS.owner)
+    mint(registry)
+    first = checked(registry)
+    mint(registry)
+    assert checked(registry).report == first.report
+    assert not first.report.conforms
+
+
+def test_all_is_checked_where_a_namespace_a_party_or_the_shapes_changed(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked(registry)
+    for change in (
+        lambda: registry.add_namespace("names", "10.5555", "handle", ALICE),
+        lambda: registry.add_party(BOB, ALICE),
+        lambda: monkeypatch.setattr(registries, "mark", lambda _: 1),
+    ):
+        assert checked(registry).checked == 0
+        change()
+        assert checked(registry).checked is None
+
+
+def test_all_is_checked_after_very_much_changed(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("idstore.registry.touching._MOST", 2)
+    checked(registry)
+    mint(registry)
+    mint(registry)
+    assert checked(registry).checked == 4
+    for _ in range(3):
+        mint(registry)
+    assert checked(registry).checked is None
+
+
+def test_the_mark_does_not_depend_on_names_of_blank_nodes() -> None:
+    assert registries.mark(registries.shapes()) == registries.mark(registries.shapes())
+    assert registries.mark(load.__wrapped__("registry")) == registries.mark(load("registry"))
+
+
+def test_others_may_not(registry: Registry) -> None:
+    with pytest.raises(NotPermitted):
+        check_changed(registry, BOB)
+    with pytest.raises(NotPermitted):
+        registry.keep_checked(1, 1, BOB)
+
+
+def test_what_was_checked_is_kept_with_the_store(registry: Registry, tmp_path: Path) -> None:
+    checked(registry)
+    mint(registry)
+    registry.backup(tmp_path / "copy", ALICE)
+    with idstore.open(tmp_path / "copy", read_only=True) as copy:
+        assert check_changed(copy, ALICE).checked == 2

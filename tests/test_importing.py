@@ -1,0 +1,236 @@
+"""Importing in bulk gives what taking in event by event gives, whatever the order of a file; and what is wrong is refused whole."""
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from pyoxigraph import NamedNode, RdfFormat
+
+import idstore
+from idstore import Party, Registry, Request, Statement
+from idstore.errors import ExchangeError, InvalidData
+from idstore.exchange import rdf
+from idstore.exchange.sorting import Sorted
+from idstore.model import times
+from idstore.registry.replaying import Replaying
+from idstore.vocabulary import IDS, PROV
+
+ROOT, ALICE, BOB = Party("root"), Party("alice"), Party("bob")
+RDL = "http://rdl.example.org/data#"
+NAMESPACE = IDS.NamespaceAddition.value
+Make = Callable[[], Registry]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    numbers, opened = count(), []
+
+    def one() -> Registry:
+        opened.append(idstore.open(tmp_path / f"store-{next(numbers)}", administrator=ROOT, durability="process"))
+        return opened[-1]
+
+    yield one
+    for registry in opened:
+        registry.close()
+
+
+@pytest.fixture
+def full(make: Make) -> Registry:
+    """A registry in which a bit of everything happened."""
+    registry, chance = make(), random.Random(20261121)
+    registry.add_namespace("rdl", RDL, "rdswip", ROOT)
+    registry.add_namespace("names", "10.5555", "handle", ROOT, {"case_sensitive": "false"})
+    registry.add_party(Party("staff"), ROOT, "group")
+    for number in range(40):
+        work(registry, number, chance)
+    registry.allow("names", [ALICE.name, BOB.name], ROOT)
+    registry.suspend(Party("eve"), "did harm", ROOT)
+    return registry
+
+
+def work(registry: Registry, number: int, chance: random.Random) -> None:
+    owner = chance.choice((ALICE, BOB))
+    said = Request(name=f'a "valve" {number}\n', lang="en", comment="draft", request_key=f"k{number}" if number % 3 else None)
+    iri = (registry.mint("rdl", owner, said) if number % 2 else registry.register("names", f"Thing-{number}", owner, said)).iri.value
+    if chance.random() < 0.5:
+        registry.grant(iri, Party("carol"), owner, bind=True)
+        registry.comment(iri, "between us", owner, internal=True)
+    if chance.random() < 0.5:
+        registry.bind(iri, Statement(f"http://example.org/{number}", note="the same"), owner)
+    fate = chance.randrange(4)
+    if fate == 0:
+        registry.release(iri, owner)
+    if fate > 1:
+        registry.fixate([iri], owner)
+        registry.bind(iri, Statement(f"http://example.org/other/{number}"), Party("dan"))
+    if fate == 3:
+        registry.revoke(iri, "abuse", ROOT)
+
+
+def exported(registry: Registry, path: Path) -> Path:
+    with path.open("wb") as file:
+        rdf.export(registry, file, ROOT, rdf.SUFFIXES[path.suffix])
+    return path
+
+
+def text(registry: Registry, path: Path) -> str:
+    return exported(registry, path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("suffix", rdf.SUFFIXES)
+def test_a_whole_registry_comes_as_it_was(full: Registry, make: Make, tmp_path: Path, suffix: str) -> None:
+    file, other = exported(full, tmp_path / f"all{suffix}"), make()
+    seen: list[tuple[str, int, int]] = []
+    report = rdf.import_registry(other, [file], ROOT, progress=lambda *said: seen.append(said))
+    assert report.created == 40
+    assert text(other, tmp_path / f"again{suffix}") == file.read_text(encoding="utf-8")
+    assert list(other.verify(ROOT)) == []
+    assert [one.event for one in other.log(ROOT)] == sorted((one.event for one in full.log(ROOT)), key=lambda event: event.order)
+    assert {said[0] for said in seen} == {"reading", "taking in"}
+    assert all(0 <= done <= total for _, done, total in seen)
+    again = rdf.import_registry(other, [file], ROOT)
+    assert (again.events, again.known) == (0, report.events)
+
+
+def one_by_one(file: Path, registry: Registry, tmp_path: Path) -> None:
+    """Take every event of a file in by itself: what the bulk must be equal to."""
+    with Sorted([(file, RdfFormat.N_QUADS, "nquads")], tmp_path, lambda *_: None) as found:
+        found.number(0, lambda _: False, lambda _: True)
+        with registry.store.staging(empty=True) as staged:
+            for number, event in found.singles():
+                staged.number(number)
+                Replaying(staged).replay(staged, event)
+
+
+def test_the_bulk_is_what_taking_in_event_by_event_gives(full: Registry, make: Make, tmp_path: Path) -> None:
+    file = exported(full, tmp_path / "all.nq")
+    bulk, single = make(), make()
+    rdf.import_registry(bulk, [file], ROOT)
+    one_by_one(file, single, tmp_path)
+    assert text(bulk, tmp_path / "bulk.nq") == text(single, tmp_path / "single.nq")
+    with bulk.store.reading() as one, single.store.reading() as other:
+        assert set(one.quads()) == set(other.quads())
+        for view in (one, other):
+            assert view.catalogue.counts() == one.catalogue.counts()
+            assert view.catalogue.tallies(None) == one.catalogue.tallies(None)
+            assert view.catalogue.series(RDL) == one.catalogue.series(RDL)
+        rows = [
+            [(row.sequence, row.iri, row.graph, row.publication is None) for row in view.catalogue.events(_ALL)] for view in (one, other)
+        ]
+        assert rows[0] == rows[1]
+    assert [record.iri for record in bulk.list(ROOT, limit=None)] == [record.iri for record in single.list(ROOT, limit=None)]
+
+
+_ALL = idstore.Selection(None)
+
+
+def test_triples_may_stand_in_any_order_and_twice(full: Registry, make: Make, tmp_path: Path) -> None:
+    file, other = exported(full, tmp_path / "all.nt"), make()
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    random.Random(1).shuffle(lines)
+    parts = [tmp_path / "one.nt", tmp_path / "two.nt"]
+    for part, some in zip(parts, (lines[::2], lines), strict=True):
+        part.write_text("".join(some), encoding="utf-8")
+    rdf.import_registry(other, parts, ROOT)
+    assert text(other, tmp_path / "again.nt") == file.read_text(encoding="utf-8")
+
+
+def test_the_rest_comes_to_what_is_there(full: Registry, make: Make, tmp_path: Path) -> None:
+    other = make()
+    rdf.import_registry(other, [exported(full, tmp_path / "all.nq")], ROOT)
+    own = other.mint("rdl", BOB).iri.value
+    for number in range(40, 60):
+        work(full, number, random.Random(number))
+    for record in full.list(BOB, idstore.Selection(owner="bob")):
+        if record.stage is idstore.Stage.CREATED:
+            full.fixate([record.iri.value], BOB)
+    report = rdf.import_registry(other, [exported(full, tmp_path / "more.nq")], ROOT)
+    assert (report.created, bool(report.known)) == (20, True)
+    assert list(other.verify(ROOT)) == []
+    there = {record.iri: record for record in other.list(ROOT, limit=None)}
+    assert there.pop(NamedNode(own)).owner == "bob"
+    assert there == {record.iri: record for record in full.list(ROOT, limit=None)}
+
+
+def test_other_ways_to_write_a_value_are_the_same_value(full: Registry, make: Make, tmp_path: Path) -> None:
+    file, other = exported(full, tmp_path / "all.nq"), make()
+    changed = re.sub(r'(\.\d+)Z"\^\^', r'\g<1>000Z"^^', file.read_text(encoding="utf-8")).replace('"true"^^', '"1"^^')
+    assert '"1"^^' in changed
+    file.write_text(changed, encoding="utf-8")
+    rdf.import_registry(other, [file], ROOT)
+    assert text(other, tmp_path / "again.nq") == text(full, tmp_path / "first.nq")
+
+
+def renamed(lines: list[str], old: str, new: str) -> str:
+    return "".join(line.replace(old, new) for line in lines)
+
+
+def test_two_identifiers_of_one_name_are_refused(full: Registry, make: Make, tmp_path: Path) -> None:
+    iri = full.register("names", "Valve", ALICE).iri.value
+    made = exported(full, tmp_path / "all.nt").read_text(encoding="utf-8").splitlines(keepends=True)
+    (event,) = {line.split()[0] for line in made if f"<{iri}>" in line and IDS.about.value in line}
+    copied = [line for line in made if line.startswith((event, f"<{iri}>"))]
+    twin = renamed(copied, "Valve", "VALVE").replace(event, event[:-5] + "0000>")
+    for stranger in (False, True):
+        other = make()
+        file = tmp_path / "twice.nt"
+        if stranger:
+            rdf.import_registry(other, [tmp_path / "all.nt"], ROOT)
+        file.write_text("".join(made) + twin, encoding="utf-8")
+        before = [entry.event for entry in other.log(ROOT)]
+        with pytest.raises(ExchangeError, match="is the same name as"):
+            rdf.import_registry(other, [file], ROOT)
+        assert [entry.event for entry in other.log(ROOT)] == before
+
+
+DAMAGES: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
+    "a beginning is missing": (lambda lines: without(lines, IDS.Mint.value), "which nothing has created|does not follow"),
+    "a namespace is missing": (lambda lines: without(lines, IDS.NamespaceAddition.value), "nothing has added"),
+    "a party is missing": (lambda lines: [line for line in lines if PROV.wasAssociatedWith.value not in line], "is not a whole event"),
+    "no event": (lambda lines: [line for line in lines if "urn:uuid:" not in line], "holds no event of a registry"),
+    "an event of two kinds": (
+        lambda lines: lines + [line.replace("ontology#Mint>", "ontology#Release>") for line in lines if "ontology#Mint>" in line][:1],
+        "does not follow from the events|which nothing has created",
+    ),
+    "a name that nobody gave": (
+        lambda lines: [line.replace('2000/01/rdf-schema#label> "a', '2000/01/rdf-schema#label> "b') for line in lines],
+        "does not follow",
+    ),
+}
+
+
+def without(lines: list[str], kind: str) -> list[str]:
+    """The lines without the events of a kind, and what nothing else says then."""
+    gone = {line.split()[0] for line in lines if f"<{kind}>" in line}
+    return [line for line in lines if line.split()[0] not in gone]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_refused_whole(full: Registry, make: Make, tmp_path: Path, damage: str) -> None:
+    change, reason = DAMAGES[damage]
+    file, other = exported(full, tmp_path / "all.nt"), make()
+    file.write_text("".join(change(file.read_text(encoding="utf-8").splitlines(keepends=True))), encoding="utf-8")
+    with pytest.raises(InvalidData, match=reason):
+        rdf.import_registry(other, [file], ROOT)
+    assert other.namespaces() == []
+    assert len(list(other.log(ROOT))) == 1
+
+
+def test_an_identifier_cannot_be_older_than_its_namespace(full: Registry, make: Make, tmp_path: Path) -> None:
+    lines = [
+        line
+        for line in exported(full, tmp_path / "all.nt").read_text(encoding="utf-8").splitlines(keepends=True)
+        if line[:10] == "<urn:uuid:"
+    ]
+    (event,) = {line.split()[0] for line in lines if NAMESPACE in line} & {
+        line.split()[0] for line in lines if f"{IDS.about} <{RDL}>" in line
+    }
+    later = times.literal(times.now() + 3_600_000)
+    moved = [f"{event} {PROV.endedAtTime} {later} .\n" if line.startswith(f"{event} {PROV.endedAtTime}") else line for line in lines]
+    file = tmp_path / "late.nt"
+    file.write_text("".join(line for line in moved if "#b" not in line.split()[0]), encoding="utf-8")
+    with pytest.raises(ExchangeError, match=f"belongs to the namespace {RDL}, which nothing has added"):
+        rdf.import_registry(make(), [file], ROOT)
