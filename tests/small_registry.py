@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 from pyoxigraph import Quad, RdfFormat, Store, parse
 
-from idstore.vocabulary import PREFIXES
+from idstore.vocabulary import MAPPING_PREFIXES
 
 STORE = "urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#"
-NAMES = PREFIXES | {
+NAMES = MAPPING_PREFIXES | {
     "": "http://rdl.example.org/data#",
     "h": "https://hdl.handle.net/10.5555/",
     "v": "https://hdl.handle.net/10.5555/x#",
