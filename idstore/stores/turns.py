@@ -42,6 +42,7 @@ class StoreTurn(Numbering):
         super().__init__(store.origin, store._at, store._token)
         self._store = store
         self._changes: list[Change] = []
+        self._claims: dict[NamedNode, NamedNode] = {}
         self.sequence = 0
         self.epoch = store._epoch
 
@@ -73,8 +74,8 @@ class StoreTurn(Numbering):
         return self._store.graphs()
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
-        """Who holds a label; without waiting for earlier changes to be applied."""
-        return self._store.holder(claimed)
+        """Who holds a label, also by what this turn has enlisted; without waiting for earlier changes to be applied."""
+        return self._claims.get(claimed) or self._store.holder(claimed)
 
     def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
         """Labels issued per series."""
@@ -83,6 +84,7 @@ class StoreTurn(Numbering):
     def enlist(self, change: Change) -> None:
         """Have a change made when the turn ends."""
         self._changes.append(change)
+        self._claims.update(change.claims)
 
     def hand_over(self) -> None:
         """Give the changes their sequence numbers and hand them to the journal."""

