@@ -282,8 +282,11 @@ def open_folder() -> Iterator[Path]:
 def as_reader_only(folder: Path, act: str) -> str:
     """What comes of an act in a process that may not write in the folder."""
     code = f"""
-import os, idstore.registry.opening, idstore.registry.querying, idstore.queries.process, idstore.schemes, pathlib, sys, uuid, random
-import idstore.cli.exits
+import importlib, os, pkgutil, random, sys, uuid
+import idstore
+for module in pkgutil.walk_packages(idstore.__path__, "idstore."):  # who can read the folder may not be able to read the package
+    if module.name not in ("idstore.__main__", "idstore.testing"):
+        importlib.import_module(module.name)
 idstore.schemes.installed()
 if os.geteuid() == 0:
     os.setresuid({NOBODY}, {NOBODY}, {NOBODY})
