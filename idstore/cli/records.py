@@ -10,9 +10,10 @@ from idstore.model import terms, times
 from idstore.vocabulary import PAV, PREFIXES, SSSOM
 
 if TYPE_CHECKING:
+    from idstore.model.binding import Binding
     from idstore.model.namespace import Namespace
     from idstore.model.party import Party, PartyFacts
-    from idstore.model.record import Binding, Record
+    from idstore.model.record import Record
     from idstore.model.value import Value
     from idstore.registry import Registry
     from idstore.registry.trails import Remark

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pyoxigraph import NamedNode, Quad
 
 from idstore.model.event import Event
-from idstore.model.record import Record, Stage, apply, claim_line, claim_quad
+from idstore.model.record import Record, Stage, claim_line, claim_quad
+from idstore.model.steps import apply
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,12 @@ def node(name: str) -> NamedNode:
     return vocabulary.party_iri(name)
 
 
+def party_of(value: object) -> str:
+    """The party that a stored term stands for."""
+    assert isinstance(value, NamedNode)
+    return vocabulary.party_name(value)
+
+
 @dataclass(frozen=True, slots=True)
 class PartyFacts:
     """What the registry knows of a party.

@@ -1,38 +1,32 @@
-"""Records: what the registry holds of an identifier, and how an event changes it.
+"""Records: what the registry holds of an identifier. How events change it is said in `idstore.model.steps`."""
 
-`apply` is the meaning of the log: a stored record is what folding the events about the identifier gives, nothing else.
-"""
-
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.model import times
+from idstore.model.binding import Binding, parse_binding
 from idstore.model.event import Event
 from idstore.model.namespace import TRUE
-from idstore.model.party import node
-from idstore.model.terms import UNDETERMINED, Term, lines, tagged
-from idstore.model.value import Value, drop, first_url, put, said
-from idstore.model.value import index as index_of
+from idstore.model.party import node, party_of
+from idstore.model.terms import Term, lines, name_of, named, tagged
+from idstore.model.value import Value
 from idstore.model.value import parse as parse_value
-from idstore.schemes import value_types
 from idstore.vocabulary import (
     CLAIMS,
     DCTERMS,
     IDS,
     ONTOLOGY,
     OWL,
-    PROV,
     PUBLIC_LOG,
     RDF,
     RDFS,
     SKOS,
     access_graph,
     closed_graph,
-    party_name,
 )
 
 
@@ -74,50 +68,6 @@ _RELATIONS = frozenset({IDS.hasPriorityOver, IDS.hasLowerPriorityThan, IDS.canCo
 def reserved(relation: NamedNode) -> bool:
     """Whether a relation carries the record itself, so that no binding may use it."""
     return relation in _RESERVED or (relation.value.startswith(ONTOLOGY) and relation not in _RELATIONS)
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """A statement that the identifier is associated with another URI.
-
-    node      name of the statement, made from the event that bound.
-    by, at    who says so, since when.
-    notes     what was said with it: note, confidence, justification, author.
-    """
-
-    node: NamedNode
-    relation: NamedNode
-    target: NamedNode
-    by: str
-    at: int
-    notes: tuple[tuple[NamedNode, Term], ...] = ()
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Binding again with the same key changes nothing."""
-        return (self.relation.value, self.target.value, self.by)
-
-    @property
-    def note(self) -> str | None:
-        """The remark."""
-        return self.said(SKOS.note)
-
-    def said(self, predicate: NamedNode) -> str | None:
-        """What was said with it: note, confidence, justification or author; None if that was not."""
-        return next((value.value for name, value in self.notes if name == predicate), None)
-
-    def quads(self, subject: NamedNode, graph: NamedNode) -> list[Quad]:
-        """The plain triple and the statement beside it."""
-        made = [
-            Quad(subject, self.relation, self.target, graph),
-            Quad(self.node, RDF.type, IDS.Binding, graph),
-            Quad(self.node, RDF.subject, subject, graph),
-            Quad(self.node, RDF.predicate, self.relation, graph),
-            Quad(self.node, RDF.object, self.target, graph),
-            Quad(self.node, PROV.wasAssociatedWith, node(self.by), graph),
-            Quad(self.node, PROV.endedAtTime, times.literal(self.at), graph),
-        ]
-        return made + [Quad(self.node, name, value, graph) for name, value in self.notes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,245 +238,32 @@ def parse(
 
     fixated, target, reason, offered = one(IDS.fixated), one(IDS.target), one(IDS.reason), one(IDS.offeredTo)
     version, work, below, kind = one(OWL.versionInfo), one(DCTERMS.isVersionOf), one(IDS.below), one(IDS.kind)
-    grants = [(_party(value), False) for value in values.get(IDS.grantee, ())]
-    grants += [(_party(value), True) for value in values.get(IDS.bindGrantee, ())]
+    grants = [(party_of(value), False) for value in values.get(IDS.grantee, ())]
+    grants += [(party_of(value), True) for value in values.get(IDS.bindGrantee, ())]
     return Record(
         iri=iri,
-        type=_iri(values[RDF.type][0]),
+        type=named(values[RDF.type][0]),
         namespace=values[IDS.inNamespace][0].value,
         label=values[SKOS.notation][0].value,
-        stage=_STAGE_OF[_iri(values[IDS.stage][0])],
-        owner=_party(values[IDS.owner][0]),
+        stage=_STAGE_OF[named(values[IDS.stage][0])],
+        owner=party_of(values[IDS.owner][0]),
         created=times.parse(values[DCTERMS.created][0].value),
         fixated=times.parse(fixated.value) if fixated else None,
         provisional=IDS.Provisional in values.get(IDS.quality, ()),
         grants=tuple(sorted(grants)),
-        names=tuple(sorted(_name(value) for value in values.get(RDFS.label, ()))),
+        names=tuple(sorted(name_of(value) for value in values.get(RDFS.label, ()))),
         version=version.value if version else None,
-        work=_iri(work) if work else None,
-        target=_iri(target) if target else None,
+        work=named(work) if work else None,
+        target=named(target) if target else None,
         deprecated=OWL.deprecated in values,
         reason=reason.value if reason else None,
-        successors=tuple(sorted((_iri(value) for value in values.get(DCTERMS.isReplacedBy, ())), key=lambda value: value.value)),
-        offered=_party(offered) if offered else None,
+        successors=tuple(sorted((named(value) for value in values.get(DCTERMS.isReplacedBy, ())), key=lambda value: value.value)),
+        offered=party_of(offered) if offered else None,
         bindings=tuple(sorted((parse_binding(name, found) for name, found in bindings), key=lambda found: (found.at, found.node.value))),
         values=tuple(sorted(map(parse_value, typed), key=lambda value: value.index)),
-        below=_iri(below) if below else None,
+        below=named(below) if below else None,
         kind=kind.value if kind else None,
     )
-
-
-_STATEMENT = {RDF.type, RDF.subject, RDF.predicate, RDF.object, PROV.wasAssociatedWith, PROV.endedAtTime}
-
-
-def parse_binding(name: NamedNode, quads: Iterable[Quad]) -> Binding:
-    """Read a binding statement. Raises KeyError if something is missing."""
-    values = {quad.predicate: quad.object for quad in quads}
-    relation, target = values[RDF.predicate], values[RDF.object]
-    assert isinstance(relation, NamedNode) and isinstance(target, NamedNode)
-    notes = sorted(((key, value) for key, value in values.items() if key not in _STATEMENT), key=lambda pair: pair[0].value)
-    return Binding(
-        name,
-        relation,
-        target,
-        _party(values[PROV.wasAssociatedWith]),
-        times.parse(_text(values[PROV.endedAtTime])),
-        tuple((key, value) for key, value in notes if isinstance(value, NamedNode | Literal)),
-    )
-
-
-def apply(before: Record | None, event: Event) -> Record | None:
-    """The record after an event about it; a pure function. None where a log begins in the middle."""
-    if event.kind in (IDS.Mint, IDS.Registration):
-        return _begin(event) if before is None else before
-    if before is None or before.stage is Stage.RELEASED:
-        return before
-    step = STEPS.get(event.kind)
-    return step(before, event) if step else before
-
-
-def _begin(event: Event) -> Record:
-    given = dict(event.arguments)
-    namespace, kind, version = given[IDS.inNamespace], given[IDS.type], given.get(OWL.versionInfo)
-    assert isinstance(namespace, NamedNode) and isinstance(kind, NamedNode)
-    published = given.get(IDS.stage) == IDS.Fixated
-    below = given.get(IDS.below)
-    successors = tuple(sorted((_iri(value) for value in event.all(DCTERMS.isReplacedBy)), key=lambda value: value.value))
-    begun = Record(
-        event.about,
-        kind,
-        namespace.value,
-        given[SKOS.notation].value,
-        Stage.FIXATED if published else Stage.CREATED,
-        _party(given[IDS.owner]) if IDS.owner in given else event.by,
-        event.at,
-        fixated=event.at if published else None,
-        provisional=given.get(IDS.quality) == IDS.Provisional,
-        grants=_grants(event),
-        names=tuple(sorted(_name(value) for value in event.all(IDS.name))) if IDS.name in given else (),
-        version=None if version is None else version.value,
-        deprecated=bool(successors),
-        successors=successors,
-        below=below if isinstance(below, NamedNode) else None,
-        kind=given[IDS.kind].value if IDS.kind in given else None,
-    )
-    return _aim(begun, event) if IDS.target in given else begun
-
-
-def _grants(event: Event) -> tuple[tuple[str, bool], ...]:
-    """The grant list that an identifier begins with."""
-    listed = {_party(value): False for value in event.all(IDS.grantee)} | {_party(value): True for value in event.all(IDS.bindGrantee)}
-    return tuple(sorted(listed.items()))
-
-
-def _name_it(record: Record, event: Event) -> Record:
-    names = dict(record.names)
-    names.update(_name(value) for value in event.all(IDS.name))
-    said = event.text(OWL.versionInfo)  # empty: it has none any more
-    return replace(record, names=tuple(sorted(names.items())), version=record.version if said is None else said or None)
-
-
-def _make_version(record: Record, event: Event) -> Record:
-    work = event.one(DCTERMS.isVersionOf)
-    return replace(record, version=event.text(OWL.versionInfo), work=work if isinstance(work, NamedNode) else None)
-
-
-def _aim(record: Record, event: Event) -> Record:
-    """Let it lead somewhere else; where the event names an index, it is a handle's URL value that says so."""
-    target, index = event.one(IDS.target), event.one(IDS.index)
-    if not isinstance(target, NamedNode):
-        return replace(record, target=None, values=tuple(value for value in record.values if value.iri is None))
-    if index is None:
-        return replace(record, target=target)
-    known = record.value(index_of(index))
-    if known is None or known.iri is None:
-        known = Value(index_of(index), value_types.URL, "")
-    return _led(record, put(record.values, replace(known, data=target.value, at=event.at)))
-
-
-def _led(record: Record, after: tuple[Value, ...]) -> Record:
-    """The record with other values, and the target that follows from them."""
-    url = first_url(after)
-    if url is None and first_url(record.values) is None:
-        return replace(record, values=after)
-    return replace(record, values=after, target=None if url is None else url.iri)
-
-
-def _set_value(record: Record, event: Event) -> Record:
-    return _led(record, put(record.values, said(event)))
-
-
-def _unset_value(record: Record, event: Event) -> Record:
-    return _led(record, drop(record.values, index_of(event.one(IDS.index))))
-
-
-_ARGUMENTS = {RDF.predicate, RDF.object, DCTERMS.isPartOf}
-
-
-def _bind(record: Record, event: Event) -> Record:
-    relation, target = event.one(RDF.predicate), event.one(RDF.object)
-    assert isinstance(relation, NamedNode) and isinstance(target, NamedNode)
-    notes = tuple((name, value) for name, value in event.arguments if name not in _ARGUMENTS)
-    made = Binding(NamedNode(f"urn:uuid:{event.origin}#b{event.token:016x}"), relation, target, event.by, event.at, notes)
-    if any(known.key == made.key for known in record.bindings):
-        return record
-    return replace(record, bindings=(*record.bindings, made))
-
-
-def _unbind(record: Record, event: Event) -> Record:
-    relation, target, party = event.text(RDF.predicate), event.text(RDF.object), event.one(IDS.party)
-    by = event.by if party is None else _party(party)
-    return replace(record, bindings=tuple(known for known in record.bindings if known.key != (relation, target, by)))
-
-
-def _grant(record: Record, event: Event) -> Record:
-    grants = dict(record.grants) | {_named_party(event): event.one(IDS.right) == IDS.MayBind}
-    return replace(record, grants=tuple(sorted(grants.items())))
-
-
-def _ungrant(record: Record, event: Event) -> Record:
-    gone = _named_party(event)
-    kept = tuple(grant for grant in record.grants if grant[0] != gone)
-    return replace(record, grants=kept, offered=None if record.offered == gone else record.offered)
-
-
-def _fixate(record: Record, event: Event) -> Record:
-    return replace(record, stage=Stage.FIXATED, fixated=event.at) if record.stage is Stage.CREATED else record
-
-
-def _release(record: Record, event: Event) -> Record:  # noqa: ARG001 every step has the same form
-    return replace(record, stage=Stage.RELEASED) if record.stage is Stage.CREATED else record
-
-
-def _revoke(record: Record, event: Event) -> Record:
-    if record.stage is Stage.CREATED:
-        return replace(record, stage=Stage.RELEASED)
-    return replace(record, stage=Stage.TOMBSTONE, reason=event.text(IDS.reason), successors=_successors(record, event))
-
-
-def _deprecate(record: Record, event: Event) -> Record:
-    return replace(record, deprecated=True, reason=event.text(IDS.reason), successors=_successors(record, event))
-
-
-def _supersede(record: Record, event: Event) -> Record:
-    return replace(record, deprecated=True, successors=_successors(record, event))
-
-
-def _successors(record: Record, event: Event) -> tuple[NamedNode, ...]:
-    known = {*record.successors, *(_iri(value) for value in event.all(DCTERMS.isReplacedBy))}
-    return tuple(sorted(known, key=lambda value: value.value))
-
-
-def _transfer(record: Record, event: Event) -> Record:
-    receiver = _named_party(event)
-    if event.by == receiver == record.offered:
-        grants = tuple(grant for grant in record.grants if grant[0] != receiver)
-        return replace(record, owner=receiver, offered=None, grants=grants)
-    return replace(record, offered=receiver)
-
-
-STEPS: Mapping[NamedNode, Callable[[Record, Event], Record]] = {
-    IDS.Naming: _name_it,
-    IDS.Versioning: _make_version,
-    IDS.Targeting: _aim,
-    IDS.Bind: _bind,
-    IDS.Unbind: _unbind,
-    IDS.Grant: _grant,
-    IDS.Ungrant: _ungrant,
-    IDS.Fixation: _fixate,
-    IDS.Release: _release,
-    IDS.Revocation: _revoke,
-    IDS.Deprecation: _deprecate,
-    IDS.Supersession: _supersede,
-    IDS.Transfer: _transfer,
-    IDS.ValueSetting: _set_value,
-    IDS.ValueUnsetting: _unset_value,
-}
-"""How each kind of event changes a record; other kinds are remarks, and change nothing."""
-
-
-def _iri(value: Term) -> NamedNode:
-    assert isinstance(value, NamedNode)
-    return value
-
-
-def _party(value: object) -> str:
-    assert isinstance(value, NamedNode)
-    return party_name(value)
-
-
-def _named_party(event: Event) -> str:
-    return _party(event.one(IDS.party))
-
-
-def _text(value: object) -> str:
-    assert isinstance(value, Literal)
-    return value.value
-
-
-def _name(value: Term) -> tuple[str, str]:
-    assert isinstance(value, Literal)
-    return (value.language or UNDETERMINED, value.value)
 
 
 def claim_line(claimed: NamedNode, holder: NamedNode) -> str:

@@ -120,3 +120,21 @@ def written(text: str) -> Term:
     if not isinstance(quad.object, NamedNode | Literal):
         raise ValueError(f"{text} is neither an IRI nor a literal")  # noqa: TRY004 it is the text's fault
     return quad.object
+
+
+def named(value: Term) -> NamedNode:
+    """A stored term that is an IRI."""
+    assert isinstance(value, NamedNode)
+    return value
+
+
+def text_of(value: object) -> str:
+    """The text of a stored term that is a literal."""
+    assert isinstance(value, Literal)
+    return value.value
+
+
+def name_of(value: Term) -> tuple[str, str]:
+    """A stored name: its language, and its text."""
+    assert isinstance(value, Literal)
+    return (value.language or UNDETERMINED, value.value)

@@ -10,7 +10,8 @@ from idstore.model import times
 from idstore.model.change import Change
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
-from idstore.model.record import Record, apply
+from idstore.model.record import Record
+from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.registry.below import Descending
 from idstore.registry.naming import label_node, target_index

@@ -11,7 +11,8 @@ from pyoxigraph import Literal, NamedNode
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.party import Party
-from idstore.model.record import STEPS, Record, apply
+from idstore.model.record import Record
+from idstore.model.steps import STEPS, apply
 from idstore.model.terms import Term
 from idstore.registry.core import living
 from idstore.registry.naming import Naming

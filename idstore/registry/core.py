@@ -17,6 +17,7 @@ from idstore.model.event import Event
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party, PartyFacts
 from idstore.model.record import Record, Stage
+from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.stores import Store, Turn, View
 from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH, access_list, closed_party, party_name
@@ -198,7 +199,7 @@ class Core:
     def _record_event(self, turn: Turn, before: Record, event: Event) -> Record:
         """Log an event about an identifier and make what follows from it. Returns the record after it. Raises StageConflict: a tombstone."""
         living(before)
-        after = records.apply(before, event)
+        after = apply(before, event)
         assert after is not None
         turn.enlist(self.transition(turn, before, after, event))
         return after

@@ -6,12 +6,12 @@ from functools import cache, partial
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.model import record as records
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
+from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.registry.bindings import Statement
 from idstore.registry.naming import Naming, label_node
@@ -206,7 +206,7 @@ def _acts(step: _Step) -> Iterator[tuple[NamedNode, list[tuple[NamedNode, Term]]
 
 def _after(record: Record, made: Iterable[Event]) -> Record:
     for event in made:
-        after = records.apply(record, event)
+        after = apply(record, event)
         assert after is not None
         record = after
     return record

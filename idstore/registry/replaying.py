@@ -6,7 +6,6 @@ from pyoxigraph import NamedNode, Quad
 
 from idstore.errors import InvalidData
 from idstore.model import namespace as namespaces
-from idstore.model import record as records
 from idstore.model import storage as storages
 from idstore.model import times
 from idstore.model.change import Change
@@ -15,6 +14,7 @@ from idstore.model.history import History, Told
 from idstore.model.namespace import Namespace
 from idstore.model.party import PartyFacts, node
 from idstore.model.record import Record
+from idstore.model.steps import apply
 from idstore.registry.core import Core
 from idstore.registry.namespaces import check_bases
 from idstore.registry.naming import label_node
@@ -65,7 +65,7 @@ class Replaying(Core):
                 claimed, place = self._beginning(turn, event)
                 claims |= dict.fromkeys(claimed[: 1 if issued else None], event.about)
                 issued = issued or place
-            record = records.apply(record, event)
+            record = apply(record, event)
             if record is None:
                 raise _unfounded(event)
             if public is None and record.public:
@@ -98,7 +98,7 @@ class Replaying(Core):
                 raise taken(event.about, holder)
             self._replay_record(turn, event)
             return
-        record = records.apply(None, event)
+        record = apply(None, event)
         assert record is not None
         turn.enlist(Change(((event, record.log),), begins=True, claims=tuple((one, event.about) for one in claims), issued=(issued,)))
 
@@ -117,7 +117,7 @@ class Replaying(Core):
             self._log(turn, event, closed_graph(party_name(event.about)) if _about_batch(event) else PUBLIC_LOG, [], [])
             return
         later = bool(past) and past[-1].order > event.order
-        after = fold([*past, event]) if later else records.apply(before, event)
+        after = fold([*past, event]) if later else apply(before, event)
         assert after is not None
         turn.enlist(self.transition(turn, before, after, event))
 
@@ -204,7 +204,7 @@ def fold(events: list[Event]) -> Record | None:
     """The record that a log about one identifier gives, in whatever order it is told."""
     record: Record | None = None
     for event in sorted(events, key=lambda one: one.order):
-        record = records.apply(record, event)
+        record = apply(record, event)
     return record
 
 

@@ -18,7 +18,7 @@ import idstore
 from idstore import Party, Request
 from idstore.model.change import Change
 from idstore.model.event import Event
-from idstore.model.record import apply
+from idstore.model.steps import apply
 from idstore.stores import applying, generation
 from idstore.vocabulary import IDS, RDF, SKOS
 

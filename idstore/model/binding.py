@@ -1,0 +1,74 @@
+"""Bindings: statements that an identifier is associated with another URI."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from idstore.model import times
+from idstore.model.party import node, party_of
+from idstore.model.terms import Term, text_of
+from idstore.vocabulary import IDS, PROV, RDF, SKOS
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A statement that the identifier is associated with another URI.
+
+    node      name of the statement, made from the event that bound.
+    by, at    who says so, since when.
+    notes     what was said with it: note, confidence, justification, author.
+    """
+
+    node: NamedNode
+    relation: NamedNode
+    target: NamedNode
+    by: str
+    at: int
+    notes: tuple[tuple[NamedNode, Term], ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Binding again with the same key changes nothing."""
+        return (self.relation.value, self.target.value, self.by)
+
+    @property
+    def note(self) -> str | None:
+        """The remark."""
+        return self.said(SKOS.note)
+
+    def said(self, predicate: NamedNode) -> str | None:
+        """What was said with it: note, confidence, justification or author; None if that was not."""
+        return next((value.value for name, value in self.notes if name == predicate), None)
+
+    def quads(self, subject: NamedNode, graph: NamedNode) -> list[Quad]:
+        """The plain triple and the statement beside it."""
+        made = [
+            Quad(subject, self.relation, self.target, graph),
+            Quad(self.node, RDF.type, IDS.Binding, graph),
+            Quad(self.node, RDF.subject, subject, graph),
+            Quad(self.node, RDF.predicate, self.relation, graph),
+            Quad(self.node, RDF.object, self.target, graph),
+            Quad(self.node, PROV.wasAssociatedWith, node(self.by), graph),
+            Quad(self.node, PROV.endedAtTime, times.literal(self.at), graph),
+        ]
+        return made + [Quad(self.node, name, value, graph) for name, value in self.notes]
+
+
+_STATEMENT = {RDF.type, RDF.subject, RDF.predicate, RDF.object, PROV.wasAssociatedWith, PROV.endedAtTime}
+
+
+def parse_binding(name: NamedNode, quads: Iterable[Quad]) -> Binding:
+    """Read a binding statement. Raises KeyError if something is missing."""
+    values = {quad.predicate: quad.object for quad in quads}
+    relation, target = values[RDF.predicate], values[RDF.object]
+    assert isinstance(relation, NamedNode) and isinstance(target, NamedNode)
+    notes = sorted(((key, value) for key, value in values.items() if key not in _STATEMENT), key=lambda pair: pair[0].value)
+    return Binding(
+        name,
+        relation,
+        target,
+        party_of(values[PROV.wasAssociatedWith]),
+        times.parse(text_of(values[PROV.endedAtTime])),
+        tuple((key, value) for key, value in notes if isinstance(value, NamedNode | Literal)),
+    )
