@@ -20,14 +20,13 @@ from pyoxigraph import NamedNode, Quad
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.terms import Term
-from idstore.stores import backups, bases
-from idstore.stores.applying import GROUP, Applier, Durable, Unit
+from idstore.stores import backups, bases, recovery
+from idstore.stores.applying import Applier, Durable, Unit
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
 from idstore.stores.generation import CATALOGUE, ENGINE, FAILURES, Generation, copy_files, discard
-from idstore.stores.journal import Journal, Written, read, write
+from idstore.stores.journal import Journal, Written, write
 from idstore.stores.lock import DirectoryLock
-from idstore.stores.prepared import Prepared
 from idstore.stores.publishing import Publisher
 from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Snapshots, Use, pinned
@@ -37,8 +36,6 @@ from idstore.stores.turns import StoreTurn, concerns_registry
 SNAPSHOTS = "snapshots"
 _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
-_TAIL = 64
-"""Allocations that may wait for the next opening to apply them."""
 _PRUNE = 20_000
 """Changes after which engine and catalogue are flushed and the journal is pruned."""
 _REFUSED = "the journal could not be written; nothing was changed, free some space and try again"
@@ -140,14 +137,8 @@ class EmbeddedStore:
                 generation = Generation(present, read_only=read_only, mend=None if read_only else bases.mend)
                 self._generation = opened.enter_context(closing(generation))
                 if not read_only:
-                    self._bring_up(present)
+                    recovery.bring_up(self._journal, generation)
             opened.pop_all()
-
-    def _bring_up(self, present: Path) -> None:
-        """Bring the generation up to the journal, and remove what is left of others."""
-        self._replay()
-        bases.clear(present)
-        discard(folder for folder in self.path.glob(f"{GENERATION}*") if folder != present)
 
     def _open_briefly(self, present: Path) -> bool:
         """Open the engine to read, and take note of allocations that are not applied. False: there are other changes among them, or too many."""
@@ -155,28 +146,16 @@ class EmbeddedStore:
             generation = Generation(present, read_only=True)
         except StoreUnavailable:
             return False
-        self._generation = generation
-        if self._overlay():
-            return True
-        self._claims.clear()
-        self._issued.clear()
-        generation.close()
-        return False
-
-    def _overlay(self) -> bool:
-        catalogue = self._generation.catalogue
-        known = reached = min(self._known(), catalogue.applied)
-        if self._applied - known > _TAIL:
+        lacking = recovery.allocations(self._journal, generation)
+        if lacking is None:
+            generation.close()
             return False
-        for lacking in self._journal.after(known):
-            change = read(lacking.body)
-            if not change.begins or lacking.sequence - len(change.events) > reached:
-                return False
-            reached = lacking.sequence
+        self._generation = generation
+        self._applied = lacking.known
+        for sequence, change in lacking.changes:
             self._claims.update(change.claims)
-            if lacking.sequence > catalogue.applied:
-                _count(self._issued, change, catalogue)
-        self._applied = known
+            if sequence > generation.catalogue.applied:
+                _count(self._issued, change, generation.catalogue)
         return True
 
     def _widen(self) -> None:
@@ -187,7 +166,7 @@ class EmbeddedStore:
             present = self._generation.folder
             self._generation.close()
             self._generation = Generation(present, mend=bases.mend)
-            self._bring_up(present)
+            recovery.bring_up(self._journal, self._generation)
             self._applied = self._durable
             self._brief = False
         self._serve()
@@ -208,43 +187,6 @@ class EmbeddedStore:
 
     def _folder(self, generation: int) -> Path:
         return self.path / f"{GENERATION}{generation}"
-
-    def _replay(self) -> None:
-        """Bring engine and catalogue up to the journal."""
-        known, catalogue = self._known(), self._generation.catalogue
-        if catalogue.applied > self._journal.last()[0]:
-            raise StoreUnavailable(
-                f"the journal of {self.path} lost changes when the system failed, as it may with durability `process`; restore a backup",
-                path=str(self.path),
-            )
-        reached = min(known, catalogue.applied)
-        batch: list[Prepared] = []
-        for lacking in self._journal.after(reached):
-            change = read(lacking.body)
-            if lacking.sequence - len(change.events) > reached:
-                raise StoreUnavailable(
-                    f"the store at {self.path} is damaged: it lacks what happened after change {reached}; restore a backup",
-                    path=str(self.path),
-                )
-            batch.append(Prepared.of(lacking.sequence, change))
-            reached = lacking.sequence
-            if len(batch) == GROUP:
-                self._catch_up(batch, known)
-                batch = []
-        self._catch_up(batch, known)
-
-    def _catch_up(self, batch: list[Prepared], known: int) -> None:
-        """Apply what engine, which has everything up to ``known``, and catalogue lack."""
-        generation = self._generation
-        generation.engrave([lacking for lacking in batch if lacking.sequence > known])
-        if missing := [lacking for lacking in batch if lacking.sequence > generation.catalogue.applied]:
-            generation.catalogue.apply(missing)
-
-    def _known(self) -> int:
-        """Up to which change the engine has all."""
-        known = next((sequence for sequence, event in self._journal.newest_first() if self._generation.knows(event)), 0)
-        base = bases.newest(self._generation.folder)
-        return max(known, base.sequence) if base is not None and self._generation.knows(base.event) else known
 
     def close(self) -> None:
         """Apply what is durable, and give the directory up."""

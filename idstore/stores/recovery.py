@@ -1,0 +1,87 @@
+"""Opening a store: what the journal has and engine or catalogue lack, as a killed process or a power cut leaves them."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from idstore.errors import StoreUnavailable
+from idstore.model.change import Change
+from idstore.stores import bases
+from idstore.stores.applying import GROUP
+from idstore.stores.founding import GENERATION
+from idstore.stores.generation import Generation, discard
+from idstore.stores.journal import Journal, read
+from idstore.stores.prepared import Prepared
+
+_TAIL: Final = 64
+"""Allocations that may be taken note of, and not applied, when a store is opened for one more."""
+
+
+class Lacking(NamedTuple):
+    """Allocations that a generation lacks.
+
+    known    up to which change engine and catalogue have all.
+    changes  the others, each with the sequence number of its last event.
+    """
+
+    known: int
+    changes: list[tuple[int, Change]]
+
+
+def allocations(journal: Journal, generation: Generation) -> Lacking | None:
+    """What the generation lacks, if it is allocations only, and few."""
+    known = reached = min(_known(journal, generation), generation.catalogue.applied)
+    if journal.last()[0] - known > _TAIL:
+        return None
+    changes = []
+    for lacking in journal.after(known):
+        change = read(lacking.body)
+        if not change.begins or lacking.sequence - len(change.events) > reached:
+            return None
+        reached = lacking.sequence
+        changes.append((reached, change))
+    return Lacking(known, changes)
+
+
+def bring_up(journal: Journal, generation: Generation) -> None:
+    """Bring a generation up to the journal, and remove what is left of others. Raises StoreUnavailable."""
+    _replay(journal, generation)
+    bases.clear(generation.folder)
+    discard(folder for folder in generation.folder.parent.glob(f"{GENERATION}*") if folder != generation.folder)
+
+
+def _replay(journal: Journal, generation: Generation) -> None:
+    known, catalogue, path = _known(journal, generation), generation.catalogue, generation.folder.parent
+    if catalogue.applied > journal.last()[0]:
+        raise StoreUnavailable(
+            f"the journal of {path} lost changes when the system failed, as it may with durability `process`; restore a backup",
+            path=str(path),
+        )
+    reached = min(known, catalogue.applied)
+    batch: list[Prepared] = []
+    for lacking in journal.after(reached):
+        change = read(lacking.body)
+        if lacking.sequence - len(change.events) > reached:
+            raise StoreUnavailable(
+                f"the store at {path} is damaged: it lacks what happened after change {reached}; restore a backup",
+                path=str(path),
+            )
+        batch.append(Prepared.of(lacking.sequence, change))
+        reached = lacking.sequence
+        if len(batch) == GROUP:
+            _catch_up(generation, batch, known)
+            batch = []
+    _catch_up(generation, batch, known)
+
+
+def _catch_up(generation: Generation, batch: Sequence[Prepared], known: int) -> None:
+    """Apply what engine, which has everything up to ``known``, and catalogue lack."""
+    generation.engrave([lacking for lacking in batch if lacking.sequence > known])
+    if missing := [lacking for lacking in batch if lacking.sequence > generation.catalogue.applied]:
+        generation.catalogue.apply(missing)
+
+
+def _known(journal: Journal, generation: Generation) -> int:
+    """Up to which change the engine has all."""
+    known = next((sequence for sequence, event in journal.newest_first() if generation.knows(event)), 0)
+    base = bases.newest(generation.folder)
+    return max(known, base.sequence) if base is not None and generation.knows(base.event) else known
