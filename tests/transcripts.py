@@ -69,7 +69,7 @@ def steps(block: Block) -> Iterator[Step]:
     starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
     assert starts[:1] == [0], f"line {block.line}: a session begins with a command"
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        more = next((number for number in range(start + 1, end) if not lines[number].startswith("> ")), end)
+        more = next((number for number in range(start + 1, end) if not f"{lines[number]} ".startswith("> ")), end)
         command = "\n".join(line[2:] for line in lines[start:more])
         yield Step(command, tuple(line.rstrip() for line in lines[more:end]), block.line + start)
 

@@ -26,6 +26,7 @@ class Accessions:
     identifier_class = "http://museum.example.org/ontology#AccessionNumber"
     defaults: Mapping[str, str] = MappingProxyType({})
     chosen = False
+    bulk = True
     example = "2026.17"
 
     def context(self, base: str, settings: Mapping[str, str]) -> Context:
