@@ -15,6 +15,7 @@ from typing import IO
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
+from idstore.exchange import jsonld, turtle
 from idstore.model import event as events
 from idstore.model.event import Event
 from idstore.model.party import Party
@@ -22,7 +23,7 @@ from idstore.registry import Registry
 from idstore.registry.exporting import Extract
 from idstore.stores import Turn
 from idstore.stores.generation import Scratch
-from idstore.vocabulary import CLAIMS, IDS, PREFIXES
+from idstore.vocabulary import CLAIMS, IDS
 
 FORMATS = {
     "turtle": RdfFormat.TURTLE,
@@ -44,11 +45,15 @@ def export(registry: Registry, target: IO[bytes], party: Party, format: str = "t
     """
     chosen = rdf_format(format)
     with registry.quads(party, extract) as quads:
-        prefixes = PREFIXES if format in ("turtle", "trig") else None
-        if chosen.supports_datasets:
-            serialize(quads, target, format=chosen, prefixes=prefixes)
-        else:
-            serialize((quad.triple for quad in quads), target, format=chosen, prefixes=prefixes)
+        match chosen:
+            case RdfFormat.TURTLE | RdfFormat.TRIG:
+                target.writelines(map(str.encode, turtle.lines(quads, graphs=chosen.supports_datasets)))
+            case RdfFormat.JSON_LD:
+                target.writelines(map(str.encode, jsonld.lines(quads)))
+            case RdfFormat.N_TRIPLES:
+                serialize((quad.triple for quad in quads), target, format=chosen)
+            case _:
+                serialize(quads, target, format=chosen)
 
 
 def rdf_format(name: str) -> RdfFormat:
