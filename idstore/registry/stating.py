@@ -46,7 +46,7 @@ class Outcome:
     reason: str = ""
 
 
-class _Rehearsed(Exception):
+class Rehearsed(Exception):
     """Ends a dry run."""
 
 
@@ -66,9 +66,9 @@ class Stating(Binding):
             with self.store.staging() as staged:
                 inner = Stating(staged)
                 outcomes.extend(_outcome(inner, proposal, party) for proposal in proposals)
-                if dry_run or all(outcome.verdict in ("known", "refused") for outcome in outcomes) or _refused(outcomes):
-                    raise _Rehearsed  # noqa: TRY301 the staged generation is to be given up
-        except _Rehearsed:
+                if dry_run or all(outcome.verdict in ("known", "refused") for outcome in outcomes) or refused(outcomes):
+                    raise Rehearsed  # noqa: TRY301 the staged generation is to be given up
+        except Rehearsed:
             pass
         return outcomes
 
@@ -108,7 +108,8 @@ def _outcome(registry: Stating, proposal: Proposal, party: Party) -> Outcome:
     return Outcome(proposal.line, verdict, iri, reason)
 
 
-def _refused(outcomes: Iterable[Outcome]) -> bool:
+def refused(outcomes: Iterable[Outcome]) -> bool:
+    """Whether anything is refused."""
     return any(outcome.verdict == "refused" for outcome in outcomes)
 
 
