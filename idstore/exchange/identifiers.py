@@ -18,6 +18,7 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     "lang": ("lang", "language"),
     "stage": ("stage",),
     "leads_to": ("leads_to",),
+    "version": ("version",),
 }
 """What a column can be for, and the names that say so by themselves."""
 
@@ -46,6 +47,7 @@ def _listed(cells: Cells, row: tables.Row) -> Listed:
         language(lang) if lang else UNDETERMINED,
         _STAGES[stage],
         iri(leads_to).value if leads_to else None,
+        cells.cell(row, "version") or None,
         bound,
     )
 

@@ -219,7 +219,7 @@ class Cells:
             cell("note"),
             _share(confidence) if confidence else None,
             self._expanded(justification) if justification else "",
-            self._expanded(cell("author")) or cell("author_name"),
+            self._expanded(cell("author")) or cell("author_name").replace(r"\|", "|"),
             cell("name"),
             cell("target_name"),
             cell("kind"),

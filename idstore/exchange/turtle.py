@@ -69,11 +69,16 @@ def _verb(predicate: NamedNode) -> str:
     return "a" if predicate == RDF.type else _node(predicate)
 
 
-@lru_cache(maxsize=4096)
 def _node(term: object) -> str:
-    """An IRI, with a prefix where there is one."""
     if isinstance(term, NamedNode) and term.value.startswith(_SPACES):
-        for prefix, space in PREFIXES.items():
-            if term.value.startswith(space) and _LOCAL.fullmatch(term.value, len(space)):
-                return f"{prefix}:{term.value[len(space) :]}"
+        return _short(term)
+    return str(term)
+
+
+@lru_cache(maxsize=1024)
+def _short(term: NamedNode) -> str:
+    """With a prefix, where what is behind it can be written so."""
+    for prefix, space in PREFIXES.items():
+        if term.value.startswith(space) and _LOCAL.fullmatch(term.value, len(space)):
+            return f"{prefix}:{term.value[len(space) :]}"
     return str(term)

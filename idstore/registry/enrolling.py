@@ -18,7 +18,7 @@ from idstore.registry.bindings import Statement
 from idstore.registry.naming import label_node
 from idstore.registry.stating import Outcome, Proposal, Rehearsed, Stating, refused
 from idstore.stores import View
-from idstore.vocabulary import DCTERMS, IDS, PUBLIC_LOG, SKOS
+from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
 
 Verdict = OneOf["new", "known", "contradictory"]
 
@@ -31,6 +31,7 @@ class Listed:
     id         the identifier, in any form that the scheme of its namespace reads.
     stage      fixated, as what is published elsewhere is, or created; None where the list does not say: fixated.
     leads_to   its target.
+    version    which version of the thing it identifies.
     statement  what it is bound to.
     """
 
@@ -40,6 +41,7 @@ class Listed:
     lang: str = UNDETERMINED
     stage: Stage | None = None
     leads_to: str | None = None
+    version: str | None = None
     statement: Statement | None = None
 
 
@@ -120,6 +122,8 @@ class Enrolling(Stating, Adopting):
         iri, names = record.iri.value, dict(record.names)
         if one.stage is not None and one.stage is not record.stage:
             yield "contradictory", f"it is {record.stage} here"
+        if one.version is not None and one.version != record.version:
+            yield "contradictory", f"its version is {record.version!r} here" if record.version else "it has no version here"
         if one.name is not None and one.lang not in names:
             self.name(iri, one.name, party, one.lang)
             yield "new", ""
@@ -141,4 +145,6 @@ def _arguments(one: Listed, batch: Event) -> list[tuple[NamedNode, Term]]:
         made.append((IDS.name, terms.tagged(terms.plain(one.name, "name"), lang)))
     if one.leads_to is not None:
         made.append((IDS.target, terms.iri(one.leads_to)))
+    if one.version is not None:
+        made.append((OWL.versionInfo, Literal(terms.plain(one.version, "version"))))
     return [*made, (DCTERMS.isPartOf, batch.iri)]
