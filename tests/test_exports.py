@@ -254,7 +254,7 @@ def test_sssom_is_read_by_others(registry: Registry, tmp_path: Path, party: Part
     said = bindings_of(registry, party)
     assert read == {binding[:3] for binding in said}
     assert len(found) == len(said)
-    assert str(metadata.id if hasattr(metadata, "id") else metadata.mapping_set_id).endswith(registry.store.origin)
+    assert str(metadata.id).endswith(registry.store.origin)
 
 
 def test_what_is_said_with_a_binding_is_in_sssom(registry: Registry) -> None:

@@ -6,7 +6,7 @@ from typing import Literal as OneOf
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.errors import AlreadyRegistered, IdstoreError
+from idstore.errors import AlreadyRegistered, IdstoreError, InvalidIdentifier
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.namespace import Namespace
@@ -88,6 +88,8 @@ class Enrolling(Stating, Adopting):
             label = namespace.scheme.label(one.id, namespace.context)
             iri = namespace.scheme.iri(label, namespace.context)
             found = list(self._carry_out_line(namespace, label, one, party, batch))
+        except InvalidIdentifier as error:
+            return Outcome(one.line, "malformed", one.id, error.message)
         except IdstoreError as error:
             return Outcome(one.line, "refused", one.id, error.message)
         verdicts = {verdict for verdict, _ in found}

@@ -37,11 +37,11 @@ class Outcome:
     """What became, or would become, of a proposal.
 
     verdict  ``new``: it is done; ``known``: it was so already; ``contradictory``: it is done, and `reason` says what speaks against it;
-             ``refused``: it cannot be done, and `reason` says why.
+             ``refused``: it cannot be done, and `reason` says why; ``malformed``: what it is about is no identifier of the namespace.
     """
 
     line: int
-    verdict: Literal["new", "known", "contradictory", "refused"]
+    verdict: Literal["new", "known", "contradictory", "refused", "malformed"]
     id: str
     reason: str = ""
 
@@ -110,7 +110,7 @@ def _outcome(registry: Stating, proposal: Proposal, party: Party) -> Outcome:
 
 def refused(outcomes: Iterable[Outcome]) -> bool:
     """Whether anything is refused."""
-    return any(outcome.verdict == "refused" for outcome in outcomes)
+    return any(outcome.verdict in ("refused", "malformed") for outcome in outcomes)
 
 
 def proposal(line: int, action: str, id: str, statement: Statement) -> Proposal:
