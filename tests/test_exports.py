@@ -24,8 +24,9 @@ from idstore import Party, Registry, Request, Statement
 from idstore.exchange import jsonld, listing, mappings, rdf, turtle
 from idstore.exchange.curies import Curies
 from idstore.exchange.digest import canonical, digest
+from idstore.registry.exporting import Extract
 from idstore.resources import folder
-from idstore.vocabulary import MAPPING_PREFIXES, REGISTRY_GRAPH, XSD
+from idstore.vocabulary import IDS, MAPPING_PREFIXES, PUBLIC_LOG, REGISTRY_GRAPH, XSD
 
 ANN, BEN, ROOT = Party("ann"), Party("ben"), Party("root")
 BASE = "https://hdl.handle.net/20.500.1/"
@@ -298,6 +299,23 @@ def test_a_table_shows_what_its_maker_sees(registry: Registry) -> None:
         (MAPPING_PREFIXES["skos"] + "exactMatch", "ann"),
         ("http://example.org/relation", "ben"),
     }
+
+
+@pytest.mark.parametrize("party", [ROOT, ANN, BEN, Party("nobody")], ids=str)
+@pytest.mark.parametrize("stage", [None, "created", "fixated"])
+@pytest.mark.parametrize("namespace", [None, "names", "rdl"])
+def test_an_extract_is_of_the_same_identifiers_in_every_format(
+    registry: Registry, party: Party, stage: str | None, namespace: str | None
+) -> None:
+    every = registry.list(party)
+    for since in (None, *(record.created for record in every)):
+        extract = Extract(namespace, stage, since)
+        with registry.quads(party, extract) as quads, registry.records(party, extract) as records:
+            listed = [record.iri.value for record in records]
+            assert set(listed) == {
+                str(quad.subject)[1:-1] for quad in quads if quad.predicate == IDS.stage and quad.graph_name != PUBLIC_LOG
+            }
+        assert listed == sorted(listed)
 
 
 # memory

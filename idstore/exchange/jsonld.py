@@ -19,6 +19,8 @@ from idstore.vocabulary import ONTOLOGY, RDF, XSD
 _LOCAL: Final = re.compile(r"[A-Z][A-Za-z]*")
 """Names of classes and individuals of the ontology: no term of the context is written so."""
 
+_dumps: Final = json.JSONEncoder(ensure_ascii=False).encode
+
 
 @dataclass(frozen=True, slots=True)
 class _Context:
@@ -90,7 +92,3 @@ def _named(iri: str) -> str:
 def _iri(term: object) -> str:
     assert isinstance(term, NamedNode)
     return term.value
-
-
-def _dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
