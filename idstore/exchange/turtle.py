@@ -7,8 +7,6 @@ one line.
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import groupby
-from operator import itemgetter
 from typing import Final
 
 from pyoxigraph import Quad
@@ -24,11 +22,11 @@ _BARE: Final = {
 }
 """Literals that stand without quotes."""
 _SPACES: Final = tuple(f"<{space}" for space in PREFIXES.values())
+_HEAD: Final = 20
+_HEADS: Final = frozenset(space[:_HEAD] for space in _SPACES)
+"""How the IRIs begin that may have a prefix: looked at first, since few have."""
 _ONE_LINE: Final = f"<{EVENTS}"
 _NEXT: Final = " ;\n\t"
-
-_Line = tuple[str, str, str]
-"""Graph and subject as in N-Quads, and a predicate with its object as in Turtle."""
 
 
 def lines(quads: Iterable[Quad], *, graphs: bool) -> Iterator[str]:
@@ -38,38 +36,38 @@ def lines(quads: Iterable[Quad], *, graphs: bool) -> Iterator[str]:
     """
     for prefix, space in PREFIXES.items():
         yield f"@prefix {prefix}: <{space}> .\n"
-    said = map(_line, quads)
-    if not graphs:
-        yield from _subjects(said)
-        return
-    for graph, inside in groupby(said, itemgetter(0)):
-        yield f"{_node(graph)} {{\n"
-        yield from _subjects(inside)
-        yield "}\n"
+    graph = subject = ""
+    facts: list[str] = []
+    for quad in quads:
+        this, predicate, rest = str(quad).split(" ", 2)
+        value, _, home = rest.rpartition(" ")
+        if this != subject or (graphs and home != graph):
+            yield _block(subject, facts)
+            if graphs and home != graph:
+                yield f"{'}' if graph else ''}\n{_node(home)} {{\n".lstrip()
+            graph, subject, facts = home, this, []
+        verb = _verb(predicate)
+        if value[:_HEAD] in _HEADS:
+            value = _node(value)
+        elif value[0] == '"' and value[-1] == ">":
+            value = _typed(value)
+        facts.append(f"{verb} {value}")
+    yield _block(subject, facts)
+    yield "}\n" if graph and graphs else ""
 
 
-def _line(quad: Quad) -> _Line:
-    subject, predicate, rest = str(quad).split(" ", 2)
-    value, _, graph = rest.rpartition(" ")
-    return graph, subject, f"{_verb(predicate)} {_object(value)}"
+def _block(subject: str, facts: list[str]) -> str:
+    """What is said of one subject; nothing where nothing is."""
+    if not facts:
+        return ""
+    if subject.startswith(_ONE_LINE):
+        return f"{subject} {' ; '.join(facts)} .\n"
+    space = " " if facts[0].startswith("a ") else "\n\t"  # a class stays; anything else gets a line of its own
+    return f"{_node(subject)}{space}{_NEXT.join(facts)} ;\n\t.\n"
 
 
-def _subjects(said: Iterable[_Line]) -> Iterator[str]:
-    for subject, own in groupby(said, itemgetter(1)):
-        facts = [fact for _, _, fact in own]
-        if subject.startswith(_ONE_LINE):
-            yield f"{subject} {' ; '.join(facts)} .\n"
-        else:
-            space = " " if facts[0].startswith("a ") else "\n\t"  # a class stays; anything else gets a line of its own
-            yield f"{_node(subject)}{space}{_NEXT.join(facts)} ;\n\t.\n"
-
-
-def _object(text: str) -> str:
-    """A term in object position: an IRI ends with ``>`` as a literal with a datatype does, but begins otherwise."""
-    if text.startswith("<"):
-        return _node(text)
-    if not text.endswith(">"):
-        return text
+def _typed(text: str) -> str:
+    """A literal with a datatype."""
     value, _, kind = text.rpartition("^^")
     bare = _BARE.get(kind)
     found = bare and bare.fullmatch(value)
