@@ -12,7 +12,7 @@ import pytest
 import idstore
 from idstore import Party, Registry, Request
 from idstore.errors import ExchangeError, InvalidData, NotPermitted
-from idstore.exchange.identifiers import import_identifiers
+from idstore.exchange.lists import import_list
 
 ROOT, ALICE = Party("root"), Party("alice")
 BASE = "http://rdl.example.org/data#"
@@ -97,10 +97,10 @@ def issued(tmp_path: Path) -> Path:
 def test_administrators_import_what_was_issued_elsewhere(registry: Registry, issued: Path) -> None:
     registry.add_namespace("rdl", BASE, "rdswip", ROOT)
     with pytest.raises(NotPermitted):
-        import_identifiers(registry, issued, ALICE, "rdl")
-    assert len(import_identifiers(registry, issued, ROOT, "rdl", dry_run=True).new) == 2
-    assert import_identifiers(registry, issued, ROOT, "rdl").new == (f"{BASE}R3732211754", f"{BASE}R3847624234")
-    again = import_identifiers(registry, issued, ROOT, "rdl")
+        import_list(registry, issued, ALICE, "rdl")
+    assert len(import_list(registry, issued, ROOT, "rdl", dry_run=True).new) == 2
+    assert import_list(registry, issued, ROOT, "rdl").new == (f"{BASE}R3732211754", f"{BASE}R3847624234")
+    again = import_list(registry, issued, ROOT, "rdl")
     assert (again.new, len(again.unchanged), again.vanished) == ((), 2, ())
     held = registry.show("R3732211754", ALICE)
     assert (held.stage.value, dict(held.names), held.owner) == ("fixated", {"und": "http"}, "root")
@@ -109,9 +109,9 @@ def test_administrators_import_what_was_issued_elsewhere(registry: Registry, iss
 
 def test_a_listed_name_takes_the_place_of_another(registry: Registry, issued: Path) -> None:
     registry.add_namespace("rdl", BASE, "rdswip", ROOT)
-    import_identifiers(registry, issued, ROOT, "rdl")
+    import_list(registry, issued, ROOT, "rdl")
     issued.write_text("R3847624234\tvalve\nR3732211754\n", encoding="utf-8")
-    [renamed] = import_identifiers(registry, issued, ROOT, "rdl").renamed
+    [renamed] = import_list(registry, issued, ROOT, "rdl").renamed
     assert (renamed.old_name, renamed.name) == ("", "valve")
     assert dict(registry.show("R3732211754", ALICE).names) == {"und": "http"}
 
@@ -121,7 +121,7 @@ def test_a_list_is_imported_whole_or_not_at_all(registry: Registry, issued: Path
     registry.add_namespace("rdl", BASE, "rdswip", ROOT)
     issued.write_bytes(b"R3732211754\n" + line.encode("latin-1") + b"\n")
     with pytest.raises(ExchangeError, match=reason) as caught:
-        import_identifiers(registry, issued, ROOT, "rdl")
+        import_list(registry, issued, ROOT, "rdl")
     assert caught.value.fields["line"] == 2
     assert not registry.list(ROOT)
 
@@ -129,7 +129,7 @@ def test_a_list_is_imported_whole_or_not_at_all(registry: Registry, issued: Path
 def test_imported_identifiers_fill_a_namespace(registry: Registry, issued: Path) -> None:
     registry.add_namespace("rdl", BASE, "rdswip", ROOT, {"digits": "1"})
     issued.write_text("".join(f"R{digit}\n" for digit in range(1, 9)), encoding="utf-8")
-    import_identifiers(registry, issued, ROOT, "rdl")
+    import_list(registry, issued, ROOT, "rdl")
     assert len(registry.mint("rdl", ALICE).label) == 3
 
 
@@ -140,4 +140,4 @@ def test_the_deployed_service_s_identifiers_are_imported(registry: Registry, rea
     fitting = [one for one in every if len(one) == 12]
     path = tmp_path / "fitting.txt"
     path.write_text("\n".join(one for one in fitting if one != "R52054275777"), encoding="utf-8")
-    assert len(import_identifiers(registry, path, ROOT, facade.name).new) == 5_631
+    assert len(import_list(registry, path, ROOT, facade.name).new) == 5_631

@@ -104,7 +104,7 @@ COMMANDS: Final[Mapping[str, Section]] = {
         "query": _AT + "query:query",
     },
     "Files and checks": {
-        "export": _AT + "exchange:export",
+        "export": _AT + "exporting:export",
         "import": _AT + "exchange:import_",
         "reconcile": _AT + "reconcile:reconcile",
         "validate": _AT + "checking:validate",

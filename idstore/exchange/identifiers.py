@@ -1,50 +1,61 @@
-"""Identifiers issued elsewhere, as a list: one a line, in any written form; what follows a tab is the name of the thing.
+"""Lists of identifiers that exist already: tables with a column of identifiers, and what else is known of them."""
 
-Empty lines, and lines that begin with ``# ``, are passed over. Plain or gzip, UTF-8.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
-from idstore.errors import InvalidIdentifier
-from idstore.exchange.sources import Readable, Source, opened
-from idstore.model.namespace import Namespace
-from idstore.model.party import Party
-from idstore.registry import Registry
-from idstore.registry.adopting import Adoption, Published
+from idstore.errors import InvalidData
+from idstore.exchange import mappings, tables
+from idstore.exchange.mappings import Cells, Columns, Malformed, Reading
+from idstore.exchange.sources import Readable
+from idstore.model.record import Stage
+from idstore.model.terms import UNDETERMINED, iri, language
+from idstore.registry.enrolling import Listed
 
-_LONGEST: Final = 1 << 16
-"""Bytes of a line."""
+ROLES: Final[Mapping[str, tuple[str, ...]]] = {
+    **{role: names for role, names in mappings.ROLES.items() if role not in {"action", "kind", "target_name"}},
+    "subject": (*mappings.ROLES["subject"], "label", "notation"),
+    "lang": ("lang", "language"),
+    "stage": ("stage",),
+    "leads_to": ("leads_to",),
+    "version": ("version",),
+}
+"""What a column can be for, and the names that say so by themselves."""
 
-
-def import_identifiers(registry: Registry, file: Readable, party: Party, namespace: str, *, dry_run: bool = False) -> Adoption:
-    """Register the identifiers of a list that are new, as fixated ones of the party; all or nothing.
-
-    Those held here stay as they are, but for a name that the list says otherwise. The rules of the namespace hold, and what is imported counts
-    for its filling.
-    Only administrators may. Raises ExchangeError (with file and line: no identifier of the namespace), NotPermitted, UnknownNamespace,
-    InvalidData (an identifier twice), StoreUnavailable.
-    """
-    home = registry.namespace(namespace)
-    with opened(file) as source:
-        listed = list(_listed(source, home))
-        note = f"identifiers issued elsewhere, listed in {source.name}"
-    return registry.adopt(home.base, listed, party, note, whole=False, dry_run=dry_run)
+_STAGES: Final = {"": None, **{stage.value: stage for stage in (Stage.CREATED, Stage.FIXATED)}}
 
 
-def _listed(source: Source, home: Namespace) -> Iterator[Published]:
-    number = 0
-    while line := source.read_line(_LONGEST):
-        number += 1
-        try:
-            text = line.decode().rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise source.error(number, "it is not UTF-8") from error
-        identifier, _, name = text.partition("\t")
-        if not identifier or identifier.startswith("# "):
-            continue
-        try:
-            yield Published(home.scheme.label(identifier, home.context), name.strip() or None)
-        except InvalidIdentifier as error:
-            where = f"{identifier} cannot be in namespace {home.name}: {error.reason} (at position {error.position})"
-            raise source.error(number, where) from error
+@contextmanager
+def read(file: Readable, format: str, columns: Columns = Columns()) -> Iterator[Reading[Listed]]:
+    """Open a list of identifiers. Raises ExchangeError: no such column, no column of identifiers, a prefix map that cannot be read."""
+    with mappings.understood(file, format, columns, ROLES, ("subject",)) as cells:
+        yield Reading(cells.name, cells.found, cells.rows(lambda row: _listed(cells, row)))
+
+
+def _listed(cells: Cells, row: tables.Row) -> Listed:
+    """What a row says. Raises InvalidData."""
+    stage, lang, leads_to = cells.cell(row, "stage"), cells.cell(row, "lang"), cells.cell(row, "leads_to")
+    if stage not in _STAGES:
+        raise InvalidData(f"the stage {stage!r} cannot be taken over; there are created and fixated", text=stage)
+    bound = mappings.statement(cells.mapping(row)) if cells.cell(row, "target") else None
+    if bound is not None:
+        bound.arguments()  # refuses what cannot be stored
+    return Listed(
+        row.line,
+        cells.end(row, "subject"),
+        cells.cell(row, "name") or None,
+        language(lang) if lang else UNDETERMINED,
+        _STAGES[stage],
+        iri(leads_to).value if leads_to else None,
+        cells.cell(row, "version") or None,
+        bound,
+    )
+
+
+def sound(rows: Iterator[Listed | Malformed], broken: list[Malformed]) -> Iterator[Listed]:
+    """The rows that can be understood; ``broken`` takes the others."""
+    for row in rows:
+        if isinstance(row, Malformed):
+            broken.append(row)
+        else:
+            yield row

@@ -4,14 +4,14 @@ SSSOM/TSV (https://mapping-commons.github.io/sssom/), and any table whose column
 beside the two ends and the relation (note, confidence, justification, author, names) is kept.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from idstore.errors import ExchangeError, InvalidData
+from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import tables
 from idstore.exchange.sources import Readable
 from idstore.model import terms
@@ -27,6 +27,7 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     "confidence": ("confidence",),
     "justification": ("mapping_justification", "justification"),
     "author": ("author_id", "author"),
+    "author_name": ("author_label",),
     "name": ("subject_label", "name", "label"),
     "target_name": ("object_label", "target_name"),
     "kind": ("object_source", "target_scheme", "target_source"),
@@ -96,9 +97,12 @@ class Columns:
     relation: str = SKOS.exactMatch.value
 
 
+Made = TypeVar("Made")
+
+
 @dataclass(slots=True)
-class Reading:
-    """Mappings that are being read.
+class Reading(Generic[Made]):
+    """A table that is being read.
 
     name   what messages call the file.
     found  role → column, as it was understood.
@@ -107,33 +111,42 @@ class Reading:
 
     name: str
     found: Mapping[str, str]
-    rows: Iterator[MappingRow | Malformed] = field(repr=False)
+    rows: Iterator[Made | Malformed] = field(repr=False)
 
 
 @contextmanager
-def read(file: Readable, format: str, columns: Columns = Columns()) -> Iterator[Reading]:
+def read(file: Readable, format: str, columns: Columns = Columns()) -> Iterator[Reading[MappingRow]]:
     """Open a table of mappings. Raises ExchangeError: no such column, no column for an end, a prefix map that cannot be read."""
+    with understood(file, format, columns, ROLES, ("subject", "target")) as cells:
+        yield Reading(cells.name, cells.found, cells.rows(cells.mapping))
+
+
+@contextmanager
+def understood(
+    file: Readable, format: str, columns: Columns, roles: Mapping[str, tuple[str, ...]], needed: Sequence[str]
+) -> Iterator["Cells"]:
+    """Open a table whose columns have these roles. Raises as `read`."""
     with tables.read(file, format) as table:
-        found = _roles(table, columns)
+        found = _roles(table, columns, roles, needed)
         prefixes = {**MAPPING_PREFIXES, **(_prefixes(table) if format == "sssom" else {})}
-        yield Reading(table.name, found, _Reader(table, found, columns, prefixes).rows())
+        yield Cells(table, found, columns, prefixes)
 
 
-def _roles(table: tables.Table, columns: Columns) -> dict[str, str]:
+def _roles(table: tables.Table, columns: Columns, roles: Mapping[str, tuple[str, ...]], needed: Sequence[str]) -> dict[str, str]:
     for role, name in columns.roles.items():
-        if role not in ROLES:
-            raise InvalidData(f"a column cannot be {role!r}; there are {', '.join(ROLES)}", role=role)
+        if role not in roles:
+            raise InvalidData(f"a column cannot be {role!r}; there are {', '.join(roles)}", role=role)
         if name not in table.header:
             raise ExchangeError(table.name, 1, f"there is no column {name!r}; there are {', '.join(table.header)}")
     taken = set(columns.roles.values())
     found = dict(columns.roles)
-    for role, names in ROLES.items():
+    for role, names in roles.items():
         if role not in found:
             there = next((name for name in names if name in table.header and name not in taken), None)
             if there is not None:
                 found[role] = there
                 taken.add(there)
-    for role in ("subject", "target"):
+    for role in needed:
         if role not in found:
             raise ExchangeError(table.name, 1, f"no column is known to be the {role}; name it, as in --column {role}={table.header[0]}")
     return found
@@ -157,10 +170,15 @@ def _first(text: str) -> str:
     return text.splitlines()[0] if text else "empty"
 
 
-class _Reader:
-    """Makes mappings of rows."""
+class Cells:
+    """The rows of a table by what its columns are for.
+
+    name   what messages call the table.
+    found  role → column, as it was understood.
+    """
 
     def __init__(self, table: tables.Table, found: Mapping[str, str], columns: Columns, prefixes: Mapping[str, str]) -> None:
+        self.name, self.found = table.name, found
         self._rows = table.rows
         self._places = {role: table.header.index(name) for role, name in found.items()}
         self._columns = columns
@@ -168,41 +186,49 @@ class _Reader:
         self._prefixes = prefixes
         self._relation_of = lru_cache(maxsize=256)(self._relation)
 
-    def rows(self) -> Iterator[MappingRow | Malformed]:
+    def rows(self, make: Callable[[tables.Row], Made]) -> Iterator[Made | Malformed]:
+        """What is made of each row; where that raises InvalidData, why."""
         for row in self._rows:
             if row.wrong is not None:
                 yield Malformed(row.line, row.wrong)
                 continue
             try:
-                yield self._mapping(row)
-            except InvalidData as error:
+                yield make(row)
+            except IdstoreError as error:
                 yield Malformed(row.line, error.message)
 
-    def _mapping(self, row: tables.Row) -> MappingRow:
+    def cell(self, row: tables.Row, role: str) -> str:
+        """What stands in the column of a role, empty where there is none."""
+        place = self._places.get(role)
+        return "" if place is None else row.cells[place].strip()
+
+    def mapping(self, row: tables.Row) -> MappingRow:
+        """The mapping that a row says. Raises InvalidData."""
+
         def cell(role: str) -> str:
-            place = self._places.get(role)
-            return "" if place is None else row.cells[place].strip()
+            return self.cell(row, role)
 
         if cell("modifier").lower() == _NEGATED:
             raise InvalidData("it denies the mapping (predicate_modifier Not), which is no binding")
-        subject, target = self._end("subject", cell("subject")), self._end("target", cell("target"))
         confidence, justification = cell("confidence"), cell("justification")
         return MappingRow(
             row.line,
-            subject,
+            self.end(row, "subject"),
             self._relation_of(cell("relation")),
-            target,
+            self.end(row, "target"),
             cell("note"),
             _share(confidence) if confidence else None,
             self._expanded(justification) if justification else "",
-            cell("author"),
+            self._expanded(cell("author")) or cell("author_name").replace(r"\|", "|"),
             cell("name"),
             cell("target_name"),
             cell("kind"),
             cell("action"),
         )
 
-    def _end(self, role: str, text: str) -> str:
+    def end(self, row: tables.Row, role: str) -> str:
+        """The IRI, or the text, in the column of a role. Raises InvalidData: it is empty."""
+        text = self.cell(row, role)
         if not text:
             raise InvalidData(f"the {role} is empty")
         expanded = self._expanded(text)
@@ -252,10 +278,11 @@ def proposals(rows: Iterable[MappingRow | Malformed], broken: list[Malformed]) -
             broken.append(row)
         elif row.action != KEEP:
             try:
-                yield proposal(row.line, row.action, row.subject, _statement(row))
+                yield proposal(row.line, row.action, row.subject, statement(row))
             except InvalidData as error:
                 broken.append(Malformed(row.line, error.message))
 
 
-def _statement(row: MappingRow) -> Statement:
+def statement(row: MappingRow) -> Statement:
+    """The binding that a mapping asks for."""
     return Statement(row.target, row.relation, row.note or None, row.confidence, row.justification or None, row.author or None)

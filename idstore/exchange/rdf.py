@@ -14,6 +14,7 @@ from typing import IO
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse, serialize
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
+from idstore.exchange import jsonld, turtle
 from idstore.exchange.sorting import Progress, Sorted
 from idstore.model.event import Event
 from idstore.model.history import History
@@ -25,7 +26,7 @@ from idstore.registry.replaying import BEGINNINGS, homeless, taken
 from idstore.stores import Staging
 from idstore.stores.generation import canonical
 from idstore.stores.scans import scanning
-from idstore.vocabulary import CLAIMS, IDS, PREFIXES
+from idstore.vocabulary import CLAIMS, IDS
 
 FORMATS = {
     "turtle": RdfFormat.TURTLE,
@@ -47,11 +48,15 @@ def export(registry: Registry, target: IO[bytes], party: Party, format: str = "t
     """
     chosen = rdf_format(format)
     with registry.quads(party, extract) as quads:
-        prefixes = PREFIXES if format in ("turtle", "trig") else None
-        if chosen.supports_datasets:
-            serialize(quads, target, format=chosen, prefixes=prefixes)
-        else:
-            serialize((quad.triple for quad in quads), target, format=chosen, prefixes=prefixes)
+        match chosen:
+            case RdfFormat.TURTLE | RdfFormat.TRIG:
+                target.writelines(map(str.encode, turtle.lines(quads, graphs=chosen.supports_datasets)))
+            case RdfFormat.JSON_LD:
+                target.writelines(map(str.encode, jsonld.lines(quads)))
+            case RdfFormat.N_TRIPLES:
+                serialize((quad.triple for quad in quads), target, format=chosen)
+            case _:
+                serialize(quads, target, format=chosen)
 
 
 def rdf_format(name: str) -> RdfFormat:

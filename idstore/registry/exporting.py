@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from heapq import merge
 from typing import Final
 
 from pyoxigraph import NamedNode, Quad
 
 from idstore.model.namespace import TRUE
 from idstore.model.party import Party
-from idstore.model.record import reserved
+from idstore.model.record import Record, reserved
 from idstore.registry.core import Core, Sight
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
@@ -34,6 +35,10 @@ class Extract:
         """Whether nothing is left out."""
         return self == Extract()
 
+    def chooses(self, record: Record) -> bool:
+        """Whether stage and moment of a record are among those wanted."""
+        return self.stage in (None, record.stage) and record.created >= (self.since or 0)
+
 
 class Exporting(Core):
     """Reading everything out."""
@@ -48,6 +53,24 @@ class Exporting(Core):
         with self.store.reading() as view:
             sight = self.sight(view, party)
             yield self._whole(view, sight) if extract.whole else self._part(view, sight, extract, party)
+
+    @contextmanager
+    def records(self, party: Party, extract: Extract = Extract()) -> Iterator[Iterator[Record]]:
+        """The records that the party may see, as much of each as it may see, by IRI; the present state while the block runs.
+
+        Memory: flat. Raises UnknownNamespace.
+        """
+        with self.store.reading() as view:
+            base = None if extract.namespace is None else self._namespace(view, extract.namespace).base
+            yield self._records(view, self.sight(view, party), extract, base)
+
+    def _records(self, view: View, sight: Sight, extract: Extract, base: str | None) -> Iterator[Record]:
+        public = [view.catalogue.sorted_identifiers(namespace=one) for one in self._facts(view).by_base if base in (None, one)]
+        seen = [graph for graph in view.graphs() if access_list(graph) is not None and sight.sees(graph)]
+        for iri in merge(*public, *(view.catalogue.sorted_identifiers(audience=graph.value) for graph in seen)):
+            record = self._load(view, NamedNode(iri), sight)
+            if (base or record.namespace) == record.namespace and extract.chooses(record):
+                yield record
 
     def _whole(self, view: View, sight: Sight) -> Iterator[Quad]:
         if not sight.everything:

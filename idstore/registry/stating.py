@@ -37,16 +37,16 @@ class Outcome:
     """What became, or would become, of a proposal.
 
     verdict  ``new``: it is done; ``known``: it was so already; ``contradictory``: it is done, and `reason` says what speaks against it;
-             ``refused``: it cannot be done, and `reason` says why.
+             ``refused``: it cannot be done, and `reason` says why; ``malformed``: what it is about is no identifier of the namespace.
     """
 
     line: int
-    verdict: Literal["new", "known", "contradictory", "refused"]
+    verdict: Literal["new", "known", "contradictory", "refused", "malformed"]
     id: str
     reason: str = ""
 
 
-class _Rehearsed(Exception):
+class Rehearsed(Exception):
     """Ends a dry run."""
 
 
@@ -66,9 +66,9 @@ class Stating(Binding):
             with self.store.staging() as staged:
                 inner = Stating(staged)
                 outcomes.extend(_outcome(inner, proposal, party) for proposal in proposals)
-                if dry_run or all(outcome.verdict in ("known", "refused") for outcome in outcomes) or _refused(outcomes):
-                    raise _Rehearsed  # noqa: TRY301 the staged generation is to be given up
-        except _Rehearsed:
+                if dry_run or all(outcome.verdict in ("known", "refused") for outcome in outcomes) or refused(outcomes):
+                    raise Rehearsed  # noqa: TRY301 the staged generation is to be given up
+        except Rehearsed:
             pass
         return outcomes
 
@@ -108,8 +108,9 @@ def _outcome(registry: Stating, proposal: Proposal, party: Party) -> Outcome:
     return Outcome(proposal.line, verdict, iri, reason)
 
 
-def _refused(outcomes: Iterable[Outcome]) -> bool:
-    return any(outcome.verdict == "refused" for outcome in outcomes)
+def refused(outcomes: Iterable[Outcome]) -> bool:
+    """Whether anything is refused."""
+    return any(outcome.verdict in ("refused", "malformed") for outcome in outcomes)
 
 
 def proposal(line: int, action: str, id: str, statement: Statement) -> Proposal:

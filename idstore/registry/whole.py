@@ -1,8 +1,8 @@
 """All use cases together."""
 
-from idstore.registry.adopting import Adopting
 from idstore.registry.authority import Vouching
 from idstore.registry.citing import Citing
+from idstore.registry.enrolling import Enrolling
 from idstore.registry.exporting import Exporting
 from idstore.registry.feeding import Feeding
 from idstore.registry.following import Following
@@ -15,7 +15,6 @@ from idstore.registry.past import Past
 from idstore.registry.querying import Querying
 from idstore.registry.relating import Relating
 from idstore.registry.replacing import Replacing
-from idstore.registry.stating import Stating
 from idstore.registry.storing import Storing
 from idstore.registry.touching import Touching
 from idstore.registry.verifying import Verifying
@@ -23,10 +22,9 @@ from idstore.registry.versions import Versioning
 
 
 class Registry(
-    Adopting,
+    Enrolling,
     Loading,
     Replacing,
-    Stating,
     Relating,
     Versioning,
     Citing,

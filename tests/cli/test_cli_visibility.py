@@ -86,6 +86,10 @@ def test_lists_counts_and_files_do_not_tell(run: Run, mint: Minting) -> None:
         ("stats", "--pace"),
         ("log",),
         ("export",),
+        ("export", "--digest"),
+        ("export", "--format", "csv"),
+        ("export", "--format", "sssom"),
+        ("export", "--format", "jsonld"),
         ("validate",),
         ("query", EVERYTHING),
     ]

@@ -4,10 +4,12 @@ Whatever the model keeps from a party may turn up behind no door that is open to
 resolution, exports, queries, errors. Nothing that it sees moves when others act in private.
 """
 
+import csv
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +23,8 @@ from reference_model import HIDDEN, Deed, Line, Model, Refusal, Shown, Thing, li
 import idstore
 from idstore import Party, Record, Registry, Request, Selection, Statement
 from idstore.errors import IdstoreError
+from idstore.exchange import listing, mappings, rdf
+from idstore.exchange.digest import digest
 from idstore.registry.trails import Entry
 from idstore.registry.valuing import Draft
 from idstore.testing import SimulatedAllocation
@@ -320,6 +324,7 @@ class Histories(RuleBasedStateMachine):
             "counts": Counter((thing.namespace, thing.owner, thing.stage) for thing in visible),
             "days": Counter(thing.namespace for thing in visible),
             "exported": ({thing.iri for thing in visible}, Counter(entry[:-1] for entry in trail)),
+            "tables": (newest, Counter((thing.iri, *binding[:2]) for thing in visible for binding in thing.bindings)),
             "parties": {name: reason for name, reason in model.suspended.items() if party in (name, *model.administrators)},
         }
 
@@ -348,6 +353,7 @@ class Histories(RuleBasedStateMachine):
             "counts": Counter({(base, owner, stage): count for base, owner, stage, count in counts.tallies}),
             "days": days,
             "exported": self.exported(party, events),
+            "tables": self.tables(party),
             "parties": {known.name: known.suspended for known in registry.parties(party) if known.suspended is not None},
         }
 
@@ -363,6 +369,20 @@ class Histories(RuleBasedStateMachine):
             Counter(_line(entry)[:-1] for entry in entries),
         )
 
+    def tables(self, party: Party) -> tuple[list[str], Counter[tuple[str, str, str]]]:
+        """Identifiers in a table, and bindings in another; nothing that the party may not see is anywhere in them."""
+        registry, listed, mapped = self.registry, BytesIO(), BytesIO()
+        listing.export_csv(registry, listed, party)
+        listing.export_sssom(registry, mapped, party)
+        for file in (listed, mapped):
+            self.reveals_nothing(party.name, file.getvalue().decode())
+        iris = {row["identifier"] for row in csv.DictReader(listed.getvalue().decode().splitlines())}
+        mapped.seek(0)
+        with mappings.read(mapped, "sssom") as reading:
+            found = [row for row in reading.rows if isinstance(row, mappings.MappingRow)]
+        order = [record.iri.value for record in registry.list(party)]
+        return sorted(iris, key=order.index), Counter((row.subject, row.relation, row.target) for row in found)
+
     def reveals_nothing(self, party: str, text: str) -> None:
         """No text that the party may not see occurs."""
         allowed = str((self.allowed(party), [thing.iri for thing in self.model.things if thing.owner == party]))
@@ -371,12 +391,22 @@ class Histories(RuleBasedStateMachine):
 
     def numbers(self, party: Party) -> tuple[object, ...]:
         """What else could move, moments and numbers included."""
-        return (self.registry.list(party), self.registry.counts(party), self.registry.pace(party, 0), self.registry.namespaces())
+        return (
+            self.registry.list(party),
+            self.registry.counts(party),
+            self.registry.pace(party, 0),
+            self.registry.namespaces(),
+            digest(self.registry, party),
+        )
 
     def ask(self, party: str) -> None:
-        """Everything, by SPARQL."""
+        """Everything, by SPARQL and in each format."""
         with self.registry.query("SELECT * { GRAPH ?g { ?s ?p ?o } }", Party(party), "tsv") as answer:
             self.reveals_nothing(party, answer.read().decode())
+        for format in rdf.FORMATS:
+            written = BytesIO()
+            rdf.export(self.registry, written, Party(party), format)
+            self.reveals_nothing(party, written.getvalue().decode())
 
     def in_one_form(self, thing: Thing, number: int) -> tuple[str, str]:
         """A written form of an identifier, and the same of one that nobody has."""

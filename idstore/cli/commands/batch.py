@@ -1,21 +1,24 @@
 """``idstore export`` and ``import`` for batch files of the Handle System."""
 
 import io
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from idstore.cli import exits, inputs, session
 from idstore.cli.options import Call
 from idstore.cli.outputs import output
 
+if TYPE_CHECKING:
+    from idstore.registry.exporting import Extract
+
 FORMAT: Final = "handle-batch"
 
 
-def export(call: Call, file: str, namespace: str | None, stage: str | None, since: int | None) -> None:
+def export(call: Call, file: str, extract: "Extract") -> None:
     """Write a batch file, and warn of what it cannot hold."""
     from idstore.exchange import handle_batch
     from idstore.stores.catalogue import Selection
 
-    chosen = Selection(namespace=namespace, stage=stage, since=since)
+    chosen = Selection(namespace=extract.namespace, stage=extract.stage, since=extract.since)
     with output(file) as target:
         for piece in session.read(call, lambda registry, party: [*handle_batch.write_batch(registry, party, chosen)], detached=True):
             if isinstance(piece, str):

@@ -1,4 +1,4 @@
-"""``idstore export`` and ``import``: files going out and coming in."""
+"""``idstore import``: files coming in."""
 
 import tempfile
 from pathlib import Path
@@ -7,78 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from idstore.cli import arguments, exits, inputs, session
-from idstore.cli.commands import batch, foreign, stating
-from idstore.cli.commands.lookup import Stage
+from idstore.cli.commands import foreign, stating
 from idstore.cli.options import Call
-from idstore.cli.outputs import output
 from idstore.cli.progress import Progress
 
 if TYPE_CHECKING:
     from idstore.model.party import Party
     from idstore.registry import Registry
-
-
-def export(
-    call: Call,
-    namespace: Annotated[str | None, typer.Option(metavar="N", help="Only this namespace.")] = None,
-    stage: Annotated[Stage | None, typer.Option(help="Only identifiers in this stage.")] = None,
-    since: arguments.Since = None,
-    after: Annotated[
-        int | None,
-        typer.Option(
-            "--after",
-            metavar="SEQ",
-            min=0,
-            help="Only what became different behind this number, as an RDF Patch that another store can follow.",
-        ),
-    ] = None,
-    description: Annotated[bool, typer.Option("--description", help="Only what the data are: VoID and DCAT, in Turtle.")] = False,
-    title: Annotated[str | None, typer.Option(metavar="T", help="With --description: what the data are called.")] = None,
-    licence: Annotated[str | None, typer.Option("--license", metavar="IRI", help="With --description: their licence.")] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="F",
-            help="turtle, trig, ntriples, nquads or jsonld, handle-batch; rdf-patch with --after. [default: by FILE's ending, else turtle]",
-        ),
-    ] = None,
-    file: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to; - is standard output.")] = inputs.STDIN,
-) -> None:
-    """Write out what you may see; the same state gives the same bytes.
-
-    All that an administrator exports can be imported without loss; anything less is marked as partial.
-    """
-    from idstore.exchange import description as descriptions
-    from idstore.exchange import patch, rdf
-    from idstore.registry.exporting import Extract
-
-    partly = bool(namespace or stage or since)
-    if (title or licence) and not description:
-        raise arguments.Misuse("--title and --license go with --description")
-    if description:
-        if partly or format or after is not None:
-            raise arguments.Misuse("--description is of all that you may see; it goes with --title, --license and --output only")
-        with output(file) as target:
-            session.read(
-                call, lambda registry, party: descriptions.describe(registry, target, party, title=title, licence=licence), detached=True
-            )
-        return
-    if after is not None or format == patch.FORMAT:
-        if partly or format not in (None, patch.FORMAT):
-            raise arguments.Misuse(f"--after SEQ gives an {patch.FORMAT} of all that you may see; leave the other choices out")
-        with output(file) as target:
-            last = session.read(call, lambda registry, party: patch.export(registry, target, party, after or 0), detached=True)
-        call.output.say(f"idstore: up to {last}; the next one begins with --after {last}")
-        return
-    chosen = format or rdf.SUFFIXES.get(Path(file).suffix, "turtle")
-    if chosen == batch.FORMAT:
-        batch.export(call, file, namespace, stage and stage.value, arguments.moment(since))
-        return
-    if chosen not in rdf.FORMATS:
-        raise arguments.Misuse(f"no format {chosen!r} to export to; there are {', '.join(rdf.FORMATS)}, {batch.FORMAT}")
-    extract = Extract(namespace, stage and stage.value, arguments.moment(since))
-    with output(file) as target:
-        session.read(call, lambda registry, party: rdf.export(registry, target, party, chosen, extract), detached=True)
 
 
 def import_(
@@ -99,7 +34,7 @@ def import_(
         typer.Option(
             metavar="N",
             help=(
-                "Where to, for list, droid, pronom and handle-batch. "
+                "Where to, for list, droid, pronom, handle-batch, and tables of identifiers that exist already. "
                 "[default: for droid and pronom the namespace of info:pronom/, for a batch file by prefix]"
             ),
         ),
@@ -109,19 +44,24 @@ def import_(
     relation: arguments.RelationName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> int:
-    """Take in what export wrote, what PRONOM publishes, a list of identifiers issued elsewhere, bindings from a table, or a batch file.
+    """Take in what export wrote, what PRONOM publishes, identifiers issued elsewhere, bindings from a table, or a batch file.
+
+    With --namespace a table (sssom, tsv, csv) is one of identifiers that exist already, with what is known of them.
 
     A list has one identifier a line, and, after a tab, its name if it has one. Administrators may; bindings (sssom, tsv, csv) everybody who
     may bind; a batch file (handle-batch) is carried out with your own rights.
     All or nothing: where a file is malformed, nothing is imported. Reading the same again changes nothing, but for batch files.
-    A DROID signature file registers PUIDs and renames those that PRONOM names otherwise now; PRONOM's reports, in a ZIP archive, bind PUIDs to each other and deprecate. What a newer release leaves out is told, and stays.
-    --dry-run lists every change.
+    A DROID signature file registers PUIDs and renames those that PRONOM names otherwise now; PRONOM's reports, in a ZIP archive, bind
+    PUIDs to each other and deprecate. What a newer release leaves out is told, and stays. --dry-run lists every change.
     """
     table = _table(files, format)
     if table is not None:
-        return stating.state(call, files[0], table, arguments.columns(column, base, relation), dry_run=dry_run)
+        columns = arguments.columns(column, base, relation)
+        if namespace is not None:
+            return stating.enrol(call, files[0], table, namespace, columns, dry_run=dry_run)
+        return stating.state(call, files[0], table, columns, dry_run=dry_run)
     if column or base or relation:
-        raise arguments.Misuse("--column, --base and --relation are for tables of bindings")
+        raise arguments.Misuse("--column, --base and --relation are for tables")
     kinds = {format or foreign.SUFFIXES.get(Path(file.removesuffix(".gz")).suffix.lower(), "rdf") for file in files}
     alien = sorted(kinds & {*foreign.IMPORTS})
     if alien and (len(kinds) > 1 or len(files) > 1):
@@ -135,12 +75,12 @@ def import_(
 
 
 def _table(files: list[str], format: str | None) -> str | None:
-    """The format of a table of bindings, if that is to be read."""
+    """The format of a table, if that is to be read."""
     from idstore.exchange import tables
 
     found = {format or tables.format_of(file) for file in files} & {*tables.FORMATS}
     if found and len(files) > 1:
-        raise arguments.Misuse("import one table of bindings at a time, and not together with others")
+        raise arguments.Misuse("import one table at a time, and not together with others")
     return found.pop() if found else None
 
 

@@ -31,13 +31,13 @@ def import_signatures(call: Call, file: str, namespace: str | None, dry_run: boo
 
 def import_list(call: Call, file: str, namespace: str | None, dry_run: bool) -> int:
     """Register the identifiers of a list, and say what changed."""
-    from idstore.exchange import identifiers
+    from idstore.exchange import lists
 
     if namespace is None:
         raise arguments.Misuse("say with --namespace where the identifiers of a list belong")
 
     def act(registry: "Registry", party: "Party") -> "Adoption":
-        return identifiers.import_identifiers(registry, file, party, namespace, dry_run=dry_run)
+        return lists.import_list(registry, file, party, namespace, dry_run=dry_run)
 
     return _report(call, session.write(call, act, dry=dry_run), "list", dry_run)
 

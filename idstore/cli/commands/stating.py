@@ -1,4 +1,4 @@
-"""Many bindings from a table: of ``idstore import --format sssom|tsv|csv``, and of ``idstore reconcile --accept``."""
+"""Many bindings or identifiers from a table: of ``idstore import --format sssom|tsv|csv``, and of ``idstore reconcile --accept``."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 
 def state(call: Call, file: str, format: str | None, columns: "Columns | None" = None, *, dry_run: bool) -> int:
     """Carry out what a table asks for, all of it or nothing, and print what becomes of each line; the exit code."""
-    from idstore.exchange import mappings, tables
+    from idstore.exchange import mappings
 
-    chosen = format or tables.format_of(file) or "tsv"
-    if chosen not in tables.FORMATS:
-        raise arguments.Misuse(f"no format {chosen!r} of a table; there are {', '.join(tables.FORMATS)}")
+    chosen = _table_format(file, format)
     broken: list[Malformed] = []
     with mappings.read(file, chosen, columns or mappings.Columns()) as reading:
         call.output.say(f"idstore: reading {reading.name}: {', '.join(mappings.described(reading.found))}")
@@ -26,6 +24,30 @@ def state(call: Call, file: str, format: str | None, columns: "Columns | None" =
     rehearse = dry_run or bool(broken)
     outcomes = session.write(call, lambda registry, party: registry.state(proposed, party, dry_run=rehearse), dry=rehearse)
     return _report(call, outcomes, broken, dry_run=dry_run)
+
+
+def enrol(call: Call, file: str, format: str | None, namespace: str, columns: "Columns", *, dry_run: bool) -> int:
+    """Take in the identifiers that a table lists, all of them or none, and print what becomes of each line; the exit code."""
+    from idstore.exchange import identifiers, mappings
+
+    broken: list[Malformed] = []
+    with identifiers.read(file, _table_format(file, format), columns) as reading:
+        call.output.say(f"idstore: reading {reading.name}: {', '.join(mappings.described(reading.found))}")
+        listed = list(identifiers.sound(reading.rows, broken))
+        name = reading.name
+    rehearse = dry_run or bool(broken)
+    outcomes = session.write(call, lambda registry, party: registry.enrol(namespace, listed, party, name, dry_run=rehearse), dry=rehearse)
+    return _report(call, outcomes, broken, dry_run=dry_run)
+
+
+def _table_format(file: str, format: str | None) -> str:
+    """The format of a table: as said, by its name, else tsv. Raises a usage error."""
+    from idstore.exchange import tables
+
+    chosen = format or tables.format_of(file) or "tsv"
+    if chosen not in tables.FORMATS:
+        raise arguments.Misuse(f"no format {chosen!r} of a table; there are {', '.join(tables.FORMATS)}")
+    return chosen
 
 
 def _report(call: Call, outcomes: "Iterable[Outcome]", broken: "Iterable[Malformed]", *, dry_run: bool) -> int:

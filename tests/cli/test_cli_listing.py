@@ -1,0 +1,148 @@
+"""Lists of identifiers that exist already, taken in from tables; and tables that go out."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from command_lines import RDL, WIKIDATA, Minting, Run
+
+H = "https://hdl.handle.net/10.1000/"
+HERE = ("identifier", "stage", "version", "leads_to", "name", "lang", "relation", "target", "note", "confidence", "justification", "author")
+"""Columns that come back as they went out; who did it, and when, is the importer's and the import's."""
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def told(text: str) -> list[tuple[str, ...]]:
+    return [tuple(row[column] for column in HERE) for row in rows(text)]
+
+
+@pytest.fixture
+def full(run: Run, rdl: str) -> None:
+    """Identifiers with all that a table can say of them."""
+    assert rdl
+    run("register", "h", "a", "--name", 'ball "valve", open', "--lang", "en", "--target", "http://example.org/a")
+    run("name", "h:a", "Kugelhahn", "--lang", "de")
+    run("name", "h:a", "V-1")
+    run("bind", "h:a", WIKIDATA, "--note", "the same\nthing", "--confidence", "0.75", "--author", "A|B; C")
+    run(
+        "bind",
+        "h:a",
+        WIKIDATA,
+        "--relation",
+        "skos:closeMatch",
+        "--justification",
+        "semapv:LexicalMatching",
+        "--author",
+        "https://orcid.org/0",
+    )
+    run("fixate", "h:a")
+    run("register", "h", "b/ä", "--name", "draft")
+    run("register", "h", "c")
+
+
+@pytest.mark.usefixtures("full")
+def test_a_table_goes_out_and_comes_back(run: Run, tmp_path: Path) -> None:
+    file, other = tmp_path / "list.csv", tmp_path / "other"
+    run("export", "-o", file, "--namespace", "h")
+    run("namespace", "add", "h", "10.1000", "--scheme", "handle", "--store", other)
+    before = run("export", "--digest", "--store", other).line
+    dry = run("import", file, "--namespace", "h", "--dry-run", "--store", other)
+    assert [line.split("\t")[1] for line in dry.lines] == ["new"] * 5
+    assert run("export", "--digest", "--store", other).line == before
+    run("import", file, "--namespace", "h", "--store", other)
+    assert told(run("export", "--format", "csv", "--store", other).out) == told(file.read_text())
+    after = run("export", "--digest", "--store", other).line
+    again = run("import", file, "--namespace", "h", "--json", "--store", other)
+    assert {one["verdict"] for one in again.objects} == {"known"}
+    assert run("export", "--digest", "--store", other).line == after != before
+    assert run("verify", "--store", other).line == "sound"
+    assert run("validate", "--store", other).line == "conforms"
+    assert H + "a" in run("list", "--store", other, by="bob").out
+    run("show", "h:b/ä", "--store", other, by="bob", code=4)  # a draft stays one
+
+
+@pytest.mark.usefixtures("full")
+def test_each_line_is_answered(run: Run) -> None:
+    table = (
+        "code\ttitle\tlanguage\tstage\tleads_to\tsame as\n"
+        'a\tball "valve", open\ten\tfixated\thttp://example.org/a\thttp://example.org/other\n'
+        f"new\tnew one\t\t\t\t{WIKIDATA}\n"
+        "hdl:10.1000/A\tgate\ten\t\t\t\n"
+        "c\tnamed now\t\t\thttp://example.org/c\t\n"
+        "a\t\t\tcreated\thttp://example.org/x\t\n"
+        "b/ä\tdraft\t\t\t\t\n"
+    )
+    options = ("--namespace", "h", "--format", "tsv", "--column", "subject=code", "--column", "name=title", "--column", "target=same as")
+    before = run("export", "--format", "nquads").out
+    dry = run("import", "-", *options, "--dry-run", stdin=table)
+    assert dry.err.splitlines()[0] == (
+        "idstore: reading standard input: subject ← code, name ← title, target ← same as, lang ← language, stage ← stage, leads_to ← leads_to"
+    )
+    assert (
+        dry.lines
+        == [
+            f"line 2\tnew\t{H}a",
+            f"line 3\tcontradictory\t{H}new\t{WIKIDATA} is claimed by {H}a",
+            f"line 4\tcontradictory\t{H}a\tit is called 'ball \"valve\", open' here",
+            f"line 5\tnew\t{H}c",
+            f"line 6\tcontradictory\t{H}a\tit is fixated here; it leads to http://example.org/a here",
+            f"line 7\tknown\t{H}b/ä",
+        ]
+        or dry.lines
+    )
+    assert run("export", "--format", "nquads").out == before
+    run("import", "-", *options, stdin=table)
+    shown = run("show", "h:a", "--json").object
+    assert (shown["names"]["en"], shown["target"], shown["stage"]) == ('ball "valve", open', "http://example.org/a", "fixated")
+    assert run("show", "h:c", "--json").object["names"] == {"und": "named now"}
+    assert run("show", "h:new", "--json", by="bob").object["bindings"][0]["target"] == WIKIDATA
+
+
+BAD = {
+    "empty": (",x,,", "malformed"),
+    "no label of the scheme": ("R12x,x,,", "malformed"),
+    "of another namespace": (f"{H}a,x,,", "malformed"),
+    "no language": ("R3732211755,x,e_n,", "malformed"),
+    "no stage": ("R3732211755,x,,tombstone", "malformed"),
+    "cells too many": ("R3732211755,x,,,,,,,", "malformed"),
+    "released here": ("R7654321098,x,,", "refused"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_all_or_nothing(run: Run, mint: Minting, kind: str) -> None:
+    released = mint()
+    run("release", released)
+    line, verdict = BAD[kind]
+    line = line.replace("R7654321098", released.removeprefix(RDL))
+    before = run("export", "--format", "nquads").out
+    answer = run("import", "-", "--format", "csv", "--namespace", "rdl", stdin=f"id,name,lang,stage\nR3732211754,y,,\n{line}\n", code=3)
+    assert [one.split("\t")[:2] for one in answer.lines] == [["line 2", "new"], ["line 3", verdict]]
+    assert answer.err.endswith(f"1 new, 1 {verdict}; nothing was changed\n") or answer.err.endswith(
+        f"1 {verdict}, 1 new; nothing was changed\n"
+    )
+    assert run("export", "--format", "nquads").out == before
+
+
+@pytest.mark.usefixtures("rdl")
+def test_identifiers_that_nobody_may_choose_are_taken_over_by_administrators_only(run: Run) -> None:
+    table = "id,name\nR3732211754,valve\n"
+    run("import", "-", "--format", "csv", "--namespace", "rdl", stdin=table, by="bob", code=7)
+    run("import", "-", "--format", "csv", "--namespace", "none", stdin=table, code=4)
+    run("import", "-", "--format", "csv", "--namespace", "rdl", stdin="name\nvalve\n", code=3)
+    run("import", "-", "--format", "csv", "--namespace", "rdl", stdin=table)
+    assert run("show", RDL + "R3732211754", "--json", by="bob").object["stage"] == "fixated"
+    assert run("verify").line == "sound"
+
+
+def test_options_that_do_not_go_together(run: Run, mint: Minting) -> None:
+    mint()
+    for words in (("--digest", "--format", "csv"), ("--digest", "-o", "x"), ("--digest", "--description"), ("--license", "http://x.org/l")):
+        run("export", *words, code=2)
+    run("export", "-o", "x.tsv", code=2)
+    assert '#license: "http://x.org/l"' in run("export", "--format", "sssom", "--license", "http://x.org/l", "--title", "T").lines
+    assert run("export", "--digest", "--namespace", "rdl", "--json").object["statements"] > 10
