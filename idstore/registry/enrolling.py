@@ -15,7 +15,7 @@ from idstore.model.record import Record, Stage
 from idstore.model.terms import UNDETERMINED, Term
 from idstore.registry.adopting import Adopting
 from idstore.registry.bindings import Statement
-from idstore.registry.naming import label_node
+from idstore.registry.naming import label_node, target_index
 from idstore.registry.stating import Outcome, Proposal, Rehearsed, Stating, refused
 from idstore.stores import View
 from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
@@ -101,7 +101,7 @@ class Enrolling(Stating, Adopting):
         with self._acting(party) as turn:
             holder = turn.holder(claimed)
             if holder is None:
-                self._begin(turn, namespace, (label, claimed), IDS.Registration, party, _arguments(one, batch), None)
+                self._begin(turn, namespace, (label, claimed), IDS.Registration, party, _arguments(one, namespace, batch), None)
                 record = None
             else:
                 record = self._held(turn, holder)
@@ -138,7 +138,7 @@ class Enrolling(Stating, Adopting):
             yield "contradictory", f"it leads to {record.target.value} here"
 
 
-def _arguments(one: Listed, batch: Event) -> list[tuple[NamedNode, Term]]:
+def _arguments(one: Listed, namespace: Namespace, batch: Event) -> list[tuple[NamedNode, Term]]:
     made: list[tuple[NamedNode, Term]] = []
     if one.stage in (None, Stage.FIXATED):
         made.append((IDS.stage, IDS.Fixated))
@@ -146,7 +146,7 @@ def _arguments(one: Listed, batch: Event) -> list[tuple[NamedNode, Term]]:
         lang = one.lang if one.lang == UNDETERMINED else terms.language(one.lang)
         made.append((IDS.name, terms.tagged(terms.plain(one.name, "name"), lang)))
     if one.leads_to is not None:
-        made.append((IDS.target, terms.iri(one.leads_to)))
+        made += [(IDS.target, terms.iri(one.leads_to)), *target_index(namespace)]
     if one.version is not None:
         made.append((OWL.versionInfo, Literal(terms.plain(one.version, "version"))))
     return [*made, (DCTERMS.isPartOf, batch.iri)]
