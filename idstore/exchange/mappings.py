@@ -56,6 +56,7 @@ class MappingRow:
     subject, target  IRIs, or texts as they stand where nothing makes an IRI of them.
     kind             what the file says that the target is one of; empty if it does not say.
     action           what is to be done about it, in a file of decisions.
+    negated          whether it says that this is not so.
     """
 
     line: int
@@ -70,6 +71,7 @@ class MappingRow:
     target_name: str = ""
     kind: str = ""
     action: str = ""
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +185,6 @@ class _Reader:
             place = self._places.get(role)
             return "" if place is None else row.cells[place].strip()
 
-        if cell("modifier").lower() == _NEGATED:
-            raise InvalidData("it denies the mapping (predicate_modifier Not), which is no binding")
         subject, target = self._end("subject", cell("subject")), self._end("target", cell("target"))
         confidence, justification = cell("confidence"), cell("justification")
         return MappingRow(
@@ -200,6 +200,7 @@ class _Reader:
             cell("target_name"),
             cell("kind"),
             cell("action"),
+            cell("modifier").lower() == _NEGATED,
         )
 
     def _end(self, role: str, text: str) -> str:
@@ -250,6 +251,8 @@ def proposals(rows: Iterable[MappingRow | Malformed], broken: list[Malformed]) -
     for row in rows:
         if isinstance(row, Malformed):
             broken.append(row)
+        elif row.negated:
+            broken.append(Malformed(row.line, "it denies the mapping (predicate_modifier Not), which is no binding"))
         elif row.action != KEEP:
             try:
                 yield proposal(row.line, row.action, row.subject, _statement(row))
