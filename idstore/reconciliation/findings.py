@@ -35,6 +35,7 @@ def find(workspace: Workspace, sides: Sequence[Side]) -> Iterator[Finding]:
     for side, line, reason in workspace.rows("SELECT side, line, reason FROM refused ORDER BY 1, 2, 3"):
         yield Finding(kinds.MALFORMED, f"{sides[side].name}, line {line}", reason=reason)
     yield from ways.chains()
+    ways.close()
     workspace.progress("looking for what is lacking")
     yield from _lacking(workspace, registries, len(sides))
 

@@ -9,9 +9,9 @@ from math import cos, pi, sin
 from string import Template
 from typing import Final
 
+from idstore.reconciliation.claims import Claim
 from idstore.reconciliation.kinds import CHAIN, LACKING, MALFORMED, Finding, Kind
 from idstore.reconciliation.report import Reconciliation, by_kind, short
-from idstore.reconciliation.workspace import Claim
 
 MOST: Final = 2_000
 """Findings of each kind that a page shows."""

@@ -16,9 +16,10 @@ from idstore.exchange.mappings import Columns
 from idstore.model.party import Party
 from idstore.model.terms import share
 from idstore.reconciliation import findings, sides
+from idstore.reconciliation.claims import Claim, Link
 from idstore.reconciliation.kinds import KINDS, Finding, Kind
 from idstore.reconciliation.sides import Side
-from idstore.reconciliation.workspace import Claim, Link, Workspace
+from idstore.reconciliation.workspace import Progress, Workspace
 from idstore.vocabulary import DCTERMS, IDS, MAPPING_PREFIXES, PAV, RDF, SKOS, SPACE, SSSOM
 
 Json = dict[str, object]
@@ -45,18 +46,25 @@ class Reconciliation:
 
 @contextmanager
 def reconcile(
-    names: Sequence[str], party: Party, *, format: str | None = None, columns: Columns = Columns(), wait: float = 10.0
+    names: Sequence[str],
+    party: Party,
+    *,
+    format: str | None = None,
+    columns: Columns = Columns(),
+    wait: float = 10.0,
+    progress: Progress = lambda _: None,
 ) -> Iterator[Reconciliation]:
     """Read registries and mapping files, to be compared while the block runs.
 
-    names    folders of stores, files of RDF (what ``export`` writes, or any other), tables of mappings; of stores what the party may see.
-    format   of the files whose names do not tell it.
-    columns  how tables are to be understood.
-    wait     seconds to wait for a busy store.
+    names     folders of stores, files of RDF (what ``export`` writes, or any other), tables of mappings; of stores what the party may see.
+    format    of the files whose names do not tell it.
+    columns   how tables are to be understood.
+    wait      seconds to wait for a busy store.
+    progress  is told now and then what is being done; what it raises ends the comparison.
 
     Raises StoreUnavailable, ExchangeError. Cost: each side is read once; memory is flat but for what is bound by relations of identity.
     """
-    with tempfile.TemporaryDirectory(prefix="idstore-reconcile-") as folder, closing(Workspace(Path(folder))) as workspace:
+    with tempfile.TemporaryDirectory(prefix="idstore-reconcile-") as folder, closing(Workspace(Path(folder), progress)) as workspace:
         yield Reconciliation(sides.read(workspace, names, party, format, columns, wait), workspace)
 
 

@@ -11,6 +11,7 @@ from idstore.model import namespace as namespaces
 from idstore.model.namespace import Namespace
 from idstore.reconciliation.relations import LINKS
 from idstore.reconciliation.workspace import RELEASED, Workspace
+from idstore.schemes import scheme
 from idstore.vocabulary import DCTERMS, IDS, MAPPING_PREFIXES, ONTOLOGY, OWL, PAV, PROV, RDF, RDFS, SKOS, SPACE, SSSOM, party_name
 
 Said = Sequence[tuple[NamedNode, NamedNode | Literal]]
@@ -64,7 +65,7 @@ class Triples:
             self._namespace(base, scattered)
 
     def _subject(self, subject: str, said: Said) -> None:
-        facts = {predicate: value for predicate, value in said}
+        facts = dict(said)
         about = facts.get(IDS.about)
         if about is not None:
             self.registry = True
@@ -83,10 +84,10 @@ class Triples:
     def _namespace(self, base: str, quads: Iterable[Quad]) -> None:
         """How identifiers of a namespace are written; one that says too little, or that of a scheme unknown here, is only a base."""
         if base in self._workspace.bases:
-            with suppress(KeyError, ValueError, LookupError):
+            with suppress(AssertionError, ValueError, LookupError):
                 space = namespaces.parse(NamedNode(base), quads)
-                if space.scheme:
-                    self.spaces[base] = space
+                scheme(space.scheme_name)  # raises where its package is not installed
+                self.spaces[base] = space
 
     def _piece(self, node: str, said: Said) -> None:
         values = dict(said)

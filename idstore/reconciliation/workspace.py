@@ -231,4 +231,5 @@ class Workspace:
             values,
         )
         for key, rows in groupby(found, key=itemgetter(0, 1, 2)):
-            yield Claim(*key, tuple((row[3], Link(*key, *row[4:])) for row in rows))
+            subject, relation, target = key
+            yield Claim(subject, relation, target, tuple((row[3], Link(*key, *row[4:])) for row in rows))
