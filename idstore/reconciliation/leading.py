@@ -39,7 +39,9 @@ class Ways:
     def circles(self) -> Iterator[Finding]:
         """Sets of which each leads to every other, by their first member."""
         edges = paths.directed(
-            self._workspace.rows("SELECT subject, target FROM lead WHERE subject IN (SELECT target FROM lead) AND target IN (SELECT subject FROM lead)")
+            self._workspace.rows(
+                "SELECT subject, target FROM lead WHERE subject IN (SELECT target FROM lead) AND target IN (SELECT subject FROM lead)"
+            )
         )
         rounds = ([(one, other) for one in found for other in edges[one] if other in found] for found in paths.circles(edges))
         made = (sorted(self._claims(links), key=lambda claim: claim.key) for links in rounds)
