@@ -108,6 +108,7 @@ class IDS:
     # what a reconciliation finds
     Finding = _own("Finding")
     missingFrom = _own("missingFrom")
+    weakestLink = _own("weakestLink")
 
 
 def _in(space: str, name: str) -> NamedNode:
