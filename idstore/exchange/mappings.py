@@ -164,7 +164,7 @@ class _Reader:
 
     def __init__(self, table: tables.Table, found: Mapping[str, str], columns: Columns, prefixes: Mapping[str, str]) -> None:
         self._rows = table.rows
-        self._places = {role: table.header.index(name) for role, name in found.items()}
+        self._places = [table.header.index(found[role]) if role in found else None for role in ROLES]
         self._columns = columns
         self._relations = {**RELATIONS, **columns.relations}
         self._prefixes = prefixes
@@ -181,26 +181,22 @@ class _Reader:
                 yield Malformed(row.line, error.message)
 
     def _mapping(self, row: tables.Row) -> MappingRow:
-        def cell(role: str) -> str:
-            place = self._places.get(role)
-            return "" if place is None else row.cells[place].strip()
-
-        subject, target = self._end("subject", cell("subject")), self._end("target", cell("target"))
-        confidence, justification = cell("confidence"), cell("justification")
+        cells = ["" if place is None else row.cells[place].strip() for place in self._places]
+        subject, relation, target, note, confidence, justification, author, name, target_name, kind, modifier, action = cells
         return MappingRow(
             row.line,
-            subject,
-            self._relation_of(cell("relation")),
-            target,
-            cell("note"),
+            self._end("subject", subject),
+            self._relation_of(relation),
+            self._end("target", target),
+            note,
             _share(confidence) if confidence else None,
             self._expanded(justification) if justification else "",
-            cell("author"),
-            cell("name"),
-            cell("target_name"),
-            cell("kind"),
-            cell("action"),
-            cell("modifier").lower() == _NEGATED,
+            author,
+            name,
+            target_name,
+            kind,
+            action,
+            modifier.lower() == _NEGATED,
         )
 
     def _end(self, role: str, text: str) -> str:

@@ -74,7 +74,7 @@ class Triples:
             return
         if (RDF.type, IDS.Namespace) in said:
             self.registry = True
-            self._workspace.add_base(subject)
+            self._workspace.numbering.add_base(subject)
         if IDS.scheme in facts or IDS.name in facts or subject in self._scattered:
             self._scattered.setdefault(subject, []).extend(Quad(NamedNode(subject), *one) for one in said)
         if not facts.keys().isdisjoint(_PARTS):
@@ -83,7 +83,7 @@ class Triples:
 
     def _namespace(self, base: str, quads: Iterable[Quad]) -> None:
         """How identifiers of a namespace are written; one that says too little, or that of a scheme unknown here, is only a base."""
-        if base in self._workspace.bases:
+        if base in self._workspace.numbering.bases:
             with suppress(AssertionError, ValueError, LookupError):
                 space = namespaces.parse(NamedNode(base), quads)
                 scheme(space.scheme_name)  # raises where its package is not installed

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from idstore.errors import StoreUnavailable
-from idstore.model.terms import hashed, stem
+from idstore.model.terms import hashed
+from idstore.reconciliation import numbering
 from idstore.reconciliation.claims import Claim, Link
 
 _SCHEMA: Final = """
 PRAGMA journal_mode=OFF;
 PRAGMA synchronous=OFF;
-PRAGMA cache_size=-200000;
+PRAGMA cache_size=-400000;
 PRAGMA temp_store=FILE;
-CREATE TABLE term (id INTEGER PRIMARY KEY, text TEXT NOT NULL, kind INTEGER NOT NULL);
 CREATE TABLE record (id INTEGER, side INTEGER, stage TEXT, PRIMARY KEY (id, side)) WITHOUT ROWID;
 CREATE TABLE fact (id INTEGER, property TEXT, side INTEGER, value TEXT, PRIMARY KEY (id, property, side, value)) WITHOUT ROWID;
 CREATE TABLE link (
@@ -28,12 +28,10 @@ CREATE TABLE plain (subject INTEGER, relation INTEGER, target INTEGER, side INTE
 CREATE TABLE piece (node INTEGER, side INTEGER, subject INTEGER, relation INTEGER, target INTEGER,
     by TEXT, at TEXT, note TEXT, confidence REAL, justification TEXT, author TEXT, PRIMARY KEY (node, side)) WITHOUT ROWID;
 CREATE TABLE denial (subject INTEGER, relation INTEGER, target INTEGER, side INTEGER, line INTEGER);
-CREATE TABLE base (id INTEGER PRIMARY KEY);
 CREATE TABLE refused (side INTEGER, line INTEGER, reason TEXT);
 """
 _PIECES: Final = ("subject", "relation", "target", "by", "at", "note", "confidence", "justification", "author")
 _INSERTS: Final = {
-    "term": "INSERT OR IGNORE INTO term VALUES (?, ?, ?)",
     "record": "INSERT INTO record VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET stage = excluded.stage WHERE stage = 'released'",
     "fact": "INSERT OR IGNORE INTO fact VALUES (?, ?, ?, ?)",
     "link": "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -65,25 +63,22 @@ Progress = Callable[[str], None]
 class Workspace:
     """The scratch database, in a folder that its owner removes.
 
-    bases  bases of the namespaces that registries among the sides have; an identifier's kind is the longest of them that it begins with.
+    numbering  the numbers of texts.
 
     Its methods raise StoreUnavailable when the disk is full.
     """
 
     def __init__(self, folder: Path, progress: Progress = lambda _: None) -> None:
         self.db = sqlite3.connect(folder / "reconciliation.sqlite", isolation_level=None, check_same_thread=False)
-        self.bases: set[str] = set()
+        self.numbering = numbering.Numbering()
         self.progress = progress
         self._folder = folder
-        self._lengths: list[int] = []
-        self._late = False
         self._stopped: BaseException | None = None
-        self._known: dict[int, tuple[int, str, int]] = {}
-        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in _INSERTS if name != "term"}
+        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in _INSERTS}
         self._waiting = 0
         self.written = 0
         with self._translated():
-            self.db.executescript(_SCHEMA)
+            self.db.executescript(_SCHEMA + numbering.SCHEMA)
             self.db.execute("BEGIN")
         self.db.set_progress_handler(self._go_on, _STEPS)
 
@@ -108,40 +103,43 @@ class Workspace:
 
     # writing
 
-    def add_base(self, base: str) -> None:
-        """Note the base of a namespace."""
-        if base not in self.bases:
-            self.bases.add(base)
-            self._lengths = sorted({len(one) for one in self.bases}, reverse=True)
-            self._late = True
-            self._term(base)
-
     def add_record(self, side: int, iri: str, stage: str) -> None:
         """An identifier that a side holds, or has given up."""
-        self._put("record", (self._term(iri), side, stage))
+        self._put("record", (self.numbering.number(iri), side, stage))
 
     def add_fact(self, side: int, iri: str, name: str, value: str) -> None:
         """What a side says of an identifier: a name, a target, a successor."""
-        self._put("fact", (self._term(iri), name, side, value))
+        self._put("fact", (self.numbering.number(iri), name, side, value))
 
     def add_link(self, side: int, link: Link, kinds: tuple[str, str] = ("", "")) -> None:
         """A statement; ``kinds`` tells what its two ends are one of, where they are no IRIs."""
-        ends = (self._term(link.subject, kinds[0]), self._term(link.relation), self._term(link.target, kinds[1]))
+        ends = (
+            self.numbering.number(link.subject, kinds[0]),
+            self.numbering.word(link.relation),
+            self.numbering.number(link.target, kinds[1]),
+        )
         said = (link.by, link.at, link.note or None, link.confidence, link.justification or None, link.author or None, link.line)
         self._put("link", (*ends, side, *said))
 
     def add_plain(self, side: int, subject: str, relation: str, target: str) -> None:
         """A triple by itself; it counts where no statement says who makes it."""
-        self._put("plain", (self._term(subject), self._term(relation), self._term(target), side))
+        self._put("plain", (self.numbering.number(subject), self.numbering.word(relation), self.numbering.number(target), side))
 
     def add_piece(self, side: int, node: str, ends: Sequence[str | None], said: Sequence[object]) -> None:
         """What is said of a statement's node at one place of a file: subject, relation, target; by, at and the rest, as in `Link`."""
-        self._put("piece", (hashed(node), side, *(None if end is None else self._term(end) for end in ends), *said))
+        self._put("piece", (hashed(node), side, *(None if end is None else self.numbering.number(end) for end in ends), *said))
 
     def add_denial(self, side: int, link: Link, kinds: tuple[str, str]) -> None:
         """A line that says that something is not so."""
         self._put(
-            "denial", (self._term(link.subject, kinds[0]), self._term(link.relation), self._term(link.target, kinds[1]), side, link.line)
+            "denial",
+            (
+                self.numbering.number(link.subject, kinds[0]),
+                self.numbering.word(link.relation),
+                self.numbering.number(link.target, kinds[1]),
+                side,
+                link.line,
+            ),
         )
 
     def refuse(self, side: int, line: int, reason: str) -> None:
@@ -159,10 +157,7 @@ class Workspace:
         self._write()
         self.progress("putting in order")
         with self._translated():
-            self.db.executemany("INSERT OR IGNORE INTO base VALUES (?)", ((hashed(base),) for base in self.bases))
-            if self._late:
-                self.db.create_function("kind_number", 2, self._kind_number, deterministic=True)
-                self.db.execute("UPDATE term SET kind = kind_number(text, kind)")
+            self.numbering.complete(self.db)
             self.db.execute("COMMIT")
             self.db.executescript(_COMPLETE)
 
@@ -170,34 +165,12 @@ class Workspace:
         """Give the file up."""
         self.db.close()
 
-    def _term(self, text: str, kind: str = "") -> int:
-        number = hashed(text)
-        if number not in self._known:
-            of = self.kind_of(text) or kind
-            self._known[number] = (number, text, number)
-            if of and of != text:
-                self._known[number] = (number, text, self._term(of))
-        return number
-
-    def kind_of(self, text: str) -> str:
-        """What an identifier is one of: its registry's namespace, or else the stem of its IRI; of a bare text nothing."""
-        for length in self._lengths:
-            if text[:length] in self.bases:
-                return text[:length]
-        return stem(text)
-
-    def _kind_number(self, text: str, known: int) -> int:
-        """The kind of a term, now that all namespaces are known."""
-        of = self.kind_of(text)
-        return hashed(of) if of else known
-
     def _write(self) -> None:
         with self._translated():
-            self.db.executemany(_INSERTS["term"], self._known.values())
+            self.numbering.write(self.db)
             for table, rows in self._rows.items():
                 self.db.executemany(_INSERTS[table], rows)
                 rows.clear()
-        self._known.clear()
         self.written += self._waiting
         self._waiting = 0
         self.progress(f"{self.written:,} read")
