@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from idstore.errors import ExchangeError, InvalidData
 from idstore.exchange import tables
@@ -49,8 +49,7 @@ KEEP: Final = "keep"
 _NEGATED: Final = "not"
 
 
-@dataclass(frozen=True, slots=True)
-class MappingRow:
+class MappingRow(NamedTuple):
     """One row that can be understood.
 
     subject, target  IRIs, or texts as they stand where nothing makes an IRI of them.
@@ -224,6 +223,7 @@ class _Reader:
         return text if base is None else base + rest
 
 
+@lru_cache(maxsize=1024)
 def _share(text: str) -> Decimal:
     try:
         share = Decimal(text)

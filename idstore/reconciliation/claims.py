@@ -1,10 +1,10 @@
 """Statements as the sides make them, and what several of them say together."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """One statement that an identifier stands in a relation to something, as one side makes it.
 
     by, at  the party that says so in a registry, and since when.

@@ -26,7 +26,8 @@ def read(workspace: Workspace, number: int, name: str, format: str, columns: map
             if row.name:
                 workspace.add_fact(number, subject, "name", row.name)
             share = None if row.confidence is None else float(row.confidence)
-            link = Link(subject, row.relation, target, None, None, row.note, share, row.justification, row.author, row.line)
+            said = (row.note or None, share, row.justification or None, row.author or None)
+            link = Link(subject, row.relation, target, None, None, *said, row.line)
             put = workspace.add_denial if row.negated else workspace.add_link
             put(number, link, (subjects, row.kind or targets))
 

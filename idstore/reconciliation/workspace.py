@@ -118,8 +118,7 @@ class Workspace:
             self.numbering.word(link.relation),
             self.numbering.number(link.target, kinds[1]),
         )
-        said = (link.by, link.at, link.note or None, link.confidence, link.justification or None, link.author or None, link.line)
-        self._put("link", (*ends, side, *said))
+        self._put("link", (*ends, side, *link[3:]))
 
     def add_plain(self, side: int, subject: str, relation: str, target: str) -> None:
         """A triple by itself; it counts where no statement says who makes it."""
