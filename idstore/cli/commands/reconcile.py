@@ -85,10 +85,16 @@ def _compare(
 
     columns = arguments.columns(column, base, relation)
     tally: Counter[str] = Counter()
-    with report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait) as found, output(file) as target:
+
+    def tell(doing: str) -> None:
+        if doing and call.output.shows_progress:
+            call.output.say(f"idstore: {doing}")
+
+    comparing = report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait, progress=tell)
+    with comparing as found, output(file) as target:
         for part in _written(found, format, tally):
             target.write(part)
-    call.output.say("; ".join(f"{slug}: {many}" for slug, many in tally.items()) or "nothing to reconcile")
+    call.output.say(f"idstore: {', '.join(f'{many} {slug}' for slug, many in tally.items()) or 'nothing to reconcile'}")
     return tally
 
 
@@ -97,14 +103,14 @@ def _written(found: "Reconciliation", format: str, tally: Counter[str]) -> Itera
 
     from pyoxigraph import RdfFormat, serialize
 
-    from idstore.reconciliation import page, report
+    from idstore.reconciliation import graph, page, report
     from idstore.vocabulary import MAPPING_PREFIXES
 
     match format:
         case "html":
             yield page.page(found, tally).encode()
         case "turtle":
-            triples = report.triples(found, tally)
+            triples = graph.triples(found, tally)
             written = serialize(triples, format=RdfFormat.TURTLE, prefixes=MAPPING_PREFIXES)
             assert written is not None
             yield written
