@@ -14,6 +14,15 @@ from idstore.reconciliation.workspace import Workspace
 PAIRS: Final = 10
 """Pairs of identifiers that are told of one weak link."""
 _EQUIVALENT: Final = among(EQUIVALENCE)
+_MEETING: Final = (
+    f"SELECT DISTINCT subject, target FROM link l JOIN term s ON s.id = subject JOIN term t ON t.id = target WHERE {_EQUIVALENT}"
+    " AND (s.kind = t.kind"
+    f" OR EXISTS (SELECT 1 FROM link o WHERE o.subject = l.subject AND o.target <> l.target AND o.{_EQUIVALENT})"
+    f" OR EXISTS (SELECT 1 FROM link o WHERE o.target = l.target AND o.subject <> l.subject AND o.{_EQUIVALENT})"
+    f" OR EXISTS (SELECT 1 FROM link o WHERE o.subject = l.target AND o.target <> l.subject AND o.{_EQUIVALENT})"
+    f" OR EXISTS (SELECT 1 FROM link o WHERE o.target = l.subject AND o.subject <> l.target AND o.{_EQUIVALENT}))"
+)
+"""Links that do not stand alone: two of different kinds that nothing else is bound to join nothing."""
 
 
 class Forest:
@@ -66,7 +75,7 @@ class Few:
 def joining(workspace: Workspace) -> Iterator[Finding]:
     """The clusters in which two identifiers of one namespace come together, by their first member."""
     forest = Forest()
-    for one, other in workspace.rows(f"SELECT DISTINCT subject, target FROM link WHERE {_EQUIVALENT}"):
+    for one, other in workspace.rows(_MEETING):
         forest.unite(one, other)
     workspace.put("CREATE TEMP TABLE member (id INTEGER PRIMARY KEY, root INTEGER)")
     workspace.put("INSERT INTO member VALUES (?, ?)", sorted(forest.members()))

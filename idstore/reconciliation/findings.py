@@ -126,7 +126,7 @@ def _unknown(workspace: Workspace) -> Iterator[Finding]:
         yield from _about(workspace, kinds.UNKNOWN, end, text)
 
 
-_BOUND: Final = "(id IN (SELECT subject FROM link) OR id IN (SELECT target FROM link))"
+_BOUND: Final = "(EXISTS (SELECT 1 FROM link WHERE subject = id) OR EXISTS (SELECT 1 FROM link WHERE target = id))"
 
 
 def _by_end(workspace: Workspace, query: str) -> Iterator[list[tuple[int, str, str]]]:

@@ -9,9 +9,10 @@ from math import cos, pi, sin
 from string import Template
 from typing import Final
 
+from idstore.exchange.mappings import RELATIONS
 from idstore.reconciliation.claims import Claim
 from idstore.reconciliation.kinds import CHAIN, LACKING, MALFORMED, Finding, Kind
-from idstore.reconciliation.report import Reconciliation, by_kind, short
+from idstore.reconciliation.report import Reconciliation, by_kind, joined, short
 
 MOST: Final = 2_000
 """Findings of each kind that a page shows."""
@@ -19,8 +20,9 @@ _DRAWN: Final = 30
 """Members of a cluster that is drawn, at most."""
 _MIDDLE: Final = 240
 """Where the middle of a picture is, from the left."""
-_CHOICES: Final = {True: (("keep", "keep"), ("unbind", "unbind")), False: (("bind", "take over"), ("keep", "leave"))}
-"""What can be decided of a claim: by whether it is questioned, or lacking somewhere."""
+_INSTEAD: Final = tuple((RELATIONS[name], f"{name} instead") for name in ("closeMatch", "broadMatch", "narrowMatch", "relatedMatch"))
+_CHOICES: Final = {True: (("keep", "keep"), ("unbind", "unbind"), *_INSTEAD), False: (("bind", "take over"), ("keep", "leave"))}
+"""What can be decided of a claim, by whether it is questioned, or lacking somewhere; an IRI is the relation to bind by instead."""
 
 
 def page(found: Reconciliation, tally: Counter[str]) -> str:
@@ -79,8 +81,9 @@ def _told(found: Reconciliation, finding: Finding) -> Iterator[str]:
     if finding.reason:
         yield escape(finding.reason)
     for link in finding.weakest:
-        pairs = "; ".join(f"{_link(one)} and {_link(other)}" for one, other in link.pairs[:_DRAWN])
-        yield f"the weakest link, {_link(link.claim.subject)} → {_link(link.claim.target)}, joins {pairs}"
+        yield f"the weakest link, {_link(link.claim.subject)} → {_link(link.claim.target)}, joins {escape(joined(link))}"
+    if finding.more:
+        yield f"{finding.more} more statements are not shown"
 
 
 def _where(found: Reconciliation, finding: Finding) -> Iterable[str]:
@@ -102,8 +105,18 @@ def _claim(found: Reconciliation, kind: Kind, claim: Claim, weak: bool) -> str:
 
 def _chooser(claim: Claim, *, questioned: bool) -> str:
     options = "".join(f'<option value="{value}">{label}</option>' for value, label in _CHOICES[questioned])
-    data = f'data-id="{escape(claim.subject)}" data-relation="{escape(claim.relation)}" data-target="{escape(claim.target)}"'
-    return f'<select aria-label="Decision about {escape(claim.subject)} and {escape(claim.target)}" {data}><option value="">undecided</option>{options}</select>'
+    said = {"id": claim.subject, "relation": claim.relation, "target": claim.target, **_kept(claim)}
+    data = " ".join(f'data-{name}="{escape(value)}"' for name, value in said.items())
+    label = escape(f"Decision about {claim.subject} and {claim.target}")
+    return f'<select aria-label="{label}" {data}><option value="">undecided</option>{options}</select>'
+
+
+def _kept(claim: Claim) -> dict[str, str]:
+    """What is taken over with a statement: what the first that says so tells of it."""
+    _, link = claim.said[0]
+    share = None if link.confidence is None else f"{link.confidence:g}"
+    told = {"confidence": share, "justification": link.justification, "author": link.author, "note": link.note}
+    return {name: value for name, value in told.items() if value}
 
 
 def _words(found: Reconciliation, claim: Claim) -> Iterator[str]:

@@ -48,6 +48,7 @@ CREATE INDEX by_subject ON link (subject, relation, target, side);
 INSERT INTO link (subject, relation, target, side) SELECT * FROM plain p WHERE NOT EXISTS (SELECT 1 FROM link l
     WHERE l.subject = p.subject AND l.relation = p.relation AND l.target = p.target AND l.side = p.side);
 CREATE INDEX by_target ON link (target, subject, relation, side);
+PRAGMA analysis_limit=1000;
 ANALYZE;
 """
 _BATCH: Final = 50_000

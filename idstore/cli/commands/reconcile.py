@@ -1,9 +1,9 @@
 """``idstore reconcile``: where registries and mapping files disagree, and what a curator has decided about it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -92,31 +92,27 @@ def _compare(
 
     comparing = report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait, progress=tell)
     with comparing as found, output(file) as target:
-        for part in _written(found, format, tally):
-            target.write(part)
+        _write(found, format, tally, target)
     call.output.say(f"idstore: {', '.join(f'{many} {slug}' for slug, many in tally.items()) or 'nothing to reconcile'}")
     return tally
 
 
-def _written(found: "Reconciliation", format: str, tally: Counter[str]) -> Iterator[bytes]:
+def _write(found: "Reconciliation", format: str, tally: Counter[str], target: IO[bytes]) -> None:
     import json
 
     from pyoxigraph import RdfFormat, serialize
 
     from idstore.reconciliation import graph, page, report
-    from idstore.vocabulary import MAPPING_PREFIXES
+    from idstore.vocabulary import PREFIXES
 
     match format:
         case "html":
-            yield page.page(found, tally).encode()
+            target.write(page.page(found, tally).encode())
         case "turtle":
-            triples = graph.triples(found, tally)
-            written = serialize(triples, format=RdfFormat.TURTLE, prefixes=MAPPING_PREFIXES)
-            assert written is not None
-            yield written
+            serialize(graph.triples(found, tally), target, format=RdfFormat.TURTLE, prefixes=PREFIXES)
         case "json":
             for finding in found.findings():
                 tally[finding.kind.slug] += 1
-                yield (json.dumps(report.json(found, finding), ensure_ascii=False) + "\n").encode()
+                target.write((json.dumps(report.json(found, finding), ensure_ascii=False) + "\n").encode())
         case _:
-            yield from (f"{line}\n".encode() for line in report.lines(found, tally))
+            target.writelines(f"{line}\n".encode() for line in report.lines(found, tally))
