@@ -15,8 +15,9 @@ PAIRS: Final = 10
 """Pairs of identifiers that are told of one weak link."""
 _EQUIVALENT: Final = among(EQUIVALENCE)
 _MEETING: Final = (
-    f"SELECT DISTINCT subject, target FROM link l JOIN term s ON s.id = subject JOIN term t ON t.id = target WHERE {_EQUIVALENT}"
-    " AND (s.kind = t.kind"
+    f"SELECT subject, target FROM (SELECT DISTINCT subject, target FROM link WHERE {_EQUIVALENT}) l"
+    " JOIN term s ON s.id = subject JOIN term t ON t.id = target WHERE"
+    " (s.kind = t.kind"
     f" OR EXISTS (SELECT 1 FROM link o WHERE o.subject = l.subject AND o.target <> l.target AND o.{_EQUIVALENT})"
     f" OR EXISTS (SELECT 1 FROM link o WHERE o.target = l.target AND o.subject <> l.subject AND o.{_EQUIVALENT})"
     f" OR EXISTS (SELECT 1 FROM link o WHERE o.subject = l.target AND o.target <> l.subject AND o.{_EQUIVALENT})"
@@ -98,7 +99,7 @@ def _cluster(workspace: Workspace, root: int, about: str) -> Finding:
     strongest = (
         "SELECT s.id, s.text, s.kind, t.id, t.text, t.kind, r.text FROM link JOIN term s ON s.id = subject JOIN term t ON t.id = target"
         f" JOIN term r ON r.id = relation WHERE {within} GROUP BY subject, relation, target"
-        " ORDER BY IFNULL(MAX(confidence), 1) DESC, COUNT(DISTINCT side || ' ' || IFNULL(by, IFNULL(author, ''))) DESC, s.text, t.text, r.text"
+        " ORDER BY MAX(IFNULL(confidence, 1)) DESC, COUNT(DISTINCT side || ' ' || IFNULL(by, IFNULL(author, ''))) DESC, s.text, t.text, r.text"
     )
     links = ((End(*row[:3]), End(*row[3:6]), row[6]) for row in workspace.rows(strongest))
     weak = deque(weakest(links), maxlen=MOST)

@@ -61,12 +61,14 @@ def _popped(waiting: list[int], last: int) -> frozenset[int]:
 
 
 def chain(start: int, onward: Callable[[int], Sequence[int]]) -> list[tuple[int, int]]:
-    """The links that are gone through from a beginning, the nearest first; `_LONGEST` at most."""
+    """The links that are gone through from a beginning on ways of more than one, the nearest first; `_LONGEST` at most."""
     links: list[tuple[int, int]] = []
     seen, following = {start}, deque([start])
     while following and len(links) < _LONGEST:
         here = following.popleft()
         for other in onward(here):
+            if here == start and not onward(other):
+                continue
             links.append((here, other))
             if other not in seen:
                 seen.add(other)

@@ -16,7 +16,7 @@ from idstore.reconciliation.claims import Claim, Link
 _SCHEMA: Final = """
 PRAGMA journal_mode=OFF;
 PRAGMA synchronous=OFF;
-PRAGMA cache_size=-400000;
+PRAGMA cache_size=-800000;
 PRAGMA temp_store=FILE;
 CREATE TABLE record (id INTEGER, side INTEGER, stage TEXT, PRIMARY KEY (id, side)) WITHOUT ROWID;
 CREATE TABLE fact (id INTEGER, property TEXT, side INTEGER, value TEXT, PRIMARY KEY (id, property, side, value)) WITHOUT ROWID;
