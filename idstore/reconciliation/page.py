@@ -80,8 +80,8 @@ def _told(found: Reconciliation, finding: Finding) -> Iterator[str]:
             yield f"{escape(name)}: <b>{escape(' · '.join(values))}</b> <span class='said'>{escape(found.sides[side].name)}</span>"
     if finding.reason:
         yield escape(finding.reason)
-    for link in finding.weakest:
-        yield f"the weakest link, {_link(link.claim.subject)} → {_link(link.claim.target)}, joins {escape(joined(link))}"
+    for number, link in enumerate(finding.weakest):
+        yield f"{'another weak' if number else 'the weakest'} link, {_link(link.claim.subject)} → {_link(link.claim.target)}, joins {escape(joined(link))}"
     if finding.more:
         yield f"{finding.more} more statements are not shown"
 
@@ -157,9 +157,10 @@ def _line(one: tuple[float, float], other: tuple[float, float], claim: Claim, we
 
 def _dot(place: tuple[float, float], member: str, twin: bool) -> str:
     x, y = place
+    sort = "twin" if twin else "alone"
     anchor, shift = ("start", 9) if x >= _MIDDLE else ("end", -9)
     label = member.rstrip("/#").replace("#", "/").rpartition("/")[2][-24:]
     return (
-        f'<g><title>{escape(member)}</title><circle cx="{x:.0f}" cy="{y:.0f}" r="5"{" class=twin" if twin else ""}/>'
+        f'<g><title>{escape(member)}</title><circle cx="{x:.0f}" cy="{y:.0f}" r="5" class="{sort}"/>'
         f'<text x="{x + shift:.0f}" y="{y + 4:.0f}" text-anchor="{anchor}">{escape(label)}</text></g>'
     )
