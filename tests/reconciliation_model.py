@@ -44,7 +44,8 @@ def compare(sides: list[Side]) -> Found:
         "claimed-twice": crowded({(other, one) for one, other in identical}, bases),
         "circle": circles(identical),
         "chain": chains(identical),
-        "joined": joined(sides, bases),
+        "joined": [one for one in hanging(sides, bases) if one[1]],
+        "cluster": [members for members, twins in hanging(sides, bases) if not twins and len(members) > 2],
         "released": astray(sides, keys, bases, "released"),
         "superseded": astray(sides, keys, bases, "superseded"),
         "unknown": astray(sides, keys, bases, "unknown"),
@@ -126,7 +127,7 @@ def chains(pairs: set[tuple[str, str]]) -> list[object]:
     return made
 
 
-def joined(sides: list[Side], bases: Collection[str]) -> list[object]:
+def hanging(sides: list[Side], bases: Collection[str]) -> list[tuple[tuple[str, ...], tuple[object, ...]]]:
     """Each cluster by its members, and for each pair of one namespace the link at which it comes together, the strongest laid first."""
     said: dict[Key, list[tuple[int, float]]] = {}
     for number, side in enumerate(sides):
@@ -136,12 +137,11 @@ def joined(sides: list[Side], bases: Collection[str]) -> list[object]:
     order = sorted(
         said, key=lambda key: (-max(share for _, share in said[key]), -len({number for number, _ in said[key]}), key[0], key[2], key[1])
     )
-    made: list[object] = []
+    made: list[tuple[tuple[str, ...], tuple[object, ...]]] = []
     for members in clusters(order):
         twins = [pair for pair in combinations(sorted(members), 2) if kind_of(pair[0], bases) == kind_of(pair[1], bases)]
         twins = [pair for pair in twins if not any(member == kind_of(member, bases) for member in pair)]
-        if twins:
-            made.append((tuple(sorted(members)), tuple(sorted((meeting(pair, order), pair) for pair in twins))))
+        made.append((tuple(sorted(members)), tuple(sorted((meeting(pair, order), pair) for pair in twins))))
     return made
 
 

@@ -4,12 +4,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge, nsmallest
-from itertools import islice, product
+from itertools import groupby, islice, product
+from operator import itemgetter
 from typing import Final
 
-from idstore.reconciliation.kinds import JOINED, MOST, Finding, Weakest, first
+from idstore.reconciliation.kinds import CLUSTER, JOINED, MOST, Finding, Weakest, first
 from idstore.reconciliation.relations import EQUIVALENCE, among
-from idstore.reconciliation.workspace import Workspace
+from idstore.reconciliation.workspace import IN_ORDER, NAMED, TOLD, Workspace, together
 
 PAIRS: Final = 10
 """Pairs of identifiers that are told of one weak link."""
@@ -24,6 +25,15 @@ _MEETING: Final = (
     f" OR EXISTS (SELECT 1 FROM link o WHERE o.target = l.subject AND o.subject <> l.target AND o.{_EQUIVALENT}))"
 )
 """Links that do not stand alone: two of different kinds that nothing else is bound to join nothing."""
+_CLUSTERS: Final = (
+    "CREATE TEMP TABLE cluster AS SELECT root, MIN(first) AS about, MAX(crowd) AS crowded, SUM(many) AS many FROM"
+    " (SELECT root, MIN(text) AS first, COUNT(*) AS many, SUM(kind <> id) > 1 AS crowd FROM"
+    " (SELECT root, text, kind, id FROM member JOIN term USING (id)) GROUP BY root, kind) GROUP BY root"
+)
+_OTHERS: Final = (
+    f"SELECT about, {TOLD} FROM link JOIN member ON member.id = subject JOIN cluster USING (root) {NAMED}"
+    f" WHERE NOT crowded AND many > 2 AND {_EQUIVALENT} ORDER BY about, {IN_ORDER}"
+)
 
 
 class Forest:
@@ -73,25 +83,34 @@ class Few:
         return Few(self.many + other.many, tuple(islice(merge(self.first, other.first), PAIRS)))
 
 
-def joining(workspace: Workspace) -> Iterator[Finding]:
-    """The clusters in which two identifiers of one namespace come together, by their first member."""
-    forest = Forest()
-    for one, other in workspace.rows(_MEETING):
-        forest.unite(one, other)
-    workspace.put("CREATE TEMP TABLE member (id INTEGER PRIMARY KEY, root INTEGER)")
-    workspace.put("INSERT INTO member VALUES (?, ?)", sorted(forest.members()))
-    del forest
-    crowded = (
-        "CREATE TEMP TABLE crowded AS SELECT root, MIN(text) AS about FROM member JOIN term USING (id) WHERE root IN"
-        " (SELECT root FROM member JOIN term USING (id) WHERE kind <> id GROUP BY root, kind HAVING COUNT(*) > 1) GROUP BY root"
-    )
-    workspace.put(crowded)
-    workspace.put("DELETE FROM member WHERE root NOT IN (SELECT root FROM crowded)")
-    workspace.put("CREATE INDEX temp.by_root ON member (root)")
-    for root, about in list(workspace.rows("SELECT root, about FROM crowded ORDER BY about")):
-        yield _cluster(workspace, root, about)
-    workspace.put("DROP TABLE member")
-    workspace.put("DROP TABLE crowded")
+class Clusters:
+    """What hangs together by statements of equivalence. Memory: the identifiers that more than one other is equivalent to."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        forest = Forest()
+        for one, other in workspace.rows(_MEETING):
+            forest.unite(one, other)
+        self._workspace = workspace
+        workspace.put("CREATE TEMP TABLE member (id INTEGER PRIMARY KEY, root INTEGER)")
+        workspace.put("INSERT INTO member VALUES (?, ?)", sorted(forest.members()))
+        workspace.put("CREATE INDEX temp.by_root ON member (root)")
+        workspace.put(_CLUSTERS)
+
+    def close(self) -> None:
+        """Give up what was kept aside."""
+        self._workspace.put("DROP TABLE member")
+        self._workspace.put("DROP TABLE cluster")
+
+    def joining(self) -> Iterator[Finding]:
+        """Those in which two identifiers of one namespace come together, by their first member."""
+        for root, about in list(self._workspace.rows("SELECT root, about FROM cluster WHERE crowded ORDER BY about")):
+            yield _cluster(self._workspace, root, about)
+
+    def others(self) -> Iterator[Finding]:
+        """Those of three and more in which none do, by their first member."""
+        for about, rows in groupby(self._workspace.rows(_OTHERS), key=itemgetter(0)):
+            claims, more = first(together(row[1:] for row in rows))
+            yield Finding(CLUSTER, about, claims, more=more)
 
 
 def _cluster(workspace: Workspace, root: int, about: str) -> Finding:

@@ -27,7 +27,8 @@ def find(workspace: Workspace, sides: Sequence[Side]) -> Iterator[Finding]:
     ways = leading.Ways(workspace)
     yield from ways.circles()
     workspace.progress("looking for clusters")
-    yield from clusters.joining(workspace)
+    hanging = clusters.Clusters(workspace)
+    yield from hanging.joining()
     workspace.progress("looking for what is gone or unknown")
     yield from _released(workspace)
     yield from _superseded(workspace)
@@ -36,6 +37,8 @@ def find(workspace: Workspace, sides: Sequence[Side]) -> Iterator[Finding]:
         yield Finding(kinds.MALFORMED, f"{sides[side].name}, line {line}", reason=reason)
     yield from ways.chains()
     ways.close()
+    yield from hanging.others()
+    hanging.close()
     workspace.progress("looking for what is lacking")
     yield from _lacking(workspace, registries, len(sides))
 

@@ -54,10 +54,30 @@ MALFORMED: Final = Kind("malformed", "Lines that could not be understood", "Mend
 CHAIN: Final = Kind(
     "chain", "Bindings that lead on to other bindings", "Nothing is wrong; the ends are not bound to each other.", conflict=False
 )
+CLUSTER: Final = Kind(
+    "cluster", "Equivalents that hang together", "Nothing is wrong; see whether all of them mean the same.", conflict=False
+)
 LACKING: Final = Kind("lacking", "What one side has and another lacks", "Take over what is right.", conflict=False)
 
-KINDS: Final = (DIFFERENT, RELATED, DENIED, SEVERAL, CLAIMED, CIRCLE, JOINED, RELEASED, SUPERSEDED, UNKNOWN, MALFORMED, CHAIN, LACKING)
+KINDS: Final = (
+    DIFFERENT,
+    RELATED,
+    DENIED,
+    SEVERAL,
+    CLAIMED,
+    CIRCLE,
+    JOINED,
+    RELEASED,
+    SUPERSEDED,
+    UNKNOWN,
+    MALFORMED,
+    CHAIN,
+    CLUSTER,
+    LACKING,
+)
 """Every kind, in the order in which they are reported."""
+HARMLESS: Final = frozenset({CHAIN.slug, CLUSTER.slug})
+"""Kinds that also sides have which agree in everything."""
 
 
 MOST: Final = 1_000

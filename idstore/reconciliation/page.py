@@ -11,7 +11,7 @@ from typing import Final
 
 from idstore.exchange.mappings import RELATIONS
 from idstore.reconciliation.claims import Claim
-from idstore.reconciliation.kinds import CHAIN, LACKING, MALFORMED, Finding, Kind
+from idstore.reconciliation.kinds import CHAIN, CLUSTER, JOINED, LACKING, MALFORMED, Finding, Kind
 from idstore.reconciliation.report import Reconciliation, by_kind, joined, short
 
 MOST: Final = 2_000
@@ -63,7 +63,7 @@ def _row(found: Reconciliation, finding: Finding) -> str:
     named = f'<br><span class="name">{escape(name)}</span>' if name else ""
     weak = {link.claim.key for link in finding.weakest}
     claims = "".join(_claim(found, finding.kind, claim, claim.key in weak) for claim in finding.claims)
-    picture = _picture(finding) if finding.weakest else ""
+    picture = _picture(finding) if finding.kind in (JOINED, CLUSTER) else ""
     said = "".join(f"<li><span></span><span>{text}</span></li>" for text in _told(found, finding))
     where = ", ".join(_where(found, finding))
     return (

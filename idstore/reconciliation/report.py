@@ -100,8 +100,8 @@ def _lines(found: Reconciliation, finding: Finding) -> Iterator[str]:
         yield f"    {short(claim.relation)} {claim.subject} → {claim.target} ({', '.join(_sources(found, claim))})"
     if (more := len(finding.claims[SHOWN:]) + finding.more) > 0:
         yield f"    and {more} more"
-    for link in finding.weakest[:SHOWN]:
-        yield f"    weakest link: {link.claim.subject} → {link.claim.target}, which joins {joined(link)}"
+    for number, link in enumerate(finding.weakest[:SHOWN]):
+        yield f"    {'weak' if number else 'weakest'} link: {link.claim.subject} → {link.claim.target}, which joins {joined(link)}"
 
 
 def joined(link: Weakest) -> str:

@@ -197,12 +197,17 @@ class Workspace:
 
         condition  SQL about ``link`` and the terms ``s``, ``r`` and ``t`` of its subject, relation and target.
         """
-        found = self.rows(
-            "SELECT s.text, r.text, t.text, side, by, at, note, confidence, justification, author, line FROM link"
-            " CROSS JOIN term s ON s.id = subject CROSS JOIN term r ON r.id = relation CROSS JOIN term t ON t.id = target"
-            f" WHERE {condition} ORDER BY s.text, r.text, t.text, side, at, by, line",
-            values,
-        )
-        for key, rows in groupby(found, key=itemgetter(0, 1, 2)):
-            subject, relation, target = key
-            yield Claim(subject, relation, target, tuple((row[3], Link(*key, *row[4:])) for row in rows))
+        return together(self.rows(f"SELECT {TOLD} FROM link {NAMED} WHERE {condition} ORDER BY {IN_ORDER}", values))
+
+
+TOLD: Final = "s.text, r.text, t.text, side, by, at, note, confidence, justification, author, line"
+NAMED: Final = "CROSS JOIN term s ON s.id = subject CROSS JOIN term r ON r.id = relation CROSS JOIN term t ON t.id = target"
+IN_ORDER: Final = "s.text, r.text, t.text, side, at, by, line"
+"""What a query for statements asks for, of what, and in what order, for `together`."""
+
+
+def together(rows: Iterable[tuple[Any, ...]]) -> Iterator[Claim]:
+    """The statements in rows as `TOLD` has them, those that say the same together."""
+    for key, alike in groupby(rows, key=itemgetter(0, 1, 2)):
+        subject, relation, target = key
+        yield Claim(subject, relation, target, tuple((row[3], Link(*key, *row[4:])) for row in alike))

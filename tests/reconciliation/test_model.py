@@ -95,6 +95,8 @@ def told(finding: Finding) -> list[object]:  # noqa: PLR0911 one line for each k
             assert all(link.joins == len(link.pairs) for link in finding.weakest)
             meetings = sorted((link.claim.key, pair) for link in finding.weakest for pair in link.pairs)
             return [(tuple(sorted({end for key in keys for end in (key[0], key[2])})), tuple(meetings))]
+        case "cluster":
+            return [tuple(sorted({end for key in keys for end in (key[0], key[2])}))]
         case "lacking":
             return [(keys[0] if keys else finding.about, finding.missing)]
         case _:

@@ -58,6 +58,7 @@ def test_agreement_is_nothing_to_report(run: Run, a: Path, b: Path) -> None:
         ([f"{RDL}R1\tskos:closeMatch\turn:x:1", "urn:x:1\tskos:closeMatch\turn:y:1"], "chain", f"{RDL}R1"),
         (["urn:x:1\tskos:closeMatch\turn:y:1", "urn:y:1\towl:sameAs\turn:z:1", "urn:z:1\tskos:closeMatch\turn:x:1"], "circle", "urn:x:1"),
         ([f"{RDL}R1\towl:sameAs\turn:x:1", f"urn:x:1\tskos:exactMatch\t{RDL}R2"], "joined", f"{RDL}R1"),
+        ([f"{RDL}R1\towl:sameAs\turn:x:1", "urn:x:1\tskos:exactMatch\turn:y:1"], "cluster", f"{RDL}R1"),
         ([f"{RDL}R1\tskos:closeMatch"], "malformed", "a.tsv, line 2"),
         ([f"{RDL}R1\tskos:closeMatch\t{WD}Q1\t0.5\t\tNot", f"{RDL}R1\tskos:closeMatch\t{WD}Q1"], "denied", f"{RDL}R1"),
     ],
