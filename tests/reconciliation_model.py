@@ -37,7 +37,7 @@ def compare(sides: list[Side]) -> Found:
     keys = {link[:3] for side in sides for link in side.links}
     bases = {base for side in sides for base in side.bases}
     identical = {(one, other) for one, relation, other in keys if relation in IDENTITY}
-    found = {
+    found: dict[str, list[object]] = {
         "different-statements": different(sides),
         "different-relations": related(sides, keys),
         "several-targets": crowded(identical, bases),

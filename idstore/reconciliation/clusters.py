@@ -15,14 +15,14 @@ from idstore.reconciliation.workspace import IN_ORDER, NAMED, TOLD, Workspace, t
 PAIRS: Final = 10
 """Pairs of identifiers that are told of one weak link."""
 _EQUIVALENT: Final = among(EQUIVALENCE)
+_BUSY: Final = (
+    f"INSERT INTO busy SELECT subject FROM link WHERE {_EQUIVALENT} GROUP BY subject HAVING MIN(target) <> MAX(target) UNION"
+    f" SELECT target FROM link WHERE {_EQUIVALENT} GROUP BY target HAVING MIN(subject) <> MAX(subject) UNION SELECT id FROM turning"
+)
 _MEETING: Final = (
-    f"SELECT subject, target FROM (SELECT DISTINCT subject, target FROM link WHERE {_EQUIVALENT}) l"
-    " JOIN term s ON s.id = subject JOIN term t ON t.id = target WHERE"
-    " (s.kind = t.kind"
-    f" OR EXISTS (SELECT 1 FROM link o WHERE o.subject = l.subject AND o.target <> l.target AND o.{_EQUIVALENT})"
-    f" OR EXISTS (SELECT 1 FROM link o WHERE o.target = l.target AND o.subject <> l.subject AND o.{_EQUIVALENT})"
-    f" OR EXISTS (SELECT 1 FROM link o WHERE o.subject = l.target AND o.target <> l.subject AND o.{_EQUIVALENT})"
-    f" OR EXISTS (SELECT 1 FROM link o WHERE o.target = l.subject AND o.subject <> l.target AND o.{_EQUIVALENT}))"
+    f"SELECT subject, target FROM (SELECT DISTINCT subject, target FROM link WHERE {_EQUIVALENT})"
+    " CROSS JOIN term s ON s.id = subject CROSS JOIN term t ON t.id = target"
+    f" WHERE s.kind = t.kind OR subject IN (SELECT id FROM busy) OR target IN (SELECT id FROM busy)"
 )
 """Links that do not stand alone: two of different kinds that nothing else is bound to join nothing."""
 _CLUSTERS: Final = (
@@ -88,6 +88,8 @@ class Clusters:
 
     def __init__(self, workspace: Workspace) -> None:
         forest = Forest()
+        workspace.put("CREATE TEMP TABLE busy (id INTEGER PRIMARY KEY)")
+        workspace.put(_BUSY)
         for one, other in workspace.rows(_MEETING):
             forest.unite(one, other)
         self._workspace = workspace
@@ -100,6 +102,7 @@ class Clusters:
         """Give up what was kept aside."""
         self._workspace.put("DROP TABLE member")
         self._workspace.put("DROP TABLE cluster")
+        self._workspace.put("DROP TABLE busy")
 
     def joining(self) -> Iterator[Finding]:
         """Those in which two identifiers of one namespace come together, by their first member."""

@@ -12,8 +12,7 @@ from idstore.reconciliation.workspace import Workspace
 _IDENTITY: Final = among(IDENTITY)
 _LINKS: Final = (
     f"INSERT INTO lead SELECT DISTINCT subject, target FROM link l WHERE {_IDENTITY}"
-    f" AND (EXISTS (SELECT 1 FROM link n WHERE n.subject = l.target AND n.{_IDENTITY})"
-    f" OR EXISTS (SELECT 1 FROM link n WHERE n.target = l.subject AND n.{_IDENTITY}))"
+    " AND (target IN (SELECT id FROM turning) OR subject IN (SELECT id FROM turning))"
     " AND (subject = target OR NOT EXISTS (SELECT 1 FROM link b WHERE b.subject = l.target AND b.target = l.subject"
     f" AND b.{_IDENTITY}))"
 )

@@ -11,6 +11,8 @@ _FILL: Final = (
     "INSERT INTO term SELECT id, text, kind_number(id, text, hint)"
     " FROM (SELECT id, MIN(text) AS text, MAX(hint) AS hint FROM told GROUP BY id)"
 )
+_SEEN: Final = 4_000_000
+"""Numbers that are remembered, at most, so that their texts need not be written again: 400 MB."""
 
 
 class Numbering:
@@ -23,6 +25,7 @@ class Numbering:
         self.bases: set[str] = set()
         self._lengths: list[int] = []
         self._told: dict[int, tuple[int, str, str]] = {}
+        self._seen: set[int] = set()
         self._words: dict[str, int] = {}
         self._kinds: dict[str, int] = {}
 
@@ -34,9 +37,12 @@ class Numbering:
     def number(self, text: str, hint: str = "") -> int:
         """The number of a text; ``hint`` tells what it is one of, where it is no IRI."""
         number = hashed(text)
-        known = self._told.get(number)
-        if known is None or hint > known[2]:
-            self._told[number] = (number, text, hint)
+        if hint and ":" not in text:
+            self._told[number] = max(self._told.get(number, (number, text, hint)), (number, text, hint))
+        elif number not in self._seen:
+            self._told.setdefault(number, (number, text, ""))
+            if len(self._seen) < _SEEN:
+                self._seen.add(number)
         return number
 
     def word(self, text: str) -> int:
@@ -54,6 +60,7 @@ class Numbering:
     def complete(self, db: sqlite3.Connection) -> None:
         """Make the table of terms. Memory: the kinds."""
         self.write(db)
+        self._seen.clear()
         db.create_function("kind_number", 3, self._kind_number)
         db.execute(_ONCE)
         db.execute(_FILL)

@@ -12,6 +12,7 @@ from idstore.errors import StoreUnavailable
 from idstore.model.terms import hashed
 from idstore.reconciliation import numbering
 from idstore.reconciliation.claims import Claim, Link
+from idstore.reconciliation.relations import IDENTITY, among
 
 _SCHEMA: Final = """
 PRAGMA journal_mode=OFF;
@@ -30,6 +31,7 @@ CREATE TABLE piece (node INTEGER, side INTEGER, subject INTEGER, relation INTEGE
 CREATE TABLE denial (subject INTEGER, relation INTEGER, target INTEGER, side INTEGER, line INTEGER);
 CREATE TABLE refused (side INTEGER, line INTEGER, reason TEXT);
 """
+_IDENTITY: Final = among(IDENTITY)
 _PIECES: Final = ("subject", "relation", "target", "by", "at", "note", "confidence", "justification", "author")
 _INSERTS: Final = {
     "record": "INSERT INTO record VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET stage = excluded.stage WHERE stage = 'released'",
@@ -41,13 +43,16 @@ _INSERTS: Final = {
     "denial": "INSERT INTO denial VALUES (?, ?, ?, ?, ?)",
     "refused": "INSERT INTO refused VALUES (?, ?, ?)",
 }
-_COMPLETE: Final = """
+_COMPLETE: Final = f"""
 INSERT INTO link SELECT subject, relation, target, side, by, at, note, confidence, justification, author, NULL FROM piece
     WHERE subject IS NOT NULL AND relation IS NOT NULL AND target IS NOT NULL;
 CREATE INDEX by_subject ON link (subject, relation, target, side);
 INSERT INTO link (subject, relation, target, side) SELECT * FROM plain p WHERE NOT EXISTS (SELECT 1 FROM link l
     WHERE l.subject = p.subject AND l.relation = p.relation AND l.target = p.target AND l.side = p.side);
 CREATE INDEX by_target ON link (target, subject, relation, side);
+CREATE TABLE turning (id INTEGER PRIMARY KEY);
+INSERT INTO turning SELECT DISTINCT target FROM link l WHERE {_IDENTITY}
+    AND EXISTS (SELECT 1 FROM link n WHERE n.subject = l.target AND n.{_IDENTITY});
 PRAGMA analysis_limit=1000;
 ANALYZE;
 """
