@@ -16,6 +16,8 @@ from idstore.reconciliation.report import Reconciliation, by_kind, joined, short
 
 MOST: Final = 2_000
 """Findings of each kind that a page shows."""
+_TOLD: Final = 100
+"""Statements and weak links of a finding that a page shows, at most."""
 _DRAWN: Final = 30
 """Members of a cluster that is drawn, at most."""
 _MIDDLE: Final = 240
@@ -62,7 +64,7 @@ def _row(found: Reconciliation, finding: Finding) -> str:
     name = found.workspace.name_of(finding.about)
     named = f'<br><span class="name">{escape(name)}</span>' if name else ""
     weak = {link.claim.key for link in finding.weakest}
-    claims = "".join(_claim(found, finding.kind, claim, claim.key in weak) for claim in finding.claims)
+    claims = "".join(_claim(found, finding.kind, claim, claim.key in weak) for claim in finding.claims[:_TOLD])
     picture = _picture(finding) if finding.kind in (JOINED, CLUSTER) else ""
     said = "".join(f"<li><span></span><span>{text}</span></li>" for text in _told(found, finding))
     where = ", ".join(_where(found, finding))
@@ -80,10 +82,10 @@ def _told(found: Reconciliation, finding: Finding) -> Iterator[str]:
             yield f"{escape(name)}: <b>{escape(' · '.join(values))}</b> <span class='said'>{escape(found.sides[side].name)}</span>"
     if finding.reason:
         yield escape(finding.reason)
-    for number, link in enumerate(finding.weakest):
+    for number, link in enumerate(finding.weakest[:_TOLD]):
         yield f"{'another weak' if number else 'the weakest'} link, {_link(link.claim.subject)} → {_link(link.claim.target)}, joins {escape(joined(link))}"
-    if finding.more:
-        yield f"{finding.more} more statements are not shown"
+    if (more := len(finding.claims[_TOLD:]) + finding.more) > 0:
+        yield f"{more} more statements are not shown"
 
 
 def _where(found: Reconciliation, finding: Finding) -> Iterable[str]:

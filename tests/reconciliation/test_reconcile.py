@@ -381,3 +381,18 @@ def test_the_known_conflicts_of_formats_and_nothing_else(run: Run, real_data: Pa
     conflicts = [one for one in found if one["kind"] in ends]
     assert len(conflicts) == 175
     assert {(one["kind"], one["about"], frozenset(claim[ends[one["kind"]]] for claim in one["claims"])) for one in conflicts} == known
+
+
+def test_a_page_stays_small_and_is_no_place_for_scripts(run: Run, a: Path, tmp_path: Path) -> None:
+    rows = [f"{RDL}R1\tskos:exactMatch\t{WD}Q{number}" for number in range(1500)]
+    rows += ["javascript:alert(1)\tskos:exactMatch\t<script>alert(2)</script>", f"{RDL}R2\tskos:exactMatch\t$sides"]
+    rows += [f'javascript:alert(1)\tskos:exactMatch\t{WD}"><script>{number}' for number in range(2)]
+    page = tmp_path / "page.html"
+    run("reconcile", table(a, *rows), "-o", page)
+    text = page.read_text(encoding="utf-8")
+    assert len(text) < 500_000
+    assert "1400 more statements are not shown" in text
+    assert text.count("<script>") == 1
+    assert 'href="javascript:' not in text
+    [several, *_] = run("reconcile", a, "--json").objects
+    assert (len(several["claims"]), several["more"]) == (1000, 500)
