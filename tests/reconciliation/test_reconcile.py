@@ -288,7 +288,7 @@ def test_decisions_are_carried_out_with_their_author(run: Run, mint: Minting, a:
     [binding] = run("show", id, "--json").object["bindings"]
     assert (binding["target"], binding["by"], binding["note"]) == (f"{WD}Q2", "alice", "why not")
     assert binding["author"].endswith("0000-0002-1825-0097")
-    assert "Ada Curator" in run("export").out, "the log tells who found it wrong"
+    assert "author=Ada" in run("log", "--id", id).out, "the log tells who found it wrong"
     assert run("reconcile", "--accept", a, "--dry-run", "--json").objects[0]["verdict"] == "known"
     run("verify")
     run("validate")
