@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import minting, moving, reading, showing
+from benchmarks import comparing, minting, moving, reading, showing
 from benchmarks.filling import Bench
 from benchmarks.measure import Row
 
@@ -29,6 +29,7 @@ def rows(*, heavy: bool) -> dict[str, Callable[[Bench], Iterable[Row]]]:
         "import": partial(moving.take_in, heavy=heavy),
         "validate": partial(moving.validate, heavy=heavy),
         "size": moving.space,
+        "reconcile": comparing.reconcile,
     }
 
 

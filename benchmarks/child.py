@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,8 +103,25 @@ def pyshacl(store: str) -> dict[str, float]:
         return {"seconds": time.perf_counter() - start, "findings": len(found)}
 
 
+def reconcile(*sides: str) -> dict[str, float]:
+    """Everything that is found between two sides, each made ready to be printed."""
+    from idstore.exchange import tables
+    from idstore.reconciliation import report
+
+    def read() -> None:
+        for side in sides:
+            with tables.read(side, "tsv") as table:
+                deque(table.rows, maxlen=0)
+
+    floor = seconds(read)
+    start, begun = time.perf_counter(), time.process_time()
+    with report.reconcile(sides, ADMINISTRATOR) as found:
+        made = sum(1 for finding in found.findings() if report.json(found, finding))
+    return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - begun, "floor": floor, "findings": made}
+
+
 ACTS: dict[str, Callable[..., dict[str, float]]] = {
-    "dump": dump, "export": export, "load": load, "refill": refill, "import": take_in, "check": check, "changed": changed, "pyshacl": pyshacl,
+    "dump": dump, "export": export, "load": load, "refill": refill, "import": take_in, "check": check, "changed": changed, "pyshacl": pyshacl, "reconcile": reconcile,
 }  # fmt: skip
 
 if __name__ == "__main__":

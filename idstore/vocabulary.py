@@ -145,6 +145,7 @@ class IDS:
     hasLowerPriorityThan = _own("hasLowerPriorityThan")
     canContain = _own("canContain")
     canBeContainedIn = _own("canBeContainedIn")
+    weakestLink = _own("weakestLink")
 
 
 def _in(space: str, name: str) -> NamedNode:

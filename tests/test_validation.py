@@ -20,7 +20,7 @@ R2 = NamedNode("http://rdl.example.org/data#R2")
 BASE = NamedNode("http://rdl.example.org/data#")
 PRIVATE = access_graph(frozenset({"ada", "bob"}))
 VALUE = NamedNode("https://hdl.handle.net/10.5555/x#300")
-SETTING = NamedNode(f"{STORE}0000000000000022")
+SETTING = NamedNode(f"{STORE}0000000000000024")
 CONFINED = "a value that not everyone may read, or an event about one, is in a graph that others than its owner see"
 OWNERS = access_graph(frozenset({"bob"}))
 HEAD = "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
@@ -103,17 +103,17 @@ def test_a_shape_without_message_and_name_speaks_of_its_constraint() -> None:
 def test_a_report_ends_at_the_limit_and_says_so(limit: int) -> None:
     data = changed("DELETE { ?s ids:owner ?o } WHERE { ?s ids:owner ?o . ?s ids:stage ?x }")
     report = validate(data, SHAPES, limit=limit)
-    assert len(report.results) == min(4, limit)
-    assert report.complete == (limit >= 4)
+    assert len(report.results) == min(5, limit)
+    assert report.complete == (limit >= 5)
     assert str(report).startswith(
-        f"{min(4, limit)} finding{'s' if limit > 1 else ''}" + (", and more that are not listed" if limit < 4 else "")
+        f"{min(5, limit)} finding{'s' if limit > 1 else ''}" + (", and more that are not listed" if limit < 5 else "")
     )
 
 
 def test_findings_are_sorted_and_single() -> None:
     report = validate(in_graphs(changed("DELETE { ?s ids:owner ?o } WHERE { ?s ids:owner ?o }")), SHAPES)
     assert list(report.results) == sorted(set(report.results), key=lambda found: found.order)
-    assert len(report.results) == 6
+    assert len(report.results) == 7
 
 
 def test_a_report_without_findings() -> None:

@@ -9,7 +9,7 @@ from idstore.cli.options import Call
 from idstore.cli.records import Json, fields, namespace_json, short
 from idstore.model import times
 from idstore.model.namespace import Namespace
-from idstore.vocabulary import DCTERMS, IDS, ONTOLOGY, OWL, RDF, SKOS, SPACE, party_name
+from idstore.vocabulary import DCTERMS, IDS, ONTOLOGY, OWL, PAV, RDF, SKOS, SPACE, SSSOM, party_name
 
 if TYPE_CHECKING:
     from idstore.model.event import Event
@@ -23,11 +23,14 @@ _KEYS: Final[Mapping[NamedNode, str]] = {
     IDS.within: "directory",
     IDS.setting: "settings",
     OWL.versionInfo: "version",
+    PAV.authoredBy: "author",
     RDF.object: "target",
     RDF.predicate: "relation",
     RDF.value: "comment",
     SKOS.notation: "label",
     SKOS.note: "note",
+    SSSOM.confidence: "confidence",
+    SSSOM.mapping_justification: "justification",
 }
 """What arguments are called whose own names would mislead; the others go by their local names."""
 _MANY: Final = {DCTERMS.isReplacedBy, IDS.setting}

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import tables
@@ -50,13 +50,13 @@ KEEP: Final = "keep"
 _NEGATED: Final = "not"
 
 
-@dataclass(frozen=True, slots=True)
-class MappingRow:
+class MappingRow(NamedTuple):
     """One row that can be understood.
 
     subject, target  IRIs, or texts as they stand where nothing makes an IRI of them.
     kind             what the file says that the target is one of; empty if it does not say.
     action           what is to be done about it, in a file of decisions.
+    negated          whether it says that this is not so.
     """
 
     line: int
@@ -71,6 +71,7 @@ class MappingRow:
     target_name: str = ""
     kind: str = ""
     action: str = ""
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,7 @@ class Cells:
         self.name, self.found = table.name, found
         self._rows = table.rows
         self._places = {role: table.header.index(name) for role, name in found.items()}
+        self._in_order = [self._places.get(role) for role in ROLES]
         self._columns = columns
         self._relations = {**RELATIONS, **columns.relations}
         self._prefixes = prefixes
@@ -204,31 +206,29 @@ class Cells:
 
     def mapping(self, row: tables.Row) -> MappingRow:
         """The mapping that a row says. Raises InvalidData."""
-
-        def cell(role: str) -> str:
-            return self.cell(row, role)
-
-        if cell("modifier").lower() == _NEGATED:
-            raise InvalidData("it denies the mapping (predicate_modifier Not), which is no binding")
-        confidence, justification = cell("confidence"), cell("justification")
+        cells = ["" if place is None else row.cells[place].strip() for place in self._in_order]
+        subject, relation, target, note, confidence, justification, author, author_name, name, target_name, kind, modifier, action = cells
         return MappingRow(
             row.line,
-            self.end(row, "subject"),
-            self._relation_of(cell("relation")),
-            self.end(row, "target"),
-            cell("note"),
+            self._end("subject", subject),
+            self._relation_of(relation),
+            self._end("target", target),
+            note,
             _share(confidence) if confidence else None,
             self._expanded(justification) if justification else "",
-            self._expanded(cell("author")) or cell("author_name").replace(r"\|", "|"),
-            cell("name"),
-            cell("target_name"),
-            cell("kind"),
-            cell("action"),
+            self._expanded(author) or author_name.replace(r"\|", "|"),
+            name,
+            target_name,
+            kind,
+            action,
+            modifier.lower() == _NEGATED,
         )
 
     def end(self, row: tables.Row, role: str) -> str:
         """The IRI, or the text, in the column of a role. Raises InvalidData: it is empty."""
-        text = self.cell(row, role)
+        return self._end(role, self.cell(row, role))
+
+    def _end(self, role: str, text: str) -> str:
         if not text:
             raise InvalidData(f"the {role} is empty")
         expanded = self._expanded(text)
@@ -253,6 +253,7 @@ class Cells:
         return text if base is None else base + rest
 
 
+@lru_cache(maxsize=1024)
 def _share(text: str) -> Decimal:
     try:
         share = Decimal(text)
@@ -276,6 +277,8 @@ def proposals(rows: Iterable[MappingRow | Malformed], broken: list[Malformed]) -
     for row in rows:
         if isinstance(row, Malformed):
             broken.append(row)
+        elif row.negated:
+            broken.append(Malformed(row.line, "it denies the mapping (predicate_modifier Not), which is no binding"))
         elif row.action != KEEP:
             try:
                 yield proposal(row.line, row.action, row.subject, statement(row))

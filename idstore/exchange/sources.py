@@ -57,6 +57,13 @@ class Source:
         self._line += found.endswith(b"\n")
         return found
 
+    def lines(self, size: int) -> Iterator[bytes]:
+        """Line by line, of each so many bytes at most. Raises as `read`."""
+        with self._translated():
+            while found := self._stream.readline(size):
+                self._line += found.endswith(b"\n")
+                yield found
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:

@@ -8,7 +8,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from idstore.exchange.sources import Readable, Source, opened
 
@@ -34,8 +34,7 @@ def format_of(name: str) -> str | None:
     return next((format for suffix, format in SUFFIXES.items() if bare.endswith(suffix)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One row: the number of its line, from 1, and its cells in the header's order; ``wrong`` says why it is no row."""
 
     line: int
@@ -101,6 +100,7 @@ class _Lines:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._raw = source.lines(_LONGEST)
         self._kept: str | None = None
         self.line = 0
 
@@ -111,9 +111,7 @@ class _Lines:
         kept, self._kept = self._kept, None
         if kept is not None:
             return kept
-        raw = self._source.read_line(_LONGEST)
-        if not raw:
-            raise StopIteration
+        raw = next(self._raw)
         self.line += 1
         if len(raw) >= _LONGEST and not raw.endswith(b"\n"):
             raise self._source.error(self.line, f"the line is longer than {_LONGEST} bytes")

@@ -9,18 +9,22 @@ from math import cos, pi, sin
 from string import Template
 from typing import Final
 
-from idstore.reconciliation.kinds import CHAIN, LACKING, MALFORMED, Finding, Kind
-from idstore.reconciliation.report import Reconciliation, by_kind, short
-from idstore.reconciliation.workspace import Claim
+from idstore.exchange.mappings import RELATIONS
+from idstore.reconciliation.claims import Claim
+from idstore.reconciliation.kinds import CHAIN, CLUSTER, JOINED, LACKING, MALFORMED, Finding, Kind
+from idstore.reconciliation.report import Reconciliation, by_kind, joined, short
 
 MOST: Final = 2_000
 """Findings of each kind that a page shows."""
+_TOLD: Final = 100
+"""Statements and weak links of a finding that a page shows, at most."""
 _DRAWN: Final = 30
 """Members of a cluster that is drawn, at most."""
 _MIDDLE: Final = 240
 """Where the middle of a picture is, from the left."""
-_CHOICES: Final = {True: (("keep", "keep"), ("unbind", "unbind")), False: (("bind", "take over"), ("keep", "leave"))}
-"""What can be decided of a claim: by whether it is questioned, or lacking somewhere."""
+_INSTEAD: Final = tuple((RELATIONS[name], f"{name} instead") for name in ("closeMatch", "broadMatch", "narrowMatch", "relatedMatch"))
+_CHOICES: Final = {True: (("keep", "keep"), ("unbind", "unbind"), *_INSTEAD), False: (("bind", "take over"), ("keep", "leave"))}
+"""What can be decided of a claim, by whether it is questioned, or lacking somewhere; an IRI is the relation to bind by instead."""
 
 
 def page(found: Reconciliation, tally: Counter[str]) -> str:
@@ -60,8 +64,8 @@ def _row(found: Reconciliation, finding: Finding) -> str:
     name = found.workspace.name_of(finding.about)
     named = f'<br><span class="name">{escape(name)}</span>' if name else ""
     weak = {link.claim.key for link in finding.weakest}
-    claims = "".join(_claim(found, finding.kind, claim, claim.key in weak) for claim in finding.claims)
-    picture = _picture(finding) if finding.weakest else ""
+    claims = "".join(_claim(found, finding.kind, claim, claim.key in weak) for claim in finding.claims[:_TOLD])
+    picture = _picture(finding) if finding.kind in (JOINED, CLUSTER) else ""
     said = "".join(f"<li><span></span><span>{text}</span></li>" for text in _told(found, finding))
     where = ", ".join(_where(found, finding))
     return (
@@ -78,9 +82,10 @@ def _told(found: Reconciliation, finding: Finding) -> Iterator[str]:
             yield f"{escape(name)}: <b>{escape(' · '.join(values))}</b> <span class='said'>{escape(found.sides[side].name)}</span>"
     if finding.reason:
         yield escape(finding.reason)
-    for link in finding.weakest:
-        pairs = "; ".join(f"{_link(one)} and {_link(other)}" for one, other in link.pairs[:_DRAWN])
-        yield f"the weakest link, {_link(link.claim.subject)} → {_link(link.claim.target)}, joins {pairs}"
+    for number, link in enumerate(finding.weakest[:_TOLD]):
+        yield f"{'another weak' if number else 'the weakest'} link, {_link(link.claim.subject)} → {_link(link.claim.target)}, joins {escape(joined(link))}"
+    if (more := len(finding.claims[_TOLD:]) + finding.more) > 0:
+        yield f"{more} more statements are not shown"
 
 
 def _where(found: Reconciliation, finding: Finding) -> Iterable[str]:
@@ -102,8 +107,18 @@ def _claim(found: Reconciliation, kind: Kind, claim: Claim, weak: bool) -> str:
 
 def _chooser(claim: Claim, *, questioned: bool) -> str:
     options = "".join(f'<option value="{value}">{label}</option>' for value, label in _CHOICES[questioned])
-    data = f'data-id="{escape(claim.subject)}" data-relation="{escape(claim.relation)}" data-target="{escape(claim.target)}"'
-    return f'<select aria-label="Decision about {escape(claim.subject)} and {escape(claim.target)}" {data}><option value="">undecided</option>{options}</select>'
+    said = {"id": claim.subject, "relation": claim.relation, "target": claim.target, **_kept(claim)}
+    data = " ".join(f'data-{name}="{escape(value)}"' for name, value in said.items())
+    label = escape(f"Decision about {claim.subject} and {claim.target}")
+    return f'<select aria-label="{label}" {data}><option value="">undecided</option>{options}</select>'
+
+
+def _kept(claim: Claim) -> dict[str, str]:
+    """What is taken over with a statement: what the first that says so tells of it."""
+    _, link = claim.said[0]
+    share = None if link.confidence is None else f"{link.confidence:g}"
+    told = {"confidence": share, "justification": link.justification, "author": link.author, "note": link.note}
+    return {name: value for name, value in told.items() if value}
 
 
 def _words(found: Reconciliation, claim: Claim) -> Iterator[str]:
@@ -144,9 +159,10 @@ def _line(one: tuple[float, float], other: tuple[float, float], claim: Claim, we
 
 def _dot(place: tuple[float, float], member: str, twin: bool) -> str:
     x, y = place
+    sort = "twin" if twin else "alone"
     anchor, shift = ("start", 9) if x >= _MIDDLE else ("end", -9)
     label = member.rstrip("/#").replace("#", "/").rpartition("/")[2][-24:]
     return (
-        f'<g><title>{escape(member)}</title><circle cx="{x:.0f}" cy="{y:.0f}" r="5"{" class=twin" if twin else ""}/>'
+        f'<g><title>{escape(member)}</title><circle cx="{x:.0f}" cy="{y:.0f}" r="5" class="{sort}"/>'
         f'<text x="{x + shift:.0f}" y="{y + 4:.0f}" text-anchor="{anchor}">{escape(label)}</text></g>'
     )

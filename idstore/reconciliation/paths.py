@@ -1,6 +1,7 @@
 """Bindings whose target is bound on: chains, and circles."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 Edges = Mapping[int, frozenset[int]]
@@ -9,11 +10,11 @@ _LONGEST: Final = 50
 
 
 def directed(pairs: Iterable[tuple[int, int]]) -> Edges:
-    """Who leads where; two that lead to each other say one thing, and lead nowhere."""
+    """Who leads where."""
     out: dict[int, set[int]] = {}
     for one, other in pairs:
         out.setdefault(one, set()).add(other)
-    return {one: frozenset(other for other in others if one == other or one not in out.get(other, ())) for one, others in out.items()}
+    return {one: frozenset(others) for one, others in out.items()}
 
 
 def circles(edges: Edges) -> Iterator[frozenset[int]]:
@@ -59,20 +60,17 @@ def _popped(waiting: list[int], last: int) -> frozenset[int]:
     return found
 
 
-def chains(edges: Edges, round: frozenset[int]) -> Iterator[list[tuple[int, int]]]:
-    """The links that are gone through from each beginning, where they lead on; ``round`` are those in circles, which have no beginning."""
-    reached = {other for others in edges.values() for other in others}
-    for start in edges:
-        if start in reached or start in round:
-            continue
-        links: list[tuple[int, int]] = []
-        seen, following = {start}, [start]
-        while following and len(links) < _LONGEST:
-            here = following.pop(0)
-            for other in sorted(edges.get(here, ())):
-                links.append((here, other))
-                if other not in seen:
-                    seen.add(other)
-                    following.append(other)
-        if any(one != start for one, _ in links):
-            yield links[:_LONGEST]
+def chain(start: int, onward: Callable[[int], Sequence[int]]) -> list[tuple[int, int]]:
+    """The links that are gone through from a beginning on ways of more than one, the nearest first; `_LONGEST` at most."""
+    links: list[tuple[int, int]] = []
+    seen, following = {start}, deque([start])
+    while following and len(links) < _LONGEST:
+        here = following.popleft()
+        for other in onward(here):
+            if here == start and not onward(other):
+                continue
+            links.append((here, other))
+            if other not in seen:
+                seen.add(other)
+                following.append(other)
+    return links[:_LONGEST]

@@ -1,25 +1,21 @@
-"""A reconciliation and what can be printed of it: lines for people, JSON, Turtle."""
+"""A reconciliation and what can be printed of it: lines for people, JSON."""
 
-import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-from pyoxigraph import Literal, NamedNode, Triple
-
 from idstore.exchange.mappings import Columns
 from idstore.model.party import Party
-from idstore.model.terms import share
 from idstore.reconciliation import findings, sides
-from idstore.reconciliation.kinds import KINDS, Finding, Kind
+from idstore.reconciliation.claims import Claim, Link
+from idstore.reconciliation.kinds import KINDS, Finding, Kind, Weakest
 from idstore.reconciliation.sides import Side
-from idstore.reconciliation.workspace import Claim, Link, Workspace
-from idstore.vocabulary import DCTERMS, IDS, MAPPING_PREFIXES, PAV, RDF, SKOS, SPACE, SSSOM
+from idstore.reconciliation.workspace import Progress, Workspace
+from idstore.vocabulary import MAPPING_PREFIXES
 
 Json = dict[str, object]
 
@@ -45,18 +41,25 @@ class Reconciliation:
 
 @contextmanager
 def reconcile(
-    names: Sequence[str], party: Party, *, format: str | None = None, columns: Columns = Columns(), wait: float = 10.0
+    names: Sequence[str],
+    party: Party,
+    *,
+    format: str | None = None,
+    columns: Columns = Columns(),
+    wait: float = 10.0,
+    progress: Progress = lambda _: None,
 ) -> Iterator[Reconciliation]:
     """Read registries and mapping files, to be compared while the block runs.
 
-    names    folders of stores, files of RDF (what ``export`` writes, or any other), tables of mappings; of stores what the party may see.
-    format   of the files whose names do not tell it.
-    columns  how tables are to be understood.
-    wait     seconds to wait for a busy store.
+    names     folders of stores, files of RDF (what ``export`` writes, or any other), tables of mappings; of stores what the party may see.
+    format    of the files whose names do not tell it.
+    columns   how tables are to be understood.
+    wait      seconds to wait for a busy store.
+    progress  is told now and then what is being done; what it raises ends the comparison.
 
     Raises StoreUnavailable, ExchangeError. Cost: each side is read once; memory is flat but for what is bound by relations of identity.
     """
-    with tempfile.TemporaryDirectory(prefix="idstore-reconcile-") as folder, closing(Workspace(Path(folder))) as workspace:
+    with tempfile.TemporaryDirectory(prefix="idstore-reconcile-") as folder, closing(Workspace(Path(folder), progress)) as workspace:
         yield Reconciliation(sides.read(workspace, names, party, format, columns, wait), workspace)
 
 
@@ -93,10 +96,18 @@ def _lines(found: Reconciliation, finding: Finding) -> Iterator[str]:
     yield f"  {finding.about}{f' “{name}”' if name else ''}{f': {finding.reason}' if finding.reason else ''}{lacking}"
     for name, said in finding.values.items():
         yield from (f"    {name}: {' · '.join(values)} ({found.sides[side].name})" for side, values in said.items())
-    for claim in finding.claims:
+    for claim in finding.claims[:SHOWN]:
         yield f"    {short(claim.relation)} {claim.subject} → {claim.target} ({', '.join(_sources(found, claim))})"
-    for link in finding.weakest:
-        yield f"    weakest link: {link.claim.subject} → {link.claim.target}, which joins {', '.join(' and '.join(pair) for pair in link.pairs)}"
+    if (more := len(finding.claims[SHOWN:]) + finding.more) > 0:
+        yield f"    and {more} more"
+    for number, link in enumerate(finding.weakest[:SHOWN]):
+        yield f"    {'weak' if number else 'weakest'} link: {link.claim.subject} → {link.claim.target}, which joins {joined(link)}"
+
+
+def joined(link: Weakest) -> str:
+    """The pairs of identifiers that a weak link joins, in words."""
+    more = link.joins - len(link.pairs)
+    return ", ".join(" and ".join(pair) for pair in link.pairs) + (f", and {more} more pairs" if more else "")
 
 
 def _sources(found: Reconciliation, claim: Claim) -> Iterator[str]:
@@ -125,11 +136,18 @@ def json(found: Reconciliation, finding: Finding) -> Json:
         "claims": [_claim_json(found, claim) for claim in finding.claims],
         "missing": found.names(finding.missing),
         "weakest": [
-            {"id": link.claim.subject, "relation": link.claim.relation, "target": link.claim.target, "joins": [*map(list, link.pairs)]}
+            {
+                "id": link.claim.subject,
+                "relation": link.claim.relation,
+                "target": link.claim.target,
+                "joins": [*map(list, link.pairs)],
+                "pairs": link.joins,
+            }
             for link in finding.weakest
         ],
+        "more": finding.more,
     }
-    return {key: value for key, value in made.items() if value not in ("", [], {})}
+    return {key: value for key, value in made.items() if key == "conflict" or value not in ("", [], {}, 0)}
 
 
 def _claim_json(found: Reconciliation, claim: Claim) -> Json:
@@ -152,48 +170,3 @@ def _said(link: Link) -> Json:
         "line": link.line,
     }
     return {key: value for key, value in made.items() if value is not None}
-
-
-def triples(found: Reconciliation, tally: Counter[str]) -> Iterator[Triple]:
-    """The findings as triples: each a resource of its own, named after what it says; ``tally`` counts them by kind."""
-    for finding in found.findings():
-        tally[finding.kind.slug] += 1
-        digest = hashlib.sha256(repr((finding.kind.slug, finding.about, [claim.key for claim in finding.claims])).encode()).hexdigest()[:24]
-        iri = NamedNode(f"{SPACE}finding/{digest}")
-        yield Triple(iri, RDF.type, IDS.Finding)
-        yield Triple(iri, DCTERMS.type, Literal(finding.kind.slug))
-        yield Triple(iri, DCTERMS.subject, _term(finding.about))
-        for note in filter(None, (finding.reason, *_values(found, finding))):
-            yield Triple(iri, SKOS.note, Literal(note))
-        for side in finding.missing:
-            yield Triple(iri, IDS.missingFrom, Literal(found.sides[side].name))
-        for number, claim in enumerate(finding.claims, 1):
-            yield from _claim_triples(found, iri, NamedNode(f"{iri.value}-{number}"), claim)
-
-
-def _claim_triples(found: Reconciliation, finding: NamedNode, node: NamedNode, claim: Claim) -> Iterator[Triple]:
-    yield Triple(node, RDF.type, RDF.Statement)
-    yield Triple(node, DCTERMS.isPartOf, finding)
-    for predicate, text in ((RDF.subject, claim.subject), (RDF.predicate, claim.relation), (RDF.object, claim.target)):
-        yield Triple(node, predicate, _term(text))
-    for side in claim.sides:
-        yield Triple(node, DCTERMS.source, Literal(found.sides[side].name))
-    for _, link in claim.said:
-        if link.confidence is not None:
-            yield Triple(node, SSSOM.confidence, share(Decimal(str(link.confidence))))
-        if link.author is not None:
-            yield Triple(node, PAV.authoredBy, _term(link.author))
-
-
-def _values(found: Reconciliation, finding: Finding) -> Iterator[str]:
-    for name, said in finding.values.items():
-        yield from (f"{found.sides[side].name} says {name}: {' · '.join(values)}" for side, values in said.items())
-
-
-def _term(text: str) -> NamedNode | Literal:
-    if ":" not in text:
-        return Literal(text)
-    try:
-        return NamedNode(text)
-    except ValueError:
-        return Literal(text)

@@ -1,205 +1,218 @@
 """Everything that the sides of a reconciliation say, in one scratch database: memory stays flat, and each question is one query."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from idstore.model.terms import hashed, stem
+from idstore.errors import StoreUnavailable
+from idstore.model.terms import hashed
+from idstore.reconciliation import numbering
+from idstore.reconciliation.claims import Claim, Link
+from idstore.reconciliation.relations import IDENTITY, among
 
 _SCHEMA: Final = """
 PRAGMA journal_mode=OFF;
 PRAGMA synchronous=OFF;
-PRAGMA cache_size=-200000;
+PRAGMA cache_size=-800000;
 PRAGMA temp_store=FILE;
-CREATE TABLE term (id INTEGER PRIMARY KEY, text TEXT NOT NULL, kind INTEGER NOT NULL);
 CREATE TABLE record (id INTEGER, side INTEGER, stage TEXT, PRIMARY KEY (id, side)) WITHOUT ROWID;
 CREATE TABLE fact (id INTEGER, property TEXT, side INTEGER, value TEXT, PRIMARY KEY (id, property, side, value)) WITHOUT ROWID;
 CREATE TABLE link (
     subject INTEGER NOT NULL, relation INTEGER NOT NULL, target INTEGER NOT NULL, side INTEGER NOT NULL,
     by TEXT, at TEXT, note TEXT, confidence REAL, justification TEXT, author TEXT, line INTEGER);
+CREATE TABLE plain (subject INTEGER, relation INTEGER, target INTEGER, side INTEGER,
+    PRIMARY KEY (subject, relation, target, side)) WITHOUT ROWID;
+CREATE TABLE piece (node INTEGER, side INTEGER, subject INTEGER, relation INTEGER, target INTEGER,
+    by TEXT, at TEXT, note TEXT, confidence REAL, justification TEXT, author TEXT, PRIMARY KEY (node, side)) WITHOUT ROWID;
+CREATE TABLE denial (subject INTEGER, relation INTEGER, target INTEGER, side INTEGER, line INTEGER);
 CREATE TABLE refused (side INTEGER, line INTEGER, reason TEXT);
 """
-_INDEXES: Final = """
+_IDENTITY: Final = among(IDENTITY)
+_PIECES: Final = ("subject", "relation", "target", "by", "at", "note", "confidence", "justification", "author")
+_INSERTS: Final = {
+    "record": "INSERT INTO record VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET stage = excluded.stage WHERE stage = 'released'",
+    "fact": "INSERT OR IGNORE INTO fact VALUES (?, ?, ?, ?)",
+    "link": "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "plain": "INSERT OR IGNORE INTO plain VALUES (?, ?, ?, ?)",
+    "piece": "INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+    + ", ".join(f"{name} = COALESCE(piece.{name}, excluded.{name})" for name in _PIECES),
+    "denial": "INSERT INTO denial VALUES (?, ?, ?, ?, ?)",
+    "refused": "INSERT INTO refused VALUES (?, ?, ?)",
+}
+_COMPLETE: Final = f"""
+INSERT INTO link SELECT subject, relation, target, side, by, at, note, confidence, justification, author, NULL FROM piece
+    WHERE subject IS NOT NULL AND relation IS NOT NULL AND target IS NOT NULL;
 CREATE INDEX by_subject ON link (subject, relation, target, side);
-CREATE INDEX by_target ON link (target, subject);
+INSERT INTO link (subject, relation, target, side) SELECT * FROM plain p WHERE NOT EXISTS (SELECT 1 FROM link l
+    WHERE l.subject = p.subject AND l.relation = p.relation AND l.target = p.target AND l.side = p.side);
+CREATE INDEX by_target ON link (target, subject, relation, side);
+CREATE TABLE turning (id INTEGER PRIMARY KEY);
+INSERT INTO turning SELECT DISTINCT target FROM link l WHERE {_IDENTITY}
+    AND EXISTS (SELECT 1 FROM link n WHERE n.subject = l.target AND n.{_IDENTITY});
+PRAGMA analysis_limit=1000;
 ANALYZE;
 """
-_BATCH: Final = 20_000
+_BATCH: Final = 50_000
 """Rows that are written at once."""
-STATED: Final = "stated"
-"""The stage of an identifier that a mapping file alone speaks of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One statement that an identifier stands in a relation to something, as one side makes it.
-
-    line  where in its file, None in a registry.
-    """
-
-    subject: str
-    relation: str
-    target: str
-    by: str | None = None
-    at: str | None = None
-    note: str | None = None
-    confidence: float | None = None
-    justification: str | None = None
-    author: str | None = None
-    line: int | None = None
+_STEPS: Final = 1_000_000
+"""Steps of the database's machine after which it is asked whether to go on."""
+RELEASED: Final = "released"
+"""The stage of an identifier that was given up before it was published."""
+Progress = Callable[[str], None]
+"""Told now and then what is being done."""
 
 
 class Workspace:
     """The scratch database, in a folder that its owner removes.
 
-    bases  bases of the namespaces that registries among the sides have; an identifier's kind is the longest of them that it begins with.
+    numbering  the numbers of texts.
+
+    Its methods raise StoreUnavailable when the disk is full.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, progress: Progress = lambda _: None) -> None:
         self.db = sqlite3.connect(folder / "reconciliation.sqlite", isolation_level=None, check_same_thread=False)
-        self.db.executescript(_SCHEMA)
-        self.bases: list[str] = []
-        self._terms: dict[int, tuple[int, str, int]] = {}
-        self._links: list[tuple[object, ...]] = []
-        self._records: list[tuple[int, int, str]] = []
-        self._facts: list[tuple[int, str, int, str]] = []
-        self.db.execute("BEGIN")
+        self.numbering = numbering.Numbering()
+        self.progress = progress
+        self._folder = folder
+        self._stopped: BaseException | None = None
+        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in _INSERTS}
+        self._waiting = 0
+        self.written = 0
+        with self._translated():
+            self.db.executescript(_SCHEMA + numbering.SCHEMA)
+            self.db.execute("BEGIN")
+        self.db.set_progress_handler(self._go_on, _STEPS)
+
+    def _go_on(self) -> int:
+        """Let an interrupt reach us in the middle of a long query."""
+        try:
+            self.progress("")
+        except BaseException as error:  # noqa: BLE001 it cannot pass through the database; it is raised behind it
+            self._stopped = error
+        return int(self._stopped is not None)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if self._stopped is not None:
+                raise self._stopped from None
+            raise StoreUnavailable(
+                f"the comparison needs more room than there is in {self._folder.parent}: {error}; free some, or name another folder in TMPDIR"
+            ) from error
 
     # writing
 
-    def add_base(self, base: str) -> None:
-        """Note the base of a namespace; before what is in it."""
-        if base not in self.bases:
-            self.bases = sorted([*self.bases, base], key=len, reverse=True)
-
     def add_record(self, side: int, iri: str, stage: str) -> None:
-        """An identifier that a side holds, or speaks of."""
-        self._records.append((self._term(iri), side, stage))
+        """An identifier that a side holds, or has given up."""
+        self._put("record", (self.numbering.number(iri), side, stage))
 
     def add_fact(self, side: int, iri: str, name: str, value: str) -> None:
         """What a side says of an identifier: a name, a target, a successor."""
-        self._facts.append((self._term(iri), name, side, value))
+        self._put("fact", (self.numbering.number(iri), name, side, value))
 
     def add_link(self, side: int, link: Link, kinds: tuple[str, str] = ("", "")) -> None:
         """A statement; ``kinds`` tells what its two ends are one of, where they are no IRIs."""
-        self._links.append(
-            (
-                self._term(link.subject, kinds[0]),
-                self._term(link.relation),
-                self._term(link.target, kinds[1]),
-                side,
-                link.by,
-                link.at,
-                link.note or None,
-                link.confidence,
-                link.justification or None,
-                link.author or None,
-                link.line,
-            )
+        ends = (
+            self.numbering.number(link.subject, kinds[0]),
+            self.numbering.word(link.relation),
+            self.numbering.number(link.target, kinds[1]),
         )
-        if len(self._links) >= _BATCH:
-            self._write()
+        self._put("link", (*ends, side, *link[3:]))
+
+    def add_plain(self, side: int, subject: str, relation: str, target: str) -> None:
+        """A triple by itself; it counts where no statement says who makes it."""
+        self._put("plain", (self.numbering.number(subject), self.numbering.word(relation), self.numbering.number(target), side))
+
+    def add_piece(self, side: int, node: str, ends: Sequence[str | None], said: Sequence[object]) -> None:
+        """What is said of a statement's node at one place of a file: subject, relation, target; by, at and the rest, as in `Link`."""
+        self._put("piece", (hashed(node), side, *(None if end is None else self.numbering.number(end) for end in ends), *said))
+
+    def add_denial(self, side: int, link: Link, kinds: tuple[str, str]) -> None:
+        """A line that says that something is not so."""
+        self._put(
+            "denial",
+            (
+                self.numbering.number(link.subject, kinds[0]),
+                self.numbering.word(link.relation),
+                self.numbering.number(link.target, kinds[1]),
+                side,
+                link.line,
+            ),
+        )
 
     def refuse(self, side: int, line: int, reason: str) -> None:
         """A row that could not be understood."""
-        self.db.execute("INSERT INTO refused VALUES (?, ?, ?)", (side, line, reason))
+        self._put("refused", (side, line, reason))
+
+    def _put(self, table: str, row: tuple[object, ...]) -> None:
+        self._rows[table].append(row)
+        self._waiting += 1
+        if self._waiting >= _BATCH:
+            self._write()
 
     def complete(self) -> None:
         """Everything has been added."""
         self._write()
-        self.db.execute("COMMIT")
-        self.db.executescript(_INDEXES)
+        self.progress("putting in order")
+        with self._translated():
+            self.numbering.complete(self.db)
+            self.db.execute("COMMIT")
+            self.db.executescript(_COMPLETE)
 
     def close(self) -> None:
         """Give the file up."""
         self.db.close()
 
-    def _term(self, text: str, kind: str = "") -> int:
-        number = hashed(text)
-        if number not in self._terms:
-            of = self.kind_of(text) or kind
-            self._terms[number] = (number, text, self._term(of) if of and of != text else number)
-        return number
-
-    def kind_of(self, text: str) -> str:
-        """What an identifier is one of: its registry's namespace, or else the stem of its IRI; of a bare text nothing."""
-        for base in self.bases:
-            if text.startswith(base):
-                return base
-        return stem(text)
-
     def _write(self) -> None:
-        self.db.executemany("INSERT OR IGNORE INTO term VALUES (?, ?, ?)", self._terms.values())
-        self.db.executemany("INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._links)
-        self.db.executemany(
-            "INSERT INTO record VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET stage = excluded.stage WHERE stage = 'stated'", self._records
-        )
-        self.db.executemany("INSERT OR IGNORE INTO fact VALUES (?, ?, ?, ?)", self._facts)
-        for written in (self._terms, self._links, self._records, self._facts):
-            written.clear()
+        with self._translated():
+            self.numbering.write(self.db)
+            for table, rows in self._rows.items():
+                self.db.executemany(_INSERTS[table], rows)
+                rows.clear()
+        self.written += self._waiting
+        self._waiting = 0
+        self.progress(f"{self.written:,} read")
 
     # reading
 
     def rows(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query."""
-        found: Iterator[tuple[Any, ...]] = self.db.execute(query, values)
-        return found
+        with self._translated():
+            yield from self.db.execute(query, values)
+
+    def put(self, statement: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
+        """Carry out a statement that keeps something aside, once for each row of values."""
+        with self._translated():
+            self.db.executemany(statement, rows) if statement.startswith("INSERT") else self.db.execute(statement)
 
     def name_of(self, iri: str) -> str:
         """A name that a side gives it, empty if none does."""
-        found = self.db.execute(
-            "SELECT value FROM fact WHERE id = ? AND property GLOB 'name*' ORDER BY property, side, value LIMIT 1", (hashed(iri),)
-        ).fetchone()
-        return "" if found is None else str(found[0])
+        query = "SELECT value FROM fact WHERE id = ? AND property GLOB 'name*' ORDER BY property, side, value LIMIT 1"
+        return next((str(name) for (name,) in self.rows(query, (hashed(iri),))), "")
 
-    def claims(self, condition: str, values: Sequence[object] = ()) -> "Iterator[Claim]":
+    def claims(self, condition: str, values: Sequence[object] = ()) -> Iterator[Claim]:
         """The statements that match, those that say the same together, in an order that only they decide.
 
         condition  SQL about ``link`` and the terms ``s``, ``r`` and ``t`` of its subject, relation and target.
         """
-        found = self.rows(
-            "SELECT s.text, r.text, t.text, side, by, at, note, confidence, justification, author, line FROM link"
-            " JOIN term s ON s.id = subject JOIN term r ON r.id = relation JOIN term t ON t.id = target"
-            f" WHERE {condition} ORDER BY s.text, r.text, t.text, side, at, by, line",
-            values,
-        )
-        for key, rows in groupby(found, key=itemgetter(0, 1, 2)):
-            subject, relation, target = key
-            yield Claim(subject, relation, target, tuple((row[3], Link(*key, *row[4:])) for row in rows))
+        return together(self.rows(f"SELECT {TOLD} FROM link {NAMED} WHERE {condition} ORDER BY {IN_ORDER}", values))
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A statement, with everybody who makes it.
+TOLD: Final = "s.text, r.text, t.text, side, by, at, note, confidence, justification, author, line"
+NAMED: Final = "CROSS JOIN term s ON s.id = subject CROSS JOIN term r ON r.id = relation CROSS JOIN term t ON t.id = target"
+IN_ORDER: Final = "s.text, r.text, t.text, side, at, by, line"
+"""What a query for statements asks for, of what, and in what order, for `together`."""
 
-    said  side and statement, each time that it is made.
-    """
 
-    subject: str
-    relation: str
-    target: str
-    said: tuple[tuple[int, Link], ...]
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What it says."""
-        return self.subject, self.relation, self.target
-
-    @property
-    def sides(self) -> list[int]:
-        """The sides that make it."""
-        return sorted({side for side, _ in self.said})
-
-    @property
-    def confidence(self) -> float:
-        """The highest that anybody states; 1 where nobody does."""
-        return max((link.confidence for _, link in self.said if link.confidence is not None), default=1.0)
-
-    @property
-    def strength(self) -> tuple[float, int]:
-        """Confidence, and how often it is said."""
-        return self.confidence, len(self.said)
+def together(rows: Iterable[tuple[Any, ...]]) -> Iterator[Claim]:
+    """The statements in rows as `TOLD` has them, those that say the same together."""
+    for key, alike in groupby(rows, key=itemgetter(0, 1, 2)):
+        subject, relation, target = key
+        yield Claim(subject, relation, target, tuple((row[3], Link(*key, *row[4:])) for row in alike))

@@ -120,9 +120,11 @@ class Binding(Naming):
     def unbind(self, text: str, statement: Statement, party: Party) -> Event:
         """Take a binding back: one's own; the owner of the identifier also anybody else's (all with that relation and target).
 
+        The log says who found it wrong: the statement's author, where that is somebody other than the party.
         Raises NotRegistered (no such binding included), NotPermitted, InvalidData.
         """
         arguments = statement.arguments()
+        authored = [said for said in arguments if said[0] == PAV.authoredBy]
         relation, target = arguments[0][1].value, arguments[1][1].value
         with self._acting(party) as turn:
             record = self._seen(turn, self._identify(turn, text, party), party)
@@ -139,7 +141,7 @@ class Binding(Naming):
                 )
             for maker in gone:
                 extra = [] if maker == party.name else [(IDS.party, node(maker))]
-                event = self._event(turn, IDS.Unbind, record.iri, party, *arguments[:2], *extra)
+                event = self._event(turn, IDS.Unbind, record.iri, party, *arguments[:2], *authored, *extra)
                 record = self._record_event(turn, record, event)
             return event
 

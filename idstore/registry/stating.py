@@ -74,14 +74,15 @@ class Stating(Binding):
 
     def carry_out(self, proposal: Proposal, party: Party) -> tuple[str, Literal["new", "known", "contradictory"], str]:
         """Do one thing, by itself: the identifier, what became of it, and what speaks against it. Raises as `bind` and `unbind`."""
-        record, statement = self.show(proposal.id, party), proposal.statement
-        iri = record.iri.value
+        statement = proposal.statement
         if proposal.act == "unbind":
             try:
-                self.unbind(iri, statement, party)
-            except NotRegistered:
-                return iri, "known", ""
+                iri = self.unbind(proposal.id, statement, party).about.value
+            except NotRegistered as absent:
+                return proposal.id, "known", absent.message
             return iri, "new", ""
+        record = self.show(proposal.id, party)
+        iri = record.iri.value
         against = "; ".join(self._against(record, statement, party))
         if self.bind(iri, statement, party) is None:
             return iri, "known", ""

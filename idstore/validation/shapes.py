@@ -27,7 +27,7 @@ class Shapes:
 
 
 def names() -> list[str]:
-    """The shape files that come with idstore: ``registry`` and one per scheme."""
+    """The shape files that come with idstore: ``registry``, ``findings`` and one per scheme."""
     return sorted(entry.name.removesuffix(".ttl") for entry in folder("shapes").iterdir() if entry.name.endswith(".ttl"))
 
 

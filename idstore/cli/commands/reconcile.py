@@ -1,9 +1,9 @@
 """``idstore reconcile``: where registries and mapping files disagree, and what a curator has decided about it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -39,7 +39,7 @@ def reconcile(
     column: arguments.Column = None,
     base: arguments.Base = None,
     relation: arguments.RelationName = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 5 if anything is found.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 5 if anything is found but chains and clusters.")] = False,
     accept: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +67,9 @@ def reconcile(
     if chosen not in FORMATS:
         raise arguments.Misuse(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")
     tally = _compare(call, sides, chosen, file, read_as, column, base, relation)
-    return exits.BROKEN if strict and tally else exits.DONE
+    from idstore.reconciliation.kinds import HARMLESS
+
+    return exits.BROKEN if strict and tally.keys() - HARMLESS else exits.DONE
 
 
 def _compare(
@@ -85,32 +87,34 @@ def _compare(
 
     columns = arguments.columns(column, base, relation)
     tally: Counter[str] = Counter()
-    with report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait) as found, output(file) as target:
-        for part in _written(found, format, tally):
-            target.write(part)
-    call.output.say("; ".join(f"{slug}: {many}" for slug, many in tally.items()) or "nothing to reconcile")
+
+    def tell(doing: str) -> None:
+        if doing and call.output.shows_progress:
+            call.output.say(f"idstore: {doing}")
+
+    comparing = report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait, progress=tell)
+    with comparing as found, output(file) as target:
+        _write(found, format, tally, target)
+    call.output.say(f"idstore: {', '.join(f'{many} {slug}' for slug, many in tally.items()) or 'nothing to reconcile'}")
     return tally
 
 
-def _written(found: "Reconciliation", format: str, tally: Counter[str]) -> Iterator[bytes]:
+def _write(found: "Reconciliation", format: str, tally: Counter[str], target: IO[bytes]) -> None:
     import json
 
     from pyoxigraph import RdfFormat, serialize
 
-    from idstore.reconciliation import page, report
-    from idstore.vocabulary import MAPPING_PREFIXES
+    from idstore.reconciliation import graph, page, report
+    from idstore.vocabulary import PREFIXES
 
     match format:
         case "html":
-            yield page.page(found, tally).encode()
+            target.write(page.page(found, tally).encode())
         case "turtle":
-            triples = report.triples(found, tally)
-            written = serialize(triples, format=RdfFormat.TURTLE, prefixes=MAPPING_PREFIXES)
-            assert written is not None
-            yield written
+            serialize(graph.triples(found, tally), target, format=RdfFormat.TURTLE, prefixes=PREFIXES)
         case "json":
             for finding in found.findings():
                 tally[finding.kind.slug] += 1
-                yield (json.dumps(report.json(found, finding), ensure_ascii=False) + "\n").encode()
+                target.write((json.dumps(report.json(found, finding), ensure_ascii=False) + "\n").encode())
         case _:
-            yield from (f"{line}\n".encode() for line in report.lines(found, tally))
+            target.writelines(f"{line}\n".encode() for line in report.lines(found, tally))

@@ -1,0 +1,50 @@
+"""Rows of a side that is a table of mappings."""
+
+from collections.abc import Callable, Sequence
+
+from idstore.errors import InvalidIdentifier
+from idstore.exchange import mappings
+from idstore.model.namespace import Namespace
+from idstore.reconciliation.claims import Link
+from idstore.reconciliation.workspace import Workspace
+
+
+def read(workspace: Workspace, number: int, name: str, format: str, columns: mappings.Columns, spaces: Sequence[Namespace]) -> None:
+    """Take a table in.
+
+    spaces  namespaces of registries among the sides: a text that names an identifier of one of them, and of no other, is read as such.
+    Raises ExchangeError: it cannot be read as a table. What is wrong with single rows is kept with them.
+    """
+    named = _reader_of_names(spaces)
+    with mappings.read(name, format, columns) as reading:
+        subjects, targets = reading.found["subject"], reading.found["target"]
+        for row in reading.rows:
+            if isinstance(row, mappings.Malformed):
+                workspace.refuse(number, row.line, row.reason)
+                continue
+            subject, target = named(row.subject), named(row.target)
+            if row.name:
+                workspace.add_fact(number, subject, "name", row.name)
+            share = None if row.confidence is None else float(row.confidence)
+            said = (row.note or None, share, row.justification or None, row.author or None)
+            link = Link(subject, row.relation, target, None, None, *said, row.line)
+            put = workspace.add_denial if row.negated else workspace.add_link
+            put(number, link, (subjects, row.kind or targets))
+
+
+def _reader_of_names(spaces: Sequence[Namespace]) -> Callable[[str], str]:
+    """What makes the IRI of a text that names an identifier of a registered namespace; other texts stay as they are."""
+
+    def read(text: str) -> str:
+        if "://" in text:
+            return text
+        found = set()
+        for space in spaces:
+            try:
+                space.scheme.parse(text)
+                found.add(space.scheme.iri(space.scheme.label(text, space.context), space.context))
+            except InvalidIdentifier:
+                continue
+        return found.pop() if len(found) == 1 else text
+
+    return read

@@ -1,0 +1,182 @@
+"""The page in a real browser: a curator sorts, searches, decides, saves, and the decisions are carried out."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from command_lines import RDL, Minting, Run
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+DRIVER, BROWSER = shutil.which("chromedriver"), shutil.which("chromium")
+pytestmark = pytest.mark.skipif(
+    not (DRIVER and BROWSER), reason="chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
+)
+
+WD: Final = "http://www.wikidata.org/entity/"
+CURATOR: Final = "https://orcid.org/0000-0002-1825-0097"
+PATIENCE: Final = 20
+"""Seconds that the browser may take."""
+
+
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="module")
+def driver(downloads: Path) -> Iterator[webdriver.Chrome]:
+    """A browser that is cut off from the network, and notes what it asks for."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(BROWSER)
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1300,1000"):
+        options.add_argument(argument)
+    options.add_experimental_option("prefs", {"download.default_directory": str(downloads), "download.prompt_for_download": False})
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    with webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER))) as made:
+        yield made
+
+
+@pytest.fixture
+def identifiers(run: Run, mint: Minting, tmp_path: Path) -> list[str]:
+    """A registry in which several things are wrong, and a table that says otherwise; the page beside them."""
+    made = [mint("--name", name) for name in ("ball valve", "Kugelhahn <&>", "gate valve")]
+    run("fixate", *made)
+    for number in (1, 2):
+        run("bind", made[0], f"{WD}Q{number}")
+    run("bind", made[1], f"{WD}Q2", "--confidence", "0.4", by="bob")
+    table = tmp_path / "other.sssom.tsv"
+    rows = ["subject_id\tpredicate_id\tobject_id\tconfidence\tauthor_id", f"{made[2]}\tskos:exactMatch\t{WD}Q10\t0.75\torcid:0000-0001"]
+    table.write_text("#curie_map:\n#  orcid: https://orcid.org/\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    run("reconcile", tmp_path / "store", table, "-o", tmp_path / "page.html")
+    return made
+
+
+@pytest.fixture
+def page(driver: webdriver.Chrome, identifiers: list[str], tmp_path: Path) -> Iterator[webdriver.Chrome]:
+    assert identifiers
+    driver.get_log("performance")  # type: ignore[no-untyped-call]
+    driver.get((tmp_path / "page.html").as_uri())
+    driver.execute_script("localStorage.clear()")
+    driver.refresh()
+    yield driver
+    assert asked(driver) <= {"file", "blob", "data"}, "the page asks the network for something"
+    assert driver.get_log("browser") == []  # type: ignore[no-untyped-call]
+
+
+def asked(driver: webdriver.Chrome) -> set[str]:
+    """The schemes of everything that was asked for since the last time."""
+    log: list[dict[str, str]] = driver.get_log("performance")  # type: ignore[no-untyped-call]
+    messages: list[dict[str, Any]] = [json.loads(entry["message"])["message"] for entry in log]
+    return {one["params"]["request"]["url"].partition(":")[0] for one in messages if one["method"] == "Network.requestWillBeSent"}
+
+
+def rows(page: webdriver.Chrome, kind: str) -> list[WebElement]:
+    return [row for row in page.find_elements(By.CSS_SELECTOR, f"#{kind} tbody tr") if row.is_displayed()]
+
+
+def abouts(page: webdriver.Chrome, kind: str) -> list[str]:
+    return [row.find_element(By.CSS_SELECTOR, "td.about").get_attribute("data-sort") or "" for row in rows(page, kind)]
+
+
+def chooser(page: webdriver.Chrome, kind: str, id: str, target: str) -> Select:
+    return Select(page.find_element(By.CSS_SELECTOR, f'#{kind} select[data-id="{id}"][data-target="{target}"]'))
+
+
+def wait(page: webdriver.Chrome, until: Callable[[], bool]) -> None:
+    WebDriverWait(page, PATIENCE).until(lambda _: until())
+
+
+def test_everything_is_there_and_nothing_is_asked_for(page: webdriver.Chrome, identifiers: list[str]) -> None:
+    sections = [section.get_attribute("id") for section in page.find_elements(By.CSS_SELECTOR, "main section")]
+    assert sections == ["several-targets", "claimed-twice", "joined", "lacking"]
+    [link] = page.find_elements(By.CSS_SELECTOR, "#several-targets td.about a")
+    assert link.get_attribute("href") == identifiers[0]
+    assert "Kugelhahn <&>" in page.find_element(By.ID, "lacking").text, "markup in a name is text"
+
+
+def test_links_in_the_contents_lead_to_their_kind(page: webdriver.Chrome) -> None:
+    page.find_element(By.CSS_SELECTOR, 'nav a[href="#lacking"]').click()
+    wait(page, lambda: bool(page.execute_script("return location.hash === '#lacking' && scrollY > 0")))
+
+
+def test_a_click_sorts_numbers_as_numbers_and_a_second_the_other_way(page: webdriver.Chrome) -> None:
+    head = page.find_element(By.CSS_SELECTOR, "#lacking th:first-child")
+    before = abouts(page, "lacking")
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", head)
+    head.find_element(By.TAG_NAME, "button").click()
+    assert (head.get_attribute("aria-sort"), abouts(page, "lacking")) == ("ascending", sorted(before))
+    head.find_element(By.TAG_NAME, "button").click()
+    assert (head.get_attribute("aria-sort"), abouts(page, "lacking")) == ("descending", sorted(before, reverse=True))
+
+
+def test_what_is_searched_for_alone_is_shown(page: webdriver.Chrome, identifiers: list[str]) -> None:
+    many = len(rows(page, "lacking"))
+    page.find_element(By.ID, "find").send_keys("GATE VALVE")
+    wait(page, lambda: len(rows(page, "lacking")) < many)
+    assert set(abouts(page, "lacking")) == {identifiers[2]}
+    assert rows(page, "several-targets") == []
+    page.find_element(By.ID, "find").clear()
+    page.find_element(By.ID, "find").send_keys(" ")
+    wait(page, lambda: len(rows(page, "lacking")) == many)
+
+
+def test_the_cluster_is_drawn_and_its_weakest_link_stands_out(page: webdriver.Chrome) -> None:
+    [picture] = page.find_elements(By.CSS_SELECTOR, "#joined svg")
+    assert picture.rect["width"] > 100 and picture.rect["height"] > 100
+    assert len(picture.find_elements(By.TAG_NAME, "line")) == 3
+    assert len(picture.find_elements(By.CSS_SELECTOR, "line.weak")) == 2, "two targets of one kind come together, and two identifiers"
+    assert len(picture.find_elements(By.CSS_SELECTOR, "circle")) == 4
+    assert len(picture.find_elements(By.CSS_SELECTOR, "circle.twin")) == 4, "two identifiers of the registry, two of Wikidata"
+    assert page.find_element(By.CSS_SELECTOR, "#joined ul.claims li").text.startswith("the weakest link, ")
+
+
+def test_decisions_are_kept_saved_and_carried_out(
+    page: webdriver.Chrome, identifiers: list[str], downloads: Path, tmp_path: Path, run: Run
+) -> None:
+    first, second, third = identifiers
+    page.find_element(By.ID, "author").send_keys(CURATOR)
+    chooser(page, "several-targets", first, f"{WD}Q1").select_by_visible_text("unbind")
+    chooser(page, "claimed-twice", second, f"{WD}Q2").select_by_visible_text("closeMatch instead")
+    chooser(page, "several-targets", first, f"{WD}Q2").select_by_visible_text("keep")
+    chooser(page, "lacking", third, f"{WD}Q10").select_by_visible_text("take over")
+    page.refresh()
+    assert page.find_element(By.ID, "count").text == "4 decisions"
+    assert page.find_element(By.ID, "author").get_attribute("value") == CURATOR
+    assert chooser(page, "joined", first, f"{WD}Q1").first_selected_option.text == "unbind", "the same statement elsewhere"
+    page.find_element(By.ID, "open").click()
+    assert rows(page, "several-targets") == [], "everything about it is decided"
+    page.find_element(By.ID, "save").click()
+    saved = downloads / "decisions.tsv"
+    wait(page, saved.exists)
+    decisions = saved.rename(tmp_path / "decisions.tsv")
+
+    assert run("reconcile", "--accept", decisions, "--dry-run").lines[0].startswith("line 2\tnew")
+    run("reconcile", "--accept", decisions, by="alice")
+    bindings = {id: run("show", id, "--json").object["bindings"] for id in identifiers}
+    assert [(one["target"], one["relation"].rpartition("#")[2]) for one in bindings[first]] == [(f"{WD}Q2", "exactMatch")]
+    [close] = bindings[second]
+    assert (close["target"], close["by"], close["author"]) == (f"{WD}Q2", "alice", CURATOR)
+    assert close["relation"].endswith("closeMatch")
+    [taken] = bindings[third]
+    assert (taken["target"], taken["confidence"], taken["author"]) == (f"{WD}Q10", 0.75, CURATOR)
+
+
+def test_decisions_can_be_forgotten(page: webdriver.Chrome, identifiers: list[str]) -> None:
+    chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_visible_text("unbind")
+    assert page.find_element(By.ID, "count").text == "1 decision"
+    page.find_element(By.ID, "forget").click()
+    assert page.find_element(By.ID, "count").text == "0 decisions"
+
+
+def test_a_page_of_nothing_says_so(driver: webdriver.Chrome, tmp_path: Path, run: Run) -> None:
+    table = tmp_path / "alone.tsv"
+    table.write_text(f"id\ttarget\n{RDL}R1\t{WD}Q1\n", encoding="utf-8")
+    run("reconcile", table, "-o", tmp_path / "empty.html")
+    driver.get((tmp_path / "empty.html").as_uri())
+    assert "There is nothing to reconcile." in driver.find_element(By.TAG_NAME, "main").text

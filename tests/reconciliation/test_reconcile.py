@@ -1,0 +1,398 @@
+"""``idstore reconcile`` as a command: each kind of finding, each format, each sort of side, decisions, and what is not for everybody."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from command_lines import NEVER, RDL, Minting, Run, tree
+from pyoxigraph import RdfFormat, Triple, parse
+from rdflib import Graph, URIRef
+from rdflib.namespace import DCTERMS, RDF
+
+from idstore import validation
+from idstore.validation import shapes
+from idstore.vocabulary import IDS
+
+WD = "http://www.wikidata.org/entity/"
+HEAD = "subject_id\tpredicate_id\tobject_id\tconfidence\tauthor_id\tpredicate_modifier"
+
+
+def table(place: Path, *rows: str, head: str = HEAD) -> Path:
+    place.write_text("".join(f"{row}\n" for row in (head, *rows)), encoding="utf-8")
+    return place
+
+
+def kinds(run: Run, *sides: Path | str) -> dict[str, list[str]]:
+    """What is found: kind → what it is about."""
+    found: dict[str, list[str]] = {}
+    for finding in run("reconcile", *sides, "--json").objects:
+        found.setdefault(finding["kind"], []).append(finding["about"])
+    return found
+
+
+@pytest.fixture
+def a(tmp_path: Path) -> Path:
+    return tmp_path / "a.tsv"
+
+
+@pytest.fixture
+def b(tmp_path: Path) -> Path:
+    return tmp_path / "b.tsv"
+
+
+# kinds of findings
+
+
+def test_agreement_is_nothing_to_report(run: Run, a: Path, b: Path) -> None:
+    for place in (a, b):
+        table(place, f"{RDL}R1\tskos:exactMatch\t{WD}Q1", f"{RDL}R2\tskos:closeMatch\t{WD}Q2")
+    outcome = run("reconcile", a, b, "--strict")
+    assert (outcome.out, outcome.err) == ("nothing to reconcile\n", "idstore: nothing to reconcile\n")
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "about"),
+    [
+        ([f"{RDL}R1\tskos:exactMatch\t{WD}Q1", f"{RDL}R1\tskos:closeMatch\t{WD}Q2"], "several-targets", f"{RDL}R1"),
+        ([f"{RDL}R1\tskos:closeMatch\t{WD}Q1", f"{RDL}R2\tskos:closeMatch\t{WD}Q1"], "claimed-twice", f"{WD}Q1"),
+        ([f"{RDL}R1\tskos:closeMatch\turn:x:1", "urn:x:1\tskos:closeMatch\turn:y:1"], "chain", f"{RDL}R1"),
+        (["urn:x:1\tskos:closeMatch\turn:y:1", "urn:y:1\towl:sameAs\turn:z:1", "urn:z:1\tskos:closeMatch\turn:x:1"], "circle", "urn:x:1"),
+        ([f"{RDL}R1\towl:sameAs\turn:x:1", f"urn:x:1\tskos:exactMatch\t{RDL}R2"], "joined", f"{RDL}R1"),
+        ([f"{RDL}R1\towl:sameAs\turn:x:1", "urn:x:1\tskos:exactMatch\turn:y:1"], "cluster", f"{RDL}R1"),
+        ([f"{RDL}R1\tskos:closeMatch"], "malformed", "a.tsv, line 2"),
+        ([f"{RDL}R1\tskos:closeMatch\t{WD}Q1\t0.5\t\tNot", f"{RDL}R1\tskos:closeMatch\t{WD}Q1"], "denied", f"{RDL}R1"),
+    ],
+)
+def test_one_side_by_itself(run: Run, a: Path, rows: list[str], kind: str, about: str) -> None:
+    found = kinds(run, table(a, *rows))
+    assert [text.rpartition("/")[2] if kind == "malformed" else text for text in found[kind]] == [about]
+
+
+def test_two_that_are_bound_to_each_other_are_no_circle(run: Run, a: Path) -> None:
+    assert kinds(run, table(a, "urn:x:1\tskos:exactMatch\turn:y:1", "urn:y:1\tskos:exactMatch\turn:x:1")) == {}
+
+
+def test_other_relations_may_have_many_targets(run: Run, a: Path) -> None:
+    relations = ("skos:broadMatch", "skos:relatedMatch", "rdfs:seeAlso", "foaf:isPrimaryTopicOf", "http://example.org/partOf")
+    assert kinds(run, table(a, *(f"{RDL}R1\t{relation}\t{WD}Q{number}" for relation in relations for number in (1, 2)))) == {}
+
+
+def test_what_only_one_side_says_and_how_differently(run: Run, a: Path, b: Path) -> None:
+    table(a, f"{RDL}R1\tskos:closeMatch\t{WD}Q1", f"{RDL}R2\tskos:exactMatch\t{WD}Q2")
+    table(b, f"{RDL}R2\tskos:broadMatch\t{WD}Q2")
+    found = kinds(run, a, b)
+    assert found["different-relations"] == [f"{RDL}R2"]
+    assert sorted(found["lacking"]) == [f"{RDL}R1", f"{RDL}R2", f"{RDL}R2"]
+
+
+def test_the_weakest_link_is_the_least_sure(run: Run, a: Path) -> None:
+    rows = [f"{RDL}R1\tskos:exactMatch\turn:x:1\t0.9", "urn:x:1\tskos:exactMatch\turn:y:1\t0.3", f"urn:y:1\tskos:exactMatch\t{RDL}R2\t0.8"]
+    [joined] = [one for one in run("reconcile", table(a, *rows), "--json").objects if one["kind"] == "joined"]
+    [weakest] = joined["weakest"]
+    assert (weakest["id"], weakest["target"], weakest["joins"]) == ("urn:x:1", "urn:y:1", [[f"{RDL}R1", f"{RDL}R2"]])
+
+
+def test_bindings_to_what_is_gone_replaced_or_unknown(run: Run, mint: Minting, store: Path, a: Path) -> None:
+    old, new, given_up = mint(), mint(), mint()
+    run("fixate", old, new)
+    run("supersede", old, "--by", new)
+    run("release", given_up)
+    table(a, *(f"{id}\tskos:closeMatch\t{WD}Q{number}" for number, id in enumerate([old, new, given_up, NEVER])))
+    found = kinds(run, store, a)
+    assert {kind: found.get(kind) for kind in ("superseded", "released", "unknown")} == {
+        "superseded": [old],
+        "released": [given_up],
+        "unknown": [NEVER],
+    }
+
+
+def test_two_registries_differ(run: Run, mint: Minting, store: Path, tmp_path: Path) -> None:
+    id = mint("--name", "ball valve")
+    export = tmp_path / "before.nq"
+    run("export", "--format", "nquads", "-o", export)
+    run("name", id, "globe valve")
+    other = mint()
+    found = run("reconcile", store, export, "--json").objects
+    [different] = [one for one in found if one["kind"] == "different-statements"]
+    assert different["values"]["name"] == {str(store): ["globe valve"], str(export): ["ball valve"]}
+    [lacking] = [one for one in found if one["kind"] == "lacking"]
+    assert (lacking["about"], lacking["missing"]) == (other, [str(export)])
+
+
+@pytest.mark.parametrize("format", ["turtle", "trig", "ntriples", "nquads", "jsonld"])
+def test_a_store_and_its_export_agree(run: Run, mint: Minting, store: Path, tmp_path: Path, format: str) -> None:
+    id = mint("--name", "ball valve", "--target", "http://example.org/")
+    run("bind", id, f"{WD}Q1", "--note", "seen", "--confidence", "0.7")
+    export = tmp_path / "export"
+    run("export", "--format", format, "-o", export)
+    assert run("reconcile", store, export, "--input", format, "--strict").line == "nothing to reconcile"
+
+
+def test_texts_of_tables_are_read_as_the_registry_writes_them(run: Run, mint: Minting, store: Path, a: Path) -> None:
+    id = mint()
+    run("bind", id, f"{WD}Q1")
+    table(a, f"{id.removeprefix(RDL)}\tskos:exactMatch\t{WD}Q1")
+    assert kinds(run, store, a) == {}
+
+
+# files
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "reason"),
+    [
+        (f"{HEAD}\nx\n", None, ""),
+        ("name\n", 1, "no column is known to be the subject"),
+        ("id\tid\n", 1, "the column 'id' is there twice"),
+        ("", 1, "it has no header"),
+        ("id\ttarget\n\xff", 2, "it is not UTF-8"),
+    ],
+)
+def test_tables_that_are_none(run: Run, a: Path, content: str, line: int | None, reason: str) -> None:
+    a.write_bytes(content.encode("latin-1"))
+    if line is not None:
+        assert f"{a}, line {line}: {reason}" in run("reconcile", a, code=3).err
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (f"\tskos:closeMatch\t{WD}Q1", "the subject is empty"),
+        (f"{RDL}R1\tskos:closeMatch\t", "the target is empty"),
+        (f"{RDL}R1\tno relation\t{WD}Q1", "'no relation' is no relation"),
+        (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\t2", "the confidence '2' is no number from 0 to 1"),
+        (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\tsure", "the confidence 'sure' is no number from 0 to 1"),
+        ("\t" * 9 + "x", "it has 10 cells, and the header names 6 columns"),
+    ],
+)
+def test_lines_that_say_nothing_are_told_and_the_rest_is_compared(run: Run, a: Path, row: str, reason: str) -> None:
+    good = f"{RDL}R2\tskos:closeMatch\t{WD}Q"
+    found = run("reconcile", table(a, f"{good}1", row, f"{good}2"), "--json").objects
+    assert [one["about"] for one in found if one["kind"] == "several-targets"] == [f"{RDL}R2"]
+    [malformed] = [one for one in found if one["kind"] == "malformed"]
+    assert malformed["about"] == f"{a}, line 3"
+    assert malformed["reason"].startswith(reason)
+
+
+def test_rdf_that_is_none_is_refused_with_its_line(run: Run, tmp_path: Path) -> None:
+    place = tmp_path / "broken.ttl"
+    place.write_text("<urn:a> <urn:b> <urn:c> .\n<urn:a> <urn:b> .\n", encoding="utf-8")
+    assert f"{place}, line 2: it is not valid turtle" in run("reconcile", place, code=3).err
+
+
+def test_compressed_files_and_standard_input(run: Run, a: Path, tmp_path: Path) -> None:
+    table(a, f"{RDL}R1\tskos:closeMatch\t{WD}Q1")
+    packed = tmp_path / "packed.tsv.gz"
+    packed.write_bytes(gzip.compress(a.read_bytes()))
+    assert run("reconcile", a, packed, "--strict").line == "nothing to reconcile"
+    assert run("reconcile", a, "-", "--input", "tsv", "--strict", stdin=a.read_bytes()).line == "nothing to reconcile"
+    assert "standard input" in run("reconcile", "-", "-", "--input", "tsv", code=3).err
+
+
+def test_what_is_not_there(run: Run, tmp_path: Path) -> None:
+    assert "there is no such file or folder" in run("reconcile", tmp_path / "nonesuch.ttl", code=3).err
+    assert "no store" in run("reconcile", tmp_path, code=6).err
+    run("reconcile", code=2)
+    run("reconcile", tmp_path / "a.tsv", "--format", "pdf", code=2)
+
+
+def test_a_report_that_fails_leaves_no_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.tsv").write_text("x\n", encoding="utf-8")
+    before = tree(tmp_path)
+    run("reconcile", tmp_path / "bad.tsv", "-o", tmp_path / "page.html", code=3)
+    assert tree(tmp_path) == before
+
+
+# formats
+
+
+@pytest.fixture
+def quarrel(a: Path, b: Path) -> list[Path]:
+    """Two sides that differ in every way in which tables can."""
+    rows = [f"{RDL}R1\tskos:exactMatch\t{WD}Q1\t0.5\tAda", f"{RDL}R1\tskos:exactMatch\t{WD}Q2", f"{RDL}R2\towl:sameAs\t{WD}Q2\t1e-7"]
+    table(a, *rows, "broken", "urn:x:1\tskos:closeMatch\turn:y:1", "urn:y:1\tskos:closeMatch\turn:z:1", "bare\tskos:closeMatch\ttext: bare")
+    return [
+        a,
+        table(
+            b, f"{RDL}R1\tskos:broadMatch\t{WD}Q1", f"{RDL}R2\tskos:exactMatch\t{WD}Q2\t\t\tnot", f"{RDL}R2\towl:sameAs\t{WD}Q2\t\t\tNot"
+        ),
+    ]
+
+
+def test_turtle_is_read_by_others_and_conforms(run: Run, quarrel: list[Path], tmp_path: Path) -> None:
+    place = tmp_path / "findings.ttl"
+    run("reconcile", *quarrel, "-o", place)
+    graph = Graph().parse(place)
+    listed = run("reconcile", *quarrel, "--json").objects
+    findings = list(graph.subjects(RDF.type, URIRef(IDS.Finding.value)))
+    assert sorted(str(graph.value(one, DCTERMS.type)) for one in findings) == sorted(one["kind"] for one in listed)
+    weakest = {graph.value(one, RDF.object) for one in graph.objects(None, URIRef(IDS.weakestLink.value))}
+    assert weakest == {URIRef(f"{WD}Q2"), URIRef(f"{WD}Q1")} & weakest != set()
+    quads = list(parse(path=str(place), format=RdfFormat.TURTLE))
+    assert validation.validate(quads, shapes.load("findings")).results == ()
+    damaged = [quad for quad in quads if quad.predicate.value != str(RDF.object)]
+    assert validation.validate(damaged, shapes.load("findings")).results
+    assert all(isinstance(quad.triple, Triple) for quad in quads)
+
+
+def test_every_format_tells_the_same_findings(run: Run, quarrel: list[Path]) -> None:
+    told = [run("reconcile", *quarrel, "--format", format).err for format in ("table", "json", "turtle", "html")]
+    assert len(set(told)) == 1
+    assert run("reconcile", *quarrel, "--strict", code=5).out == run("reconcile", *quarrel).out
+
+
+def test_the_same_sides_give_the_same_bytes(run: Run, quarrel: list[Path]) -> None:
+    for format in ("table", "json", "turtle", "html"):
+        assert run("reconcile", *quarrel, "--format", format).out == run("reconcile", *quarrel, "--format", format).out
+
+
+# who sees what
+
+
+@pytest.mark.parametrize("format", ["table", "json", "turtle", "html"])
+def test_nothing_private_of_others_is_told(run: Run, mint: Minting, store: Path, a: Path, tmp_path: Path, format: str) -> None:
+    public, secret = mint("--name", "public thing"), mint("--name", "hush-hush")
+    run("fixate", public)
+    for id in (public, secret):
+        run("bind", id, f"{WD}Q42", "--note", f"note of {id}")
+    run("comment", secret, "do not tell")
+    table(a, f"{public}\tskos:closeMatch\t{WD}Q77")
+    for words in ((store, a), (store,)):
+        seen = run("reconcile", *words, "--format", format, by="mallory")
+        for text in (secret, secret.rpartition("#")[2], "hush-hush", "do not tell"):
+            assert text not in seen.out + seen.err
+    mine = run("reconcile", store, a, "--format", format)
+    assert secret in mine.out
+    # as if it did not exist: whether one guesses it or anything else
+    guesses = [table(tmp_path / f"{number}.tsv", f"{id}\tskos:closeMatch\t{WD}Q1") for number, id in enumerate([secret, NEVER])]
+    answers = [run("reconcile", store, guess, "--format", "json", by="mallory").out for guess in guesses]
+    assert sorted(answers[0].replace(secret, NEVER).replace("0.tsv", "1.tsv").splitlines()) == sorted(answers[1].splitlines())
+
+
+# decisions
+
+
+def test_decisions_are_carried_out_with_their_author(run: Run, mint: Minting, a: Path) -> None:
+    id = mint()
+    run("bind", id, f"{WD}Q1")
+    head = "action\tsubject_id\tpredicate_id\tobject_id\tauthor_id\tcomment"
+    rows = [
+        f"unbind\t{id}\tskos:exactMatch\t{WD}Q1\tAda Curator\t",
+        f"bind\t{id}\tskos:closeMatch\t{WD}Q2\torcid:0000-0002-1825-0097\twhy not",
+    ]
+    table(a, *rows, f"keep\t{id}\tskos:exactMatch\t{WD}Q3\t\t", head=head)
+    rehearsed = run("reconcile", "--accept", a, "--dry-run")
+    assert rehearsed.lines == [f"line 2\tnew\t{id}", f"line 3\tnew\t{id}"]
+    assert [one["target"] for one in run("show", id, "--json").object["bindings"]] == [f"{WD}Q1"]
+    run("reconcile", "--accept", a)
+    [binding] = run("show", id, "--json").object["bindings"]
+    assert (binding["target"], binding["by"], binding["note"]) == (f"{WD}Q2", "alice", "why not")
+    assert binding["author"].endswith("0000-0002-1825-0097")
+    assert "author=Ada" in run("log", "--id", id).out, "the log tells who found it wrong"
+    assert run("reconcile", "--accept", a, "--dry-run", "--json").objects[0]["verdict"] == "known"
+    run("verify")
+    run("validate")
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict", "reason"),
+    [
+        (f"bind\t{NEVER}\tskos:closeMatch\t{WD}Q1", "refused", "not registered"),
+        ("erase\tID\tskos:closeMatch\turn:x:1", "malformed", "'erase' is nothing that could be done"),
+        ("bind\tID\tskos:closeMatch\tno iri", "refused", "not an absolute IRI"),
+        ("bind\tID\tskos:closeMatch", "malformed", "the target is empty"),
+    ],
+)
+def test_all_decisions_or_none(run: Run, mint: Minting, a: Path, row: str, verdict: str, reason: str) -> None:
+    id = mint()
+    table(a, f"bind\t{id}\tskos:closeMatch\t{WD}Q9", row.replace("ID", id), head="action\tid\trelation\ttarget")
+    outcome = run("reconcile", "--accept", a, code=3)
+    assert outcome.lines[1].startswith(f"line 3\t{verdict}")
+    assert reason in outcome.lines[1]
+    assert "nothing was changed" in outcome.err
+    assert run("show", id, "--json").object["bindings"] == []
+
+
+def test_what_another_bound_only_the_owner_takes_back(run: Run, mint: Minting, a: Path) -> None:
+    id = mint()
+    run("fixate", id)
+    run("bind", id, f"{WD}Q1", by="bob")
+    table(a, f"unbind\t{id}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    assert "only bob" in run("reconcile", "--accept", a, by="mallory", code=3).out
+    run("reconcile", "--accept", a, by="alice")
+    assert run("show", id, "--json").object["bindings"] == []
+
+
+def test_to_take_back_what_is_not_there_changes_nothing(run: Run, mint: Minting, a: Path, store: Path) -> None:
+    id = mint()
+    table(a, *(f"unbind\t{one}\tskos:exactMatch\t{WD}Q1" for one in (id, NEVER)), head="action\tid\trelation\ttarget")
+    before = run("export").out
+    assert [one["verdict"] for one in run("reconcile", "--accept", a, "--dry-run", "--json").objects] == ["known", "known"]
+    run("reconcile", "--accept", a)
+    assert run("export").out == before
+    assert "compare in a second command" in run("reconcile", store, "--accept", a, code=2).err
+
+
+# bindings as a table
+
+
+def test_mappings_come_in_line_by_line(run: Run, mint: Minting, a: Path) -> None:
+    one, two = mint(), mint()
+    run("bind", one, f"{WD}Q1")
+    rows = [f"{one}\t{WD}Q1", f"{one}\t{WD}Q2", f"{two}\t{WD}Q3", "\turn:x:1"]
+    table(a, *rows, head="thing\twikidata")
+    words = ("import", "--format", "tsv", a, "--column", "subject=thing", "--column", "target=wikidata")
+    outcome = run(*words, "--dry-run", code=3)
+    assert "subject ← thing, target ← wikidata" in outcome.err
+    assert [line.split("\t")[:2] for line in outcome.lines] == [
+        ["line 2", "known"],
+        ["line 3", "contradictory"],
+        ["line 4", "new"],
+        ["line 5", "malformed"],
+    ]
+    table(a, *rows[:3], head="thing\twikidata")
+    run(*words)
+    assert [binding["target"] for binding in run("show", one, "--json").object["bindings"]] == [f"{WD}Q1", f"{WD}Q2"]
+
+
+# real data
+
+
+@pytest.mark.realdata
+def test_the_known_conflicts_of_formats_and_nothing_else(run: Run, real_data: Path) -> None:
+    """64 PUIDs with several targets of a kind, 111 targets that several PUIDs claim."""
+    known: set[tuple[str, str, frozenset[str]]] = set()
+    bindings = [line.split("\t") for line in (real_data / "bindings.tsv").read_text(encoding="utf-8").splitlines()[1:]]
+    uris = {(scheme, id): uri for _, _, scheme, id, uri, *_ in bindings}
+    for line in (real_data / "binding_conflicts.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        kind, scheme, id, others, *_ = line.split("\t")
+        if kind == "one_puid_many_targets":
+            known.add(("several-targets", f"info:pronom/{id}", frozenset(uris[scheme, other] for other in others.split("|"))))
+        else:
+            known.add(("claimed-twice", uris[scheme, id], frozenset(f"info:pronom/{other}" for other in others.split("|"))))
+    assert len(known) == 175
+    words = ("--base", "subject=info:pronom/", "--relation", "hasMime=dcterms:format", "--relation", "hasUTI=dcterms:format")
+    found = run("reconcile", real_data / "bindings.tsv", *words, "--relation", "none=skos:relatedMatch", "--json").objects
+    assert {one["kind"] for one in found} == {"several-targets", "claimed-twice", "malformed"}
+    assert all(one["reason"].endswith(" is empty") for one in found if one["kind"] == "malformed"), (
+        "rows that name no PUID, or nothing else"
+    )
+    ends = {"several-targets": "target", "claimed-twice": "id"}
+    conflicts = [one for one in found if one["kind"] in ends]
+    assert len(conflicts) == 175
+    assert {(one["kind"], one["about"], frozenset(claim[ends[one["kind"]]] for claim in one["claims"])) for one in conflicts} == known
+
+
+def test_a_page_stays_small_and_is_no_place_for_scripts(run: Run, a: Path, tmp_path: Path) -> None:
+    rows = [f"{RDL}R1\tskos:exactMatch\t{WD}Q{number}" for number in range(1500)]
+    rows += ["javascript:alert(1)\tskos:exactMatch\t<script>alert(2)</script>", f"{RDL}R2\tskos:exactMatch\t$sides"]
+    rows += [f'javascript:alert(1)\tskos:exactMatch\t{WD}"><script>{number}' for number in range(2)]
+    page = tmp_path / "page.html"
+    run("reconcile", table(a, *rows), "-o", page)
+    text = page.read_text(encoding="utf-8")
+    assert len(text) < 500_000
+    assert "1400 more statements are not shown" in text
+    assert text.count("<script>") == 1
+    assert 'href="javascript:' not in text
+    [several, *_] = run("reconcile", a, "--json").objects
+    assert (len(several["claims"]), several["more"]) == (1000, 500)
