@@ -96,8 +96,6 @@ DAMAGE = [
     ("Binding-at", CUT.format("b:07 prov:endedAtTime ?x")),
     ("Binding-note", PUT.format('b:07 skos:note "again"')),
     ("Binding-confidence", PUT.format("b:07 sssom:confidence 1.5")),
-    ("Binding-confidence", PUT.format("b:07 sssom:confidence 0.5 , 0.75")),
-    ("Binding-justification", PUT.format("b:07 sssom:mapping_justification 'read it'")),
     ("Relating-confidence", PUT.format("e:07 sssom:confidence -0.5")),
     ("Relating-justification", PUT.format("e:07 sssom:mapping_justification :a , :b")),
     ("Binding-confidence", PUT.format("b:07 <https://w3id.org/sssom/confidence> 0.5, 0.6")),

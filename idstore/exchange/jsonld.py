@@ -63,8 +63,8 @@ def _described(subject: str, quads: Iterable[Quad]) -> dict[str, Any]:
     terms = _context().terms
     for quad in quads:
         value = quad.object
-        if quad.predicate == RDF.type:
-            found.setdefault("@type", []).append(_named(_iri(value)))
+        if quad.predicate == RDF.type and isinstance(value, NamedNode):
+            found.setdefault("@type", []).append(_named(value.value))
         else:
             key, coerced = terms.get(quad.predicate.value, (quad.predicate.value, None))
             found.setdefault(key, []).append(_value(value, coerced))
