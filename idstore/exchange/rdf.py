@@ -6,20 +6,21 @@ the events must be what the log says, else the file is refused.
 
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
-from idstore.model import event as events
-from idstore.model.event import Event
+from idstore.exchange.merging import LeftOut, Told
 from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
+from idstore.registry.merging import Divergence
+from idstore.registry.replaying import BEGINNINGS
 from idstore.stores import Turn
 from idstore.stores.generation import Scratch
 from idstore.vocabulary import CLAIMS, IDS, PREFIXES
@@ -63,14 +64,18 @@ def rdf_format(name: str) -> RdfFormat:
 class ImportReport:
     """What was, or would be, taken in.
 
-    events   events that were new.
-    known    events that were there already.
-    created  identifiers that were new.
+    events       events that were new.
+    known        events that were there already.
+    created      identifiers that were new.
+    left         what of another registry stays out.
+    differences  of a rehearsal: which identifiers are not the same here and there.
     """
 
     events: int
     known: int
     created: int
+    left: LeftOut = field(default_factory=LeftOut)
+    differences: Sequence[Divergence] = ()
 
 
 class _DryRun(Exception):
@@ -82,16 +87,18 @@ def import_registry(
 ) -> ImportReport:
     """Take in what `export` wrote: all or nothing. Only administrators may. Reading the same again changes nothing.
 
-    Into a registry in which nothing has happened yet, the whole of another registry comes as it was: the two export the same then.
-    Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable. Memory: flat.
+    Into a registry in which nothing has happened yet, all of the files comes as it was: of the whole of another registry it becomes a copy,
+    and the two export the same then. Otherwise the two are merged: what the other published comes in, with its authors, times and origin;
+    its drafts, internal remarks and parties stay out.
+    Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable. Memory: flat; of a rehearsal, what differs.
     """
     with tempfile.TemporaryDirectory(prefix="idstore-import-") as folder:
         scratch = Scratch(Path(folder) / "engine")
         for path in paths:
             _load(scratch, path, format)
         source = ", ".join(str(path) for path in paths)
-        with closing(_order(scratch, Path(folder) / "order.sqlite")) as order:
-            return _take_in(registry, scratch, order, party, source, dry_run=dry_run)
+        with closing(sqlite3.connect(Path(folder) / "order.sqlite")) as order:
+            return _take_in(registry, scratch, Told(scratch, order), party, source, dry_run=dry_run)
 
 
 def _load(scratch: Scratch, path: Path, format: str | None) -> None:
@@ -106,33 +113,17 @@ def _load(scratch: Scratch, path: Path, format: str | None) -> None:
         raise ExchangeError(str(path), None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _order(scratch: Scratch, path: Path) -> sqlite3.Connection:
-    """The names of the events by time, origin and token, on disk."""
-    order = sqlite3.connect(path)
-    order.execute("CREATE TABLE event (at INTEGER, origin TEXT, token INTEGER, iri TEXT)")
-    order.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", _keys(scratch))
-    return order
-
-
-def _keys(scratch: Scratch) -> Iterator[tuple[int, str, int, str]]:
-    for quad in scratch.quads(None, IDS.about):
-        iri = quad.subject
-        try:
-            assert isinstance(iri, NamedNode)
-            event = events.parse(iri, scratch.quads(iri))
-        except (AssertionError, KeyError, ValueError, InvalidData):
-            raise InvalidData(f"{iri} is not a whole event: its kind, party or time is missing or malformed") from None
-        yield event.at, event.origin, event.token, iri.value
-
-
-def _take_in(registry: Registry, scratch: Scratch, order: sqlite3.Connection, party: Party, source: str, *, dry_run: bool) -> ImportReport:
+def _take_in(registry: Registry, scratch: Scratch, told: Told, party: Party, source: str, *, dry_run: bool) -> ImportReport:
     whole = next(scratch.quads(None, IDS.partial), None) is None
     fresh = registry.pristine()
     registry.only_administrators(party, acting=True)
     report = ImportReport(0, 0, 0)
     try:
         with registry.store.staging(empty=fresh and whole) as staged:
-            report = _replay_all(Registry(staged), staged, scratch, order, source)
+            there = Registry(staged)
+            left = LeftOut() if fresh else told.leave_out(there, staged)
+            differences = [*told.differences(there, staged)] if dry_run and not fresh else []
+            report = replace(_replay_all(there, staged, told, source, left), differences=differences)
             if fresh and whole:
                 _compare(staged, scratch, source)
             if dry_run or not report.events:
@@ -142,10 +133,10 @@ def _take_in(registry: Registry, scratch: Scratch, order: sqlite3.Connection, pa
     return report
 
 
-def _replay_all(registry: Registry, staged: Turn, scratch: Scratch, order: sqlite3.Connection, source: str) -> ImportReport:
+def _replay_all(registry: Registry, staged: Turn, told: Told, source: str, left: LeftOut) -> ImportReport:
     new = known = created = 0
-    for (iri,) in order.execute("SELECT iri FROM event ORDER BY at, origin, token"):
-        event = _event(scratch, iri)
+    for event in told.events():
+        begins = event.kind in BEGINNINGS and next(staged.quads(event.about, IDS.stage), None) is None
         try:
             if not registry.replay(staged, event):
                 known += 1
@@ -153,16 +144,12 @@ def _replay_all(registry: Registry, staged: Turn, scratch: Scratch, order: sqlit
         except IdstoreError as error:
             raise ExchangeError(source, None, error.message) from error
         new += 1
-        created += event.kind in (IDS.Mint, IDS.Registration)
-    if not new and not known:
+        created += begins
+    if not (new or known or left.private or left.parties or left.held):
         raise ExchangeError(
             source, None, "holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv"
         )
-    return ImportReport(new, known, created)
-
-
-def _event(scratch: Scratch, iri: str) -> Event:
-    return events.parse(NamedNode(iri), scratch.quads(NamedNode(iri)))
+    return ImportReport(new, known, created, left)
 
 
 def _compare(staged: Turn, scratch: Scratch, source: str) -> None:

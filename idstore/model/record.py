@@ -277,7 +277,7 @@ def parse_binding(name: NamedNode, quads: Iterable[Quad]) -> Binding:
 def apply(before: Record | None, event: Event) -> Record | None:
     """The record after an event about it; a pure function. None where a log begins in the middle."""
     if event.kind in (IDS.Mint, IDS.Registration):
-        return _begin(event) if before is None else before
+        return _begin(event) if before is None else _begin_again(before, event)
     if before is None or before.stage is Stage.RELEASED:
         return before
     step = _STEPS.get(event.kind)
@@ -303,6 +303,12 @@ def _begin(event: Event) -> Record:
         version=None if version is None else version.value,
         target=target if isinstance(target, NamedNode) else None,
     )
+
+
+def _begin_again(record: Record, event: Event) -> Record:
+    """Another registry created the same: the earlier creation stands, but what either published is published."""
+    published = event.one(IDS.stage) == IDS.Fixated and record.stage is Stage.CREATED
+    return replace(record, stage=Stage.FIXATED, fixated=event.at) if published else record
 
 
 def _name_it(record: Record, event: Event) -> Record:

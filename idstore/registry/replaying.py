@@ -1,6 +1,7 @@
 """Taking in events that happened elsewhere, or before: the log's meaning, carried out."""
 
 from collections.abc import Container
+from dataclasses import replace
 
 from pyoxigraph import NamedNode, Quad
 
@@ -9,11 +10,11 @@ from idstore.model import namespace as namespaces
 from idstore.model import record as records
 from idstore.model import times
 from idstore.model.change import Change
-from idstore.model.event import Event
+from idstore.model.event import Event, digest
 from idstore.model.namespace import Namespace
 from idstore.model.party import PartyFacts, node
 from idstore.model.record import Record
-from idstore.registry.core import Core
+from idstore.registry.core import Core, read_event
 from idstore.registry.namespaces import check_base
 from idstore.registry.naming import label_node
 from idstore.registry.parties import party_after, party_quads, suspension_quad
@@ -31,9 +32,11 @@ class Replaying(Core):
     def replay(self, turn: Turn, event: Event) -> bool:
         """Take an event in, whatever the order in which events come. False: it is known already.
 
-        Raises InvalidData when the event makes no sense here: about a namespace or an identifier that nothing created.
+        Raises InvalidData when the event makes no sense here: about a namespace or an identifier that nothing created, known as another.
         """
-        if next(turn.quads(event.iri, IDS.about), None) is not None:
+        known = next(turn.quads(event.iri, IDS.about), None)
+        if known is not None:
+            self._same(turn, event, known)
             return False
         if event.at > turn.moment + times.DAY:  # later events must not be earlier
             raise InvalidData(f"the event {event.iri.value} is dated {times.iso(event.at)}, which is yet to come", id=event.iri.value)
@@ -46,6 +49,15 @@ class Replaying(Core):
         else:
             self._replay_record(turn, event)
         return True
+
+    def _same(self, view: View, event: Event, known: Quad) -> None:
+        """Raise InvalidData if an event is not what it is here: events never change."""
+        assert isinstance(known.graph_name, NamedNode)
+        if digest(read_event(view, event.iri, known.graph_name)) != digest(event):
+            raise InvalidData(
+                f"the event {event.iri.value} is another here than there, and events never change: one of the two is damaged or forged",
+                id=event.iri.value,
+            )
 
     def _replay_beginning(self, turn: Turn, event: Event) -> None:
         namespace = self._home_of(turn, event)
@@ -61,14 +73,11 @@ class Replaying(Core):
                 raise InvalidData(f"{event.about.value} is the same name as {holder.value}, which is registered here", id=event.about.value)
             self._replay_record(turn, event)
             return
-        claims = [(claimed, event.about)]
-        digest = event.text(IDS.requestDigest)
-        if digest is not None:
-            claims.append((request_node(digest), event.about))
+        claims = ((claimed, event.about), *_request(turn, event))
         issued = (namespace.base, *scheme.series(label, context))
         record = records.apply(None, event)
         assert record is not None
-        turn.enlist(Change(((event, record.log),), begins=True, claims=tuple(claims), issued=(issued,)))
+        turn.enlist(Change(((event, record.log),), begins=True, claims=claims, issued=(issued,)))
 
     def _home_of(self, turn: Turn, event: Event) -> Namespace:
         base = event.text(IDS.inNamespace) or ""
@@ -89,7 +98,7 @@ class Replaying(Core):
         later = bool(past) and past[-1].order > event.order
         after = fold([*past, event]) if later else records.apply(before, event)
         assert after is not None
-        turn.enlist(self.transition(turn, before, after, event))
+        turn.enlist(replace(self.transition(turn, before, after, event), claims=_request(turn, event)))
 
     def _folded(self, view: View, about: NamedNode) -> tuple[Record | None, list[Event]]:
         past = [event for event, _ in self._history(view, about)]
@@ -103,6 +112,8 @@ class Replaying(Core):
             )
         if before is None:
             check_base(event.about.value, self._facts(turn).by_base.values())
+        elif event.kind == IDS.NamespaceAddition:
+            _same_rules(before, namespaces.apply(None, event))
         past = [known for known, _ in self._history(turn, event.about)]
         after = fold_namespace([*past, event])
         self._log(turn, event, PUBLIC_LOG, after.quads(), before.quads() if before else [])
@@ -115,9 +126,32 @@ class Replaying(Core):
         self._log(turn, event, graph, party_state(after), party_state(before))
 
 
-def request_node(digest: str) -> NamedNode:
+def _same_rules(here: Namespace, there: Namespace) -> None:
+    """Raise InvalidData if two registries read one namespace's labels differently."""
+    if (here.scheme_name, here.settings) != (there.scheme_name, there.settings):
+        told = (f"{one.scheme_name} ({', '.join(f'{key}={value}' for key, value in one.settings)})" for one in (here, there))
+        raise InvalidData(
+            f"the namespace {here.base} is {' here, and there '.join(told)}: they have to be the same before the two can be merged",
+            base=here.base,
+        )
+
+
+def _request(view: Turn, event: Event) -> tuple[tuple[NamedNode, NamedNode], ...]:
+    """The request key that an identifier was made with, to be claimed; one that made another here already stays with that."""
+    said = event.text(IDS.requestDigest) if event.kind in BEGINNINGS else None
+    if said is None or view.holder(request_node(said)) is not None:
+        return ()
+    return ((request_node(said), event.about),)
+
+
+def request_node(said: str) -> NamedNode:
     """The node that stands for a request key among the claims, from the event's `ids:requestDigest`."""
-    return NamedNode(f"{SPACE}request/{digest.partition(':')[0]}")
+    return NamedNode(f"{SPACE}request/{said.partition(':')[0]}")
+
+
+def of_party(event: Event) -> bool:
+    """Whether it is about a party: what it is here, and what becomes of it."""
+    return event.kind in _OF_PARTIES or _about_batch(event)
 
 
 def home_of(event: Event, bases: Container[str]) -> NamedNode | None:

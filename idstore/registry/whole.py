@@ -7,6 +7,7 @@ from idstore.registry.following import Following
 from idstore.registry.graphs import Graphing
 from idstore.registry.keeping import Keeping
 from idstore.registry.lifecycle import Living
+from idstore.registry.merging import Merging
 from idstore.registry.parties import Governing
 from idstore.registry.past import Past
 from idstore.registry.querying import Querying
@@ -16,7 +17,7 @@ from idstore.registry.verifying import Verifying
 
 
 class Registry(
-    Adopting, Stating, Resolving, Living, Governing, Verifying, Exporting, Following, Feeding, Past, Graphing, Querying, Keeping
+    Adopting, Stating, Resolving, Living, Governing, Verifying, Exporting, Following, Feeding, Merging, Past, Graphing, Querying, Keeping
 ):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 

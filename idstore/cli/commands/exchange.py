@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from idstore.cli import arguments, exits, inputs, session
-from idstore.cli.commands import stating
+from idstore.cli.commands import merging, stating
 from idstore.cli.commands.lookup import Stage
 from idstore.cli.options import Call
 from idstore.cli.outputs import output
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from idstore.registry.adopting import Adoption
 
 DROID: Final = "droid"
-_SHOWN: Final = 10
-"""Identifiers that a report lists of each sort, without --json."""
 
 
 def export(
@@ -146,10 +144,7 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
         found = session.write(
             call, lambda registry, party: rdf.import_registry(registry, paths, party, format, dry_run=dry_run), dry=dry_run
         )
-    call.output.data(
-        f"{_tense(dry_run)} {found.created} identifiers, {found.events} events; {found.known} events were known",
-        {"dryRun": dry_run, "created": found.created, "events": found.events, "known": found.known},
-    )
+    merging.show(call.output, found, dry_run=dry_run)
 
 
 def _path(file: str, scratch: Path) -> Path:
@@ -186,18 +181,13 @@ def _import_droid(call: Call, file: str, namespace: str | None, dry_run: bool) -
         "vanished": [*found.vanished],
         "kept": [*found.kept],
     }
-    lines = [f"{_tense(dry_run)} {len(found.new)} identifiers, renamed {len(found.renamed)}; {len(found.unchanged)} are as they were"]
+    lines = [
+        f"{merging.tense(dry_run)} {len(found.new)} identifiers, renamed {len(found.renamed)}; {len(found.unchanged)} are as they were"
+    ]
     for sort in ("renamed", "vanished", "kept"):
-        shown = sorts[sort]
-        lines += [f"{sort}\t{one}" for one in shown[:_SHOWN]]
-        if len(shown) > _SHOWN:
-            lines.append(f"{sort}\tand {len(shown) - _SHOWN} more; --json lists all")
+        lines += merging.listed(sort, sorts[sort])
     call.output.data("\n".join(lines), {"dryRun": dry_run, **sorts, "unchanged": len(found.unchanged)})
 
 
 def _called(name: str, version: str | None) -> str:
     return name if version is None else f"{name} {version}"
-
-
-def _tense(dry_run: bool) -> str:
-    return "would register" if dry_run else "registered"
