@@ -1,5 +1,7 @@
 """Random histories for tests of what is made of them: acts of several parties, also such as are refused, on a registry on disk."""
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +22,8 @@ ACTORS = (ANN, BEN, GIL, ROOT)
 RDL, NAMES = "http://rdl.example.org/data#", "https://hdl.handle.net/20.500.1/"
 URIS = ("http://example.org/a", "http://example.org/b")
 RELATIONS = ("http://www.w3.org/2004/02/skos/core#exactMatch", "http://example.org/relation")
-BEGINNING = 1_790_000_000_000
-"""When histories begin: milliseconds since 1970."""
+BEGINNING = 4_000_000_000_000
+"""When histories begin: milliseconds since 1970, later than any clock shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,14 @@ def begun(place: Path) -> Iterator[Registry]:
         registry.add_namespace("rdl", RDL, "rdswip", ROOT)
         registry.add_namespace("names", NAMES, "handle", ROOT)
         yield registry
+
+
+@contextmanager
+def memory() -> Iterator[Path]:
+    """A folder for what is thrown away, in memory if the system has room for files there."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
+    with tempfile.TemporaryDirectory(prefix="idstore-", dir=place) as made, patch.object(tempfile, "tempdir", made):
+        yield Path(made)
 
 
 def exported(registry: Registry, by: Party, path: Path, format: str = "nquads") -> Path:

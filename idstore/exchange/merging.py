@@ -17,6 +17,8 @@ from idstore.stores.generation import Scratch
 from idstore.vocabulary import IDS, RDF
 
 _TABLES = """
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
 CREATE TABLE event (at INTEGER, origin TEXT, token INTEGER, iri TEXT PRIMARY KEY, about TEXT, hidden INTEGER);
 CREATE INDEX event_about ON event (about);
 CREATE TABLE left_out (iri TEXT PRIMARY KEY);
