@@ -49,6 +49,11 @@ class Told:
         database.executescript(_TABLES)
         database.executemany("INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?)", self._rows())
 
+    @property
+    def empty(self) -> bool:
+        """Whether it tells nothing."""
+        return self._order.execute("SELECT 1 FROM event LIMIT 1").fetchone() is None
+
     def _rows(self) -> Iterator[tuple[int, str, int, str, str, bool]]:
         for quad in self._scratch.quads(None, IDS.about):
             iri = quad.subject

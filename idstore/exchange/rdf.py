@@ -123,7 +123,11 @@ def _take_in(registry: Registry, scratch: Scratch, told: Told, party: Party, sou
             there = Registry(staged)
             left = LeftOut() if fresh else told.leave_out(there, staged)
             differences = [*told.differences(there, staged)] if dry_run and not fresh else []
-            report = replace(_replay_all(there, staged, told, source, left), differences=differences)
+            report = replace(_replay_all(there, staged, told, source), left=left, differences=differences)
+            if whole and told.empty:
+                raise ExchangeError(
+                    source, None, "holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv"
+                )
             if fresh and whole:
                 _compare(staged, scratch, source)
             if dry_run or not report.events:
@@ -133,7 +137,7 @@ def _take_in(registry: Registry, scratch: Scratch, told: Told, party: Party, sou
     return report
 
 
-def _replay_all(registry: Registry, staged: Turn, told: Told, source: str, left: LeftOut) -> ImportReport:
+def _replay_all(registry: Registry, staged: Turn, told: Told, source: str) -> ImportReport:
     new = known = created = 0
     for event in told.events():
         begins = event.kind in BEGINNINGS and next(staged.quads(event.about, IDS.stage), None) is None
@@ -145,11 +149,7 @@ def _replay_all(registry: Registry, staged: Turn, told: Told, source: str, left:
             raise ExchangeError(source, None, error.message) from error
         new += 1
         created += begins
-    if not (new or known or left.private or left.parties or left.held):
-        raise ExchangeError(
-            source, None, "holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv"
-        )
-    return ImportReport(new, known, created, left)
+    return ImportReport(new, known, created)
 
 
 def _compare(staged: Turn, scratch: Scratch, source: str) -> None:

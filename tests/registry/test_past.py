@@ -133,7 +133,7 @@ def test_who_is_not_on_the_list_any_more_sees_nothing_of_the_past(registry: Regi
     registry.ungrant(iri, BEN, ANN)
     with pytest.raises(NotRegistered):
         registry.at(iri, shared, BEN)
-    assert list(registry.all_at(shared, BEN)) == list(registry.differences(0, times.now(), BEN)) == []
+    assert [*registry.all_at(shared, BEN), *registry.differences(0, times.now(), BEN)] == []
     registry.release(iri, ANN)
     assert registry.at(iri, shared, ANN).stage is Stage.CREATED
     for party in (BEN, OUT):
