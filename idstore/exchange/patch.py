@@ -14,6 +14,7 @@ from idstore.errors import ExchangeError
 from idstore.model.namespace import TRUE
 from idstore.model.party import Party
 from idstore.registry import Registry
+from idstore.stores.generation import Scratch
 from idstore.vocabulary import IDS, REGISTRY_GRAPH
 
 FORMAT: Final = "rdf-patch"
@@ -45,23 +46,22 @@ def _row(sign: str, quad: Quad) -> bytes:
     return f"{sign} {quad} .\n".encode()
 
 
-def to_nquads(path: Path, place: Path, name: str) -> None:
-    """Write the quads that a patch adds as N-Quads, to be imported: the events among them tell everything.
+def load(scratch: Scratch, path: Path) -> None:
+    """Carry a patch out on what was read so far; what remains is marked as partial unless the patch leaves nothing out.
 
-    name  what messages call the patch.
-    Marked as partial unless the patch says that it leaves nothing out. Raises ExchangeError: malformed, or cut off. Memory: flat.
+    Raises ExchangeError: malformed, or cut off. Memory: flat.
     """
-    with place.open("w", encoding="utf-8") as target:
-        whole = False
-        for line in _lines(path, name):
-            whole = whole or line == _WHOLE
-            if line.startswith("A "):
-                target.write(line[2:] + "\n")
-        if not whole:
-            target.write(f"{Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH)} .\n")
+    whole = False
+    for line in _lines(path):
+        whole = whole or line == _WHOLE
+        if line.startswith(("A ", "D ")):
+            [quad] = parse_rdf(line[2:], format=RdfFormat.N_QUADS)
+            scratch.change(quad, appears=line.startswith("A "))
+    if not whole:
+        scratch.change(Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH), appears=True)
 
 
-def _lines(path: Path, name: str) -> Iterator[str]:
+def _lines(path: Path) -> Iterator[str]:
     """The rows, each proven to be one, and the last one to be there."""
     number, under_way, last = 0, False, ""
     try:
@@ -73,13 +73,13 @@ def _lines(path: Path, name: str) -> Iterator[str]:
                     continue
                 reason = _flaw(line, sign, under_way=under_way)
                 if reason is not None:
-                    raise ExchangeError(name, number, reason)
+                    raise ExchangeError(str(path), number, reason)
                 under_way, last = sign in ("TX", "A", "D"), line
                 yield line
     except (OSError, UnicodeDecodeError) as error:
-        raise ExchangeError(name, None, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise ExchangeError(str(path), None, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if not last.startswith("H upto "):
-        raise ExchangeError(name, number, "it ends too soon: no patch of a registry, or cut off; fetch it again")
+        raise ExchangeError(str(path), number, "it ends too soon: no patch of a registry, or cut off; fetch it again")
 
 
 def _flaw(line: str, sign: str, *, under_way: bool) -> str | None:

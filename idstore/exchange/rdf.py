@@ -15,6 +15,7 @@ from typing import IO
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
+from idstore.exchange import patch
 from idstore.exchange.merging import LeftOut, Told
 from idstore.model.party import Party
 from idstore.registry import Registry
@@ -102,9 +103,14 @@ def import_registry(
 
 
 def _load(scratch: Scratch, path: Path, format: str | None) -> None:
-    name = format or SUFFIXES.get(path.suffix)
+    name = format or {**SUFFIXES, patch.SUFFIX: patch.FORMAT}.get(path.suffix)
+    if name == patch.FORMAT:
+        patch.load(scratch, path)
+        return
     if name is None:
-        raise ExchangeError(str(path), None, f"the ending {path.suffix!r} tells no format; name one with --format ({', '.join(FORMATS)})")
+        raise ExchangeError(
+            str(path), None, f"the ending {path.suffix!r} tells no format; name one with --format ({', '.join([*FORMATS, patch.FORMAT])})"
+        )
     try:
         scratch.load(path, rdf_format(name))
     except SyntaxError as error:

@@ -194,6 +194,10 @@ class Scratch:
         """Read a file. Raises SyntaxError, with the line where the format has one; OSError."""
         self._engine.bulk_load(path=str(path), format=format)
 
+    def change(self, quad: Quad, *, appears: bool) -> None:
+        """Add a quad, or remove it."""
+        (self._engine.add if appears else self._engine.remove)(quad)
+
     def quads(self, subject: NamedNode | None = None, predicate: NamedNode | None = None, value: Term | None = None) -> Iterator[Quad]:
         """The quads that match, in any graph."""
         return self._engine.quads_for_pattern(subject, predicate, value, None)

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -113,8 +113,7 @@ def copied(registry: Registry, folder: Path, cuts: set[int]) -> None:
 
 def take_in(registry: Registry, folder: Path, text: str) -> None:
     (folder / "one.rdfp").write_text(text, encoding="utf-8")
-    patch.to_nquads(folder / "one.rdfp", folder / "one.nq", "one.rdfp")
-    rdf.import_registry(registry, [folder / "one.nq"], ROOT)
+    rdf.import_registry(registry, [folder / "one.rdfp"], ROOT)
 
 
 @settings(_QUIET, max_examples=6, derandomize=True)
@@ -160,7 +159,7 @@ def test_rdflib_reads_it(registry: Registry) -> None:
         registry.name(iri, "another", ANN)
         text = feed(registry, ROOT, upto)
         upto = int(re.findall(r"H upto (\d+)", text)[0])
-        dataset.parse(data="\n".join(row for row in text.splitlines() if not row.startswith("H ")) + "\n", format="patch")  # type: ignore[no-untyped-call]
+        dataset.parse(data="\n".join(row for row in text.splitlines() if not row.startswith("H ")) + "\n", format="patch")
         exported_too = rdflib.Dataset()
         with registry.quads(ROOT) as quads:
             exported_too.parse(data="".join(f"{quad} .\n" for quad in quads), format="nquads")
@@ -185,7 +184,7 @@ def test_commands_export_and_import_a_feed(run: Run, mint: Minting, tmp_path: Pa
     run("export", "--after", "-1", code=2)
 
 
-FLAWS = {
+FLAWS: dict[str, tuple[Callable[[str], str], str]] = {
     "cut off": (lambda text: text[: text.rindex("TX")], "ends too soon"),
     "cut off in a row": (lambda text: text[: text.rindex('"')], "not a quad"),
     "a row of another kind": (lambda text: text.replace("TX .", "TA .", 1), "line 4: 'TA' is no row"),

@@ -139,8 +139,7 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
     if format is not None and format not in (*rdf.FORMATS, patch.FORMAT):
         raise arguments.Misuse(f"no format {format!r} to import; there are {', '.join(rdf.FORMATS)}, {patch.FORMAT}, {DROID}")
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
-        paths = [_unpatched(file, _path(file, Path(scratch)), format, Path(scratch) / f"{number}.nq") for number, file in enumerate(files)]
-        format = None if format == patch.FORMAT else format
+        paths = [_path(file, Path(scratch)) for file in files]
         found = session.write(
             call, lambda registry, party: rdf.import_registry(registry, paths, party, format, dry_run=dry_run), dry=dry_run
         )
@@ -153,16 +152,6 @@ def _path(file: str, scratch: Path) -> Path:
         return Path(file)
     place = scratch / "standard input"
     place.write_bytes(inputs.content(file))
-    return place
-
-
-def _unpatched(file: str, path: Path, format: str | None, place: Path) -> Path:
-    """The file; of a patch, what it adds, put into ``place``."""
-    from idstore.exchange import patch
-
-    if format != patch.FORMAT and path.suffix != patch.SUFFIX:
-        return path
-    patch.to_nquads(path, place, "standard input" if file == inputs.STDIN else file)
     return place
 
 
