@@ -29,7 +29,7 @@ def described(registry: Registry, party: Party) -> Graph:
 
 
 def counted(store: Store, what: str) -> int:
-    [row] = store.query(f"SELECT (COUNT({what}) AS ?many) WHERE {{ GRAPH ?g {{ ?s ?p ?o }} }}")  # type: ignore[union-attr, misc]
+    [row] = store.query(f"SELECT (COUNT({what}) AS ?many) WHERE {{ GRAPH ?g {{ ?s ?p ?o }} }}")  # type: ignore[misc]
     return int(row["many"].value)
 
 
@@ -42,7 +42,7 @@ def compare(registry: Registry, party: Party) -> None:
     assert {*found.objects(dataset, RDF.type)} == {VOID.Dataset, DCAT.Dataset}
     assert found.value(dataset, VOID.triples) == Literal(counted(store, "*"))
     assert found.value(dataset, VOID.distinctSubjects) == Literal(counted(store, "DISTINCT ?s"))
-    kinds = Counter(row["o"].value for row in store.query("SELECT DISTINCT ?s ?o WHERE { GRAPH ?g { ?s a ?o } }"))  # type: ignore[union-attr, index]
+    kinds = Counter(row["o"].value for row in store.query("SELECT DISTINCT ?s ?o WHERE { GRAPH ?g { ?s a ?o } }"))  # type: ignore[union-attr]
     parts = {
         str(found.value(part, VOID["class"])): int(str(found.value(part, VOID.entities)))
         for part in found.objects(dataset, VOID.classPartition)
@@ -50,10 +50,10 @@ def compare(registry: Registry, party: Party) -> None:
     assert parts == kinds
     assert found.value(dataset, VOID.classes) == Literal(len(kinds))
     spaces = {str(space) for space in found.objects(dataset, VOID.vocabulary)}
-    used = {row["p"].value for row in store.query("SELECT DISTINCT ?p WHERE { GRAPH ?g { ?s ?p ?o } }")}  # type: ignore[union-attr, index]
+    used = {row["p"].value for row in store.query("SELECT DISTINCT ?p WHERE { GRAPH ?g { ?s ?p ?o } }")}  # type: ignore[union-attr]
     assert all(any(predicate.startswith(space) for space in spaces) for predicate in used)
     assert all(any(predicate.startswith(space) for predicate in used) for space in spaces)
-    at = {row["t"].value for row in store.query("SELECT ?t WHERE { GRAPH ?g { ?e <http://www.w3.org/ns/prov#endedAtTime> ?t } }")}  # type: ignore[union-attr, index]
+    at = {row["t"].value for row in store.query("SELECT ?t WHERE { GRAPH ?g { ?e <http://www.w3.org/ns/prov#endedAtTime> ?t } }")}  # type: ignore[union-attr]
     moments = sorted(Literal(text, datatype=XSD.dateTime) for text in at)
     assert [found.value(dataset, one) for one in (DCTERMS.issued, DCTERMS.modified)] == [moments[0], moments[-1]]
 
