@@ -73,8 +73,10 @@ class _Tally:
         yield Triple(dataset, VOID.classes, number(len(self.classes)))
         for space in sorted(self.spaces):
             yield Triple(dataset, VOID.vocabulary, NamedNode(space))
-        for kind, many in sorted(self.classes.items(), key=lambda pair: pair[0].value):
-            part = NamedNode(f"{dataset.value}#{terms.hashed(kind.value):016x}")
+        parts = {kind: NamedNode(f"{dataset.value}#{terms.hashed(kind.value):016x}") for kind in sorted(self.classes, key=str)}
+        for part in parts.values():
             yield Triple(dataset, VOID.classPartition, part)
+        for kind, part in parts.items():
+            many = self.classes[kind]
             yield Triple(part, VOID.of_class, kind)
             yield Triple(part, VOID.entities, number(many))
