@@ -33,7 +33,7 @@ class VisibleStore(Store):
 
     def dataset(self) -> rdflib.Dataset:
         """The dataset over it."""
-        return rdflib.Dataset(store=self, default_union=True)
+        return _Dataset(store=self, default_union=True)
 
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[Any]:
         """The triples that match, each with the graphs that it is in."""
@@ -95,6 +95,15 @@ class VisibleStore(Store):
 
     def add_graph(self, graph: rdflib.Graph) -> None:
         """A dataset tells of each graph that it is asked for; nothing is stored."""
+
+
+class _Dataset(rdflib.Dataset):
+    """A dataset whose reading does not warn of rdflib's own use of an old name."""
+
+    @property  # type: ignore[misc] rdflib's can be set, and nobody does
+    def default_context(self) -> Any:
+        """The default graph."""
+        return self.default_graph
 
 
 def _term(term: NamedNode | BlankNode | Literal | Triple) -> Node:
