@@ -100,7 +100,7 @@ class VisibleStore(Store):
 class _Dataset(rdflib.Dataset):
     """A dataset whose reading does not warn of rdflib's own use of an old name."""
 
-    @property  # type: ignore[misc] rdflib's can be set, and nobody does
+    @property  # type: ignore[misc]
     def default_context(self) -> Any:
         """The default graph."""
         return self.default_graph
