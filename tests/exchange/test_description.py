@@ -4,7 +4,6 @@ import io
 from collections import Counter
 from pathlib import Path
 
-import pytest
 import rdflib
 from command_lines import Minting, Run
 from hypothesis import HealthCheck, given, settings
@@ -95,7 +94,6 @@ def test_the_description_of_an_empty_registry(run: Run) -> None:
     assert len(rdflib.Graph().parse(data=text, format="turtle")) > 5
 
 
-@pytest.mark.parametrize("title", ["line\nbreak", "bell\x07"])
-def test_a_title_that_is_no_plain_text_is_refused(run: Run, title: str) -> None:
+def test_a_title_that_is_no_plain_text_is_refused(run: Run) -> None:
     run("init")
-    run("export", "--description", "--title", title, code=3)
+    run("export", "--description", "--title", "bell\x07", code=3)
