@@ -92,8 +92,3 @@ def test_the_description_of_an_empty_registry(run: Run) -> None:
     text = run("export", "--description").out
     assert "void:triples" in text
     assert len(rdflib.Graph().parse(data=text, format="turtle")) > 5
-
-
-def test_a_title_that_is_no_plain_text_is_refused(run: Run) -> None:
-    run("init")
-    run("export", "--description", "--title", "bell\x07", code=3)
