@@ -60,6 +60,11 @@ def private_texts(registry: Registry) -> set[str]:
         return {str(quad.subject) for quad in all_quads} - {str(quad.subject) for quad in open_quads}
 
 
+def subjects(registry: Registry) -> set[str]:
+    with registry.quads(ROOT) as quads:
+        return {str(quad.subject) for quad in quads}
+
+
 # all sides end with the same
 
 
@@ -99,10 +104,9 @@ def publish_all(registries: list[Registry]) -> None:
 
 def guarded_merge(target: Registry, source: Registry, folder: Path, by: Party) -> None:
     """Merge; nothing private changes hands, and doing it again changes nothing."""
-    hidden, before = private_texts(source), private_texts(target)
+    hidden, before, had = private_texts(source), private_texts(target), subjects(target)
     merge(target, source, folder, by)
-    with target.quads(ROOT) as quads:
-        assert hidden.isdisjoint({str(quad.subject) for quad in quads} - before)
+    assert hidden.isdisjoint(subjects(target) - had)
     assert private_texts(target) == before
     assert merge(target, source, folder, by).events == 0
 
