@@ -98,7 +98,7 @@ def test_a_whole_registry_comes_as_it_was(full: Registry, make: Make, tmp_path: 
 def one_by_one(file: Path, registry: Registry, tmp_path: Path) -> None:
     """Take every event of a file in by itself: what the bulk must be equal to."""
     with Sorted([(file, RdfFormat.N_QUADS, "nquads")], tmp_path, lambda *_: None) as found:
-        found.number(0, lambda _: False, lambda _: True)
+        found.number(0, lambda _: False, lambda _: True, lambda _: None)
         with registry.store.staging(empty=True) as staged:
             for number, event in found.singles():
                 staged.number(number)

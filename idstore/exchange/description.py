@@ -12,9 +12,12 @@ from idstore.model.namespace import number
 from idstore.model.party import Party
 from idstore.model.terms import Term
 from idstore.registry import Registry
-from idstore.vocabulary import DCAT, DCTERMS, PREFIXES, PROV, RDF, VOID
+from idstore.vocabulary import DCAT, DCTERMS, IDS, PREFIXES, PROV, RDF, REGISTRY_GRAPH, VOID
 
 _PREFIXES = {**PREFIXES, "dcat": "http://www.w3.org/ns/dcat#", "void": "http://rdfs.org/ns/void#"}
+
+_LISTED = {IDS.grantee, IDS.bindGrantee, IDS.offeredTo}
+"""What is said of a published identifier beside its record, where it was counted."""
 
 
 def describe(registry: Registry, target: IO[bytes], party: Party, *, title: str | None = None, licence: str | None = None) -> None:
@@ -38,10 +41,15 @@ def describe(registry: Registry, target: IO[bytes], party: Party, *, title: str 
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts of what goes by, subjects together."""
+    """Counts of what goes by, subjects together.
+
+    few       the subjects that may come in two places: parties, and whatever else is in the registry graph.
+    subjects  how many others there are.
+    """
 
     quads: int = 0
     subjects: int = 0
+    few: set[object] = field(default_factory=set)
     times: list[int] = field(default_factory=list)
     classes: Counter[NamedNode] = field(default_factory=Counter)
     spaces: set[str] = field(default_factory=set)
@@ -50,7 +58,11 @@ class _Tally:
     def add(self, quad: Quad) -> None:
         """Count a quad."""
         self.quads += 1
-        self.subjects += quad.subject != self._before
+        if quad.subject != self._before and quad.predicate not in _LISTED:
+            if quad.graph_name == REGISTRY_GRAPH or quad.predicate == IDS.suspended:
+                self.few.add(quad.subject)
+            else:
+                self.subjects += 1
         self._before = quad.subject
         self.spaces.add(terms.stem(quad.predicate.value))
         if quad.predicate == RDF.type and isinstance(quad.object, NamedNode):
@@ -69,12 +81,14 @@ class _Tally:
             yield Triple(dataset, DCTERMS.issued, times.literal(self.times[0]))
             yield Triple(dataset, DCTERMS.modified, times.literal(self.times[1]))
         yield Triple(dataset, VOID.triples, number(self.quads))
-        yield Triple(dataset, VOID.distinctSubjects, number(self.subjects))
+        yield Triple(dataset, VOID.distinctSubjects, number(self.subjects + len(self.few)))
         yield Triple(dataset, VOID.classes, number(len(self.classes)))
         for space in sorted(self.spaces):
             yield Triple(dataset, VOID.vocabulary, NamedNode(space))
-        for kind, many in sorted(self.classes.items(), key=lambda pair: pair[0].value):
-            part = NamedNode(f"{dataset.value}#{terms.hashed(kind.value):016x}")
+        parts = {kind: NamedNode(f"{dataset.value}#{terms.hashed(kind.value):016x}") for kind in sorted(self.classes, key=str)}
+        for part in parts.values():
             yield Triple(dataset, VOID.classPartition, part)
+        for kind, part in parts.items():
+            many = self.classes[kind]
             yield Triple(part, VOID.of_class, kind)
             yield Triple(part, VOID.entities, number(many))

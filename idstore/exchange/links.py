@@ -87,15 +87,22 @@ def check(target: str, manners: Manners = Manners()) -> Answer:
     except (OSError, HTTPException, ValueError) as error:
         return Answer(target, at, "broken", detail=str(getattr(error, "reason", "") or error) or type(error).__name__)
     elsewhere = location if location.rstrip("/") != target.rstrip("/") else ""
-    return Answer(target, at, _outcome(status, elsewhere), status, elsewhere, headers.get("Retry-After", "") if status in _LATER else "")
+    return Answer(target, at, _outcome(status, elsewhere), status, elsewhere, _detail(status, headers))
 
 
 def _outcome(status: int, elsewhere: str) -> str:
-    if status < HTTPStatus.BAD_REQUEST:
+    if status < HTTPStatus.MULTIPLE_CHOICES:
         return "moved" if elsewhere else "answers"
     if status in _LATER or status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return "unsure"
     return "broken"
+
+
+def _detail(status: int, headers: "Message[str, str]") -> str:
+    if status in _LATER:
+        return headers.get("Retry-After", "")
+    followed = not HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST
+    return "" if followed else "a redirection in a circle, or to no web address"
 
 
 def _ask(target: str, method: str, manners: Manners) -> tuple[int, str, "Message[str, str]"]:

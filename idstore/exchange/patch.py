@@ -1,13 +1,14 @@
 """RDF Patch: what became different, as triples that appear and disappear (https://afs.github.io/rdf-delta/rdf-patch.html).
 
-A header line names the store and the number up to which the patch goes, which is where the next one begins. Each event is a transaction.
+Header lines name the store and the numbers between which the patch goes; the next one begins where it ends. Each event is a transaction.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
 
-from pyoxigraph import Quad
+from pyoxigraph import Quad, RdfFormat
+from pyoxigraph import parse as parse_rdf
 
 from idstore.errors import ExchangeError
 from idstore.model.namespace import TRUE
@@ -17,7 +18,8 @@ from idstore.vocabulary import IDS, REGISTRY_GRAPH
 
 FORMAT: Final = "rdf-patch"
 SUFFIX: Final = ".rdfp"
-_ROWS: Final = {"H", "TX", "TC", "TA", "PA", "PD", "A", "D"}
+_WHOLE: Final = "H whole true ."
+_ROWS: Final = ("H", "TX", "TC", "A", "D")
 
 
 def export(registry: Registry, target: IO[bytes], party: Party, after: int = 0) -> int:
@@ -27,12 +29,14 @@ def export(registry: Registry, target: IO[bytes], party: Party, after: int = 0) 
     """
     last = after
     target.write(f"H id <urn:uuid:{registry.store.origin}> .\nH after {after} .\n".encode())
+    if not after and registry.administers(party):
+        target.write(f"{_WHOLE}\n".encode())
     for step in registry.steps(party, after):
         last = step.number
         target.write(b"TX .\n")
         target.writelines(_row("D", quad) for quad in step.removed)
         target.writelines(_row("A", quad) for quad in step.added)
-        target.write(f"TC . # {last}\n".encode())
+        target.write(b"TC .\n")
     target.write(f"H upto {last} .\n".encode())
     return last
 
@@ -41,25 +45,52 @@ def _row(sign: str, quad: Quad) -> bytes:
     return f"{sign} {quad} .\n".encode()
 
 
-def to_nquads(path: Path, place: Path) -> None:
-    """Write the quads that a patch adds as N-Quads, to be imported: the events among them tell everything. Raises ExchangeError.
+def changes(path: Path) -> Iterator[tuple[Quad, bool]]:
+    """The quads of a patch in order, each with whether it appears; at last that it is a part only, unless the patch leaves nothing out.
 
-    Marked as partial, since a patch need not begin at the beginning.
+    Raises ExchangeError: malformed, or cut off. Memory: flat.
     """
-    with place.open("w", encoding="utf-8") as target:
-        target.write(f"{Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH)} .\n")
-        for line in _added(path):
-            target.write(line)
+    whole = False
+    for line in _lines(path):
+        whole = whole or line == _WHOLE
+        if line.startswith(("A ", "D ")):
+            [quad] = parse_rdf(line[2:], format=RdfFormat.N_QUADS)
+            yield quad, line.startswith("A ")
+    if not whole:
+        yield Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH), True
 
 
-def _added(path: Path) -> Iterator[str]:
+def _lines(path: Path) -> Iterator[str]:
+    """The rows, each proven to be one, and the last one to be there."""
+    number, under_way, last = 0, False, ""
     try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                sign, _, rest = line.strip().partition(" ")
-                if sign and sign not in _ROWS and not sign.startswith("#"):
-                    raise ExchangeError(str(path), number, f"{sign!r} is no row of an RDF Patch; there are {', '.join(sorted(_ROWS))}")
-                if sign == "A":
-                    yield rest + "\n"
+        with path.open(encoding="utf-8", newline="\n") as lines:
+            for number, text in enumerate(lines, 1):
+                line = text.strip()
+                sign = line.partition(" ")[0]
+                if not sign or sign.startswith("#"):
+                    continue
+                reason = _flaw(line, sign, under_way=under_way)
+                if reason is not None:
+                    raise ExchangeError(str(path), number, reason)
+                under_way, last = sign in ("TX", "A", "D"), line
+                yield line
     except (OSError, UnicodeDecodeError) as error:
-        raise ExchangeError(str(path), None, f"cannot be read: {error}") from error
+        raise ExchangeError(str(path), None, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if not last.startswith("H upto "):
+        raise ExchangeError(str(path), number, "it ends too soon: no patch of a registry, or cut off; fetch it again")
+
+
+def _flaw(line: str, sign: str, *, under_way: bool) -> str | None:
+    """What is wrong with a row."""
+    if sign not in _ROWS:
+        return f"{sign!r} is no row of a registry's RDF Patch; there are {', '.join(_ROWS)}"
+    if under_way is not (sign in ("TC", "A", "D")):
+        return f"{sign} {'inside' if under_way else 'outside'} a transaction"
+    if sign in ("A", "D"):
+        try:
+            found = sum(1 for _ in parse_rdf(line[2:], format=RdfFormat.N_QUADS))
+        except SyntaxError as error:
+            return f"not a quad in N-Quads: {error.msg}"
+        return None if found == 1 else "not one quad in N-Quads"
+    return None if line.endswith(" .") else "it does not end with a full stop"

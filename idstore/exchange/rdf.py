@@ -6,15 +6,17 @@ the events must be what the log says, else the file is refused.
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse, serialize
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
-from idstore.exchange import jsonld, turtle
+from idstore.exchange import jsonld, patch, turtle
+from idstore.exchange.merging import LeftOut, divergences, leave_out
 from idstore.exchange.sorting import Progress, Sorted
 from idstore.model.event import Event
 from idstore.model.history import History
@@ -22,6 +24,7 @@ from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
 from idstore.registry.findings import DAMAGED
+from idstore.registry.merging import Divergence
 from idstore.registry.replaying import BEGINNINGS, homeless, taken
 from idstore.stores import Staging
 from idstore.stores.generation import canonical
@@ -72,13 +75,17 @@ class ImportReport:
     """What was, or would be, taken in.
 
     events   events that were new.
-    known    events that were there already.
-    created  identifiers that were new.
+    known        events that were there already.
+    created      identifiers that were new.
+    left         what of another registry stays out.
+    differences  of a rehearsal: which identifiers are not the same here and there.
     """
 
     events: int
     known: int
     created: int
+    left: LeftOut = field(default_factory=LeftOut)
+    differences: Sequence[Divergence] = ()
 
 
 def _nobody(what: str, done: int, total: int) -> None:
@@ -100,12 +107,14 @@ def import_registry(
 ) -> ImportReport:
     """Take in what `export` wrote: all or nothing. Only administrators may. Reading the same again changes nothing.
 
-    Into a registry in which nothing has happened yet, the whole of another registry comes as it was: the two export the same then.
+    Into a registry in which nothing has happened yet, all of the files comes as it was: of the whole of another registry it becomes a copy,
+    and the two export the same then. Otherwise the two are merged: what the other published comes in, with its authors, times and origin;
+    its drafts, internal remarks, parties and storage stay out.
 
     progress  is told what is being done, how much of it is done, and how much there is.
     Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable.
-    Cost: identifiers of which the registry knows nothing are taken in in bulk, what happened to others event by event. Memory: flat; on
-    disk 1 kB for each identifier, while it runs.
+    Cost: identifiers of which the registry knows nothing are taken in in bulk, what happened to others event by event. Memory: flat, but for
+    a rehearsal: what differs; on disk 1 kB for each identifier, while it runs.
     """
     files = [(path, *_format(path, format)) for path in paths]
     source = ", ".join(str(path) for path in paths)
@@ -117,20 +126,26 @@ def import_registry(
         return _take_in(registry, found, party, source, progress, dry_run=dry_run)
 
 
-def _format(path: Path, format: str | None) -> tuple[RdfFormat, str]:
-    name = format or SUFFIXES.get(path.suffix)
+def _format(path: Path, format: str | None) -> tuple[RdfFormat | None, str]:
+    name = format or {**SUFFIXES, patch.SUFFIX: patch.FORMAT}.get(path.suffix)
     if name is None:
-        raise ExchangeError(str(path), None, f"the ending {path.suffix!r} tells no format; name one with --format ({', '.join(FORMATS)})")
-    return rdf_format(name), name
+        there_are = ", ".join([*FORMATS, patch.FORMAT])
+        raise ExchangeError(str(path), None, f"the ending {path.suffix!r} tells no format; name one with --format ({there_are})")
+    return None if name == patch.FORMAT else rdf_format(name), name
 
 
 def _take_in(registry: Registry, found: Sorted, party: Party, source: str, progress: Progress, *, dry_run: bool) -> ImportReport:
-    fresh = registry.pristine() and found.whole
+    pristine = registry.pristine()
+    fresh = pristine and found.whole
     registry.only_administrators(party, acting=True)
     report = ImportReport(0, 0, 0)
     try:
         with registry.store.staging(empty=fresh) as staged:
-            report = _Intake(Registry(staged), staged, found, source, progress).all(compare=fresh)
+            there = Registry(staged)
+            left = LeftOut() if pristine else leave_out(found, there, staged)
+            differences = [*divergences(found, there, staged)] if dry_run and not pristine else []
+            report = _Intake(there, staged, found, source, progress).all(compare=fresh)
+            report = replace(report, left=left, differences=differences)
             if dry_run or not report.events:
                 raise _DryRun  # noqa: TRY301 the staged generation is to be given up
     except _DryRun:
@@ -146,13 +161,16 @@ class _Intake:
         self._empty = not staged.sequence
         self._bases = {namespace.base for namespace in registry.namespaces()}
         self._added = {base: order for base, order in found.added().items() if base not in self._bases}
+        self._lost: AbstractSet[tuple[str, str]] = frozenset()
+        self._created = 0
 
     def all(self, *, compare: bool) -> ImportReport:
         """Take in all that is new; with ``compare`` the files may say nothing that does not follow from the events."""
         staged, found = self._staged, self._found
-        new, known = found.number(staged.sequence, self._is_known, self._is_single)
-        if not new and not known:
+        new, known = found.number(staged.sequence, self._is_known, self._is_single, self._check_same)
+        if found.whole and found.empty:
             raise self._refused("holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv")
+        self._lost = found.lost_requests()
         try:
             for number, event in found.singles():
                 staged.number(number)
@@ -166,10 +184,16 @@ class _Intake:
         contested = found.contested()
         if contested is not None:
             raise self._refused(taken(*map(NamedNode, contested)).message)
-        return ImportReport(new, known, found.count(*BEGINNINGS))
+        return ImportReport(new, known, self._created)
 
     def _is_known(self, event: str) -> bool:
         return not self._empty and self._staged.catalogue.knows(event)
+
+    def _check_same(self, event: Event) -> None:
+        try:
+            self._registry.check_same(self._staged, event)
+        except InvalidData as error:
+            raise self._refused(error.message) from error
 
     def _is_single(self, about: str) -> bool:
         """Whether events about this are taken in one by one: it is a namespace, or something has happened to it here."""
@@ -187,6 +211,7 @@ class _Intake:
                     )
             if history is not None:
                 yield history
+                self._created += 1
                 done += len(history.events)
                 self._progress("taking in", done, new)
 
@@ -196,7 +221,7 @@ class _Intake:
         if first.kind in BEGINNINGS and self._added.get(base, first.order) > first.order:
             raise homeless(first, base)
         with _sound(first):
-            history = self._registry.history(self._staged, events)
+            history = self._registry.history(self._staged, events, self._lost)
         for claimed, holder in history.claims:
             self._found.claim(claimed.value, number, holder.value)
         other = None if self._empty else self._staged.holder(history.claims[0][0])

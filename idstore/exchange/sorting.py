@@ -4,8 +4,9 @@ Files that `export` wrote have the triples of an event, and those of a binding, 
 in several places: then a scratch engine brings them together first.
 """
 
+import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,14 +15,17 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final, Self, TypeAlias
 
-from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple
 from pyoxigraph import parse as parse_rdf
 
 from idstore.errors import ExchangeError, InvalidData
+from idstore.exchange import patch
 from idstore.model import times
 from idstore.model.event import Event, split
+from idstore.model.namespace import TRUE
 from idstore.model.party import node
 from idstore.model.terms import Term, written
+from idstore.registry.merging import hides
 from idstore.registry.replaying import is_general
 from idstore.stores.generation import Scratch, canonical
 from idstore.vocabulary import EVENTS, IDS, PROV, RDF, party_name
@@ -31,10 +35,13 @@ PRAGMA journal_mode=OFF;
 PRAGMA synchronous=OFF;
 PRAGMA cache_size=-65536;
 CREATE TABLE event (
-    id INTEGER PRIMARY KEY, key TEXT, at INTEGER, origin TEXT, token INTEGER, kind TEXT, by TEXT, said TEXT, general INTEGER);
+    id INTEGER PRIMARY KEY, key TEXT, at INTEGER, origin TEXT, token INTEGER, kind TEXT, by TEXT, said TEXT, general INTEGER,
+    hidden INTEGER, request TEXT);
 CREATE TABLE state (key TEXT, said TEXT);
 CREATE TABLE subject (hash INTEGER, whole INTEGER);
 CREATE TABLE place (id INTEGER PRIMARY KEY, number INTEGER, single INTEGER);
+CREATE TABLE left_out (id INTEGER PRIMARY KEY);
+CREATE VIEW coming AS SELECT * FROM event WHERE id NOT IN (SELECT id FROM left_out);
 CREATE TABLE claim (hash INTEGER, claimed TEXT, number INTEGER, key TEXT);
 BEGIN;
 """
@@ -46,9 +53,14 @@ _HEAD: Final = frozenset({_TYPE, _ABOUT, _BY, _AT})
 _SUBJECT, _VALUE_OF, _PARTIAL = str(RDF.subject), str(IDS.valueOf), str(IDS.partial)
 
 _ANY: Final = "<x:> <x:>"
+_HIDDEN: Final = NamedNode("urn:x-hidden")
+"""Says in the scratch engine, which keeps no graphs, of what is in one that is not for everybody."""
+_REQUEST: Final = IDS.requestDigest.value
 
 Pairs: TypeAlias = list[tuple[str, str]]
 """What is said of a subject: predicates and objects, as N-Triples write them."""
+File: TypeAlias = tuple[Path, RdfFormat | None, str]
+"""A file, its format (None for a patch), and what the format is called."""
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
 
@@ -74,17 +86,18 @@ class Sorted:
     Raises ExchangeError (malformed), InvalidData (half an event). Memory: flat.
     """
 
-    def __init__(self, files: Sequence[tuple[Path, RdfFormat, str]], folder: Path, progress: Progress) -> None:
+    def __init__(self, files: Sequence[File], folder: Path, progress: Progress) -> None:
         self.whole = True
         self._claims: list[tuple[int, str, int, str]] = []
         with ExitStack() as opened:
             self._db = opened.enter_context(closing(sqlite3.connect(folder / "sorted.sqlite", isolation_level=None)))
             self._db.executescript(_SCHEMA)
-            if not self._fill(_runs(_triples(files, progress))):
+            if any(format is None for _, format, _ in files) or not self._fill(_runs(_quads(files, progress))):
                 self._db.executescript("DELETE FROM event; DELETE FROM state; BEGIN")
                 scratch = Scratch(folder / "engine")
-                scratch.load(_triples(files, progress))
-                self._fill(_runs(quad.triple for quad in scratch.quads()), last=True)
+                for file in files:
+                    _gather(scratch, file, progress)
+                self._fill(_runs(scratch.quads()), last=True)
             opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -95,12 +108,17 @@ class Sorted:
 
     # reading in
 
-    def _fill(self, runs: Iterable[tuple[str, Pairs]], *, last: bool = False) -> bool:
+    @property
+    def empty(self) -> bool:
+        """Whether they tell of no event."""
+        return self._db.execute("SELECT 1 FROM event LIMIT 1").fetchone() is None
+
+    def _fill(self, runs: Iterable[tuple[str, Pairs, bool]], *, last: bool = False) -> bool:
         """Take in what is said of each subject; False if what is said of one event or binding does not stand together."""
         events: list[tuple[object, ...]] = []
         state: list[tuple[str, str]] = []
         subjects: list[tuple[int, bool]] = []
-        for subject, pairs in runs:
+        for subject, pairs, hidden in runs:
             said, rest = dict(pairs), pairs
             of = said.get(_SUBJECT) or said.get(_VALUE_OF)  # a binding, or a handle's value
             whole = _ABOUT in said or of is not None
@@ -113,7 +131,7 @@ class Sorted:
                     return False
                 if row is None:
                     raise InvalidData(f"{subject} is not a whole event: its kind, party or time is missing or malformed")
-                events.append(row)
+                events.append((*row, hidden))
             if rest:
                 state.append(((of or subject)[1:-1], "\n".join([f"{subject} {name} {value}" for name, value in rest])))
             if len(subjects) >= _ROWS:
@@ -136,7 +154,8 @@ class Sorted:
             return None, pairs
         made = Event(origin, token, NamedNode(kind), NamedNode(about), party_name(NamedNode(by)), at)
         kept = "\n".join([f"{name} {value}" for name, value in arguments])
-        row = (about, at, origin, token, kind, made.by, kept, is_general(made))
+        request = next((written(value).value for name, value in arguments if name == _REQUEST), None)
+        row = (about, at, origin, token, kind, made.by, kept, is_general(made), request)
         own = {_TYPE: f"<{kind}>", _ABOUT: f"<{about}>", _BY: str(node(made.by)), _AT: str(times.literal(at))}
         head = own.keys() if str(made.iri) == subject else ()
         odd = [(name, value) for name, value in pairs if name in _HEAD and not (name in head and _same(value, own[name]))]
@@ -144,33 +163,67 @@ class Sorted:
 
     def _put(self, events: list[tuple[object, ...]], state: list[tuple[str, str]], subjects: list[tuple[int, bool]]) -> None:
         many = self._db.executemany
-        many("INSERT INTO event (key, at, origin, token, kind, by, said, general) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", events)
+        many(
+            "INSERT INTO event (key, at, origin, token, kind, by, said, general, request, hidden) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            events,
+        )
         many("INSERT INTO state VALUES (?, ?)", state)
         many("INSERT INTO subject VALUES (?, ?)", subjects)
         for rows in (events, state, subjects):
             rows.clear()
 
+    # what stays out
+
+    def things(self, homes: Collection[str] = ()) -> Iterator[str]:
+        """What the events are about, by IRI; only what another store than ``homes`` tells of."""
+        self._db.execute("CREATE INDEX IF NOT EXISTS event_key ON event (key)")
+        known = json.dumps([*homes])
+        found = self._db.execute(
+            "SELECT DISTINCT key FROM event WHERE origin NOT IN (SELECT value FROM json_each(?)) ORDER BY key", (known,)
+        )
+        return (key for (key,) in found)
+
+    def about(self, key: str) -> list[tuple[int, Event, bool]]:
+        """The events about something that do not stay out, in order: where they are kept, and whether only some may see them there."""
+        found = self._db.execute(
+            "SELECT id, hidden, key, at, origin, token, kind, by, said FROM coming WHERE key = ? ORDER BY at, origin, token", (key,)
+        ).fetchall()
+        return [(id, _made(row), bool(hidden)) for id, hidden, *row in found]
+
+    def tells_of(self, key: str) -> bool:
+        """Whether any event is about something, those that stay out included."""
+        return self._db.execute("SELECT 1 FROM event WHERE key = ? LIMIT 1", (key,)).fetchone() is not None
+
+    def leave_out(self, ids: Iterable[int]) -> None:
+        """Have events stay out, named by where they are kept."""
+        self._db.executemany("INSERT INTO left_out VALUES (?)", [(id,) for id in ids])
+
     # in order
 
     def added(self) -> dict[str, tuple[int, str, int]]:
         """The namespaces that the files add, with the order of the event that first does."""
-        found = self._db.execute("SELECT key, at, origin, token FROM event WHERE kind = ?", (IDS.NamespaceAddition.value,))
+        found = self._db.execute("SELECT key, at, origin, token FROM coming WHERE kind = ?", (IDS.NamespaceAddition.value,))
         ordered = sorted(((at, origin, token), key) for key, at, origin, token in found)
         return {key: order for order, key in reversed(ordered)}
 
-    def number(self, after: int, known: Callable[[str], bool], single: Callable[[str], bool]) -> tuple[int, int]:
+    def number(
+        self, after: int, known: Callable[[str], bool], single: Callable[[str], bool], same: Callable[[Event], None]
+    ) -> tuple[int, int]:
         """Number the events in order, the first one ``after`` + 1.
 
         known   whether an event needs no number.
         single  whether those about something are to be taken in one by one.
+        same    is given those that are known.
         Returns how many have a number, and how many are known.
         """
         passed, number = 0, after
         rows: list[tuple[int, int, bool]] = []
-        for id, key, origin, token, general in self._db.execute(
-            "SELECT id, key, origin, token, general FROM event ORDER BY at, origin, token"
+        for id, general, *row in self._db.execute(
+            "SELECT id, general, key, at, origin, token, kind, by, said FROM coming ORDER BY at, origin, token"
         ):
+            key, _, origin, token, *_ = row
             if known(f"{EVENTS}{origin}#{token:016x}"):
+                same(_made(row))
                 passed += 1
                 continue
             number += 1
@@ -181,11 +234,15 @@ class Sorted:
         self._db.executemany("INSERT INTO place VALUES (?, ?, ?)", rows)
         return number - after, passed
 
-    def count(self, one: NamedNode, other: NamedNode) -> int:
-        """How many of the events with a number are of these kinds."""
-        statement = "SELECT COUNT(*) FROM event JOIN place USING (id) WHERE kind IN (?, ?)"
-        found: tuple[int] = self._db.execute(statement, (one.value, other.value)).fetchone()
-        return found[0]
+    def lost_requests(self) -> set[tuple[str, str]]:
+        """Request keys with which events with a number made several identifiers, with each of these but the first."""
+        self._db.execute("CREATE INDEX IF NOT EXISTS event_request ON event (request) WHERE request IS NOT NULL")
+        rows = self._db.execute(
+            "SELECT request, key FROM event JOIN place USING (id) WHERE request IN"
+            " (SELECT request FROM event WHERE request IS NOT NULL GROUP BY request HAVING COUNT(DISTINCT key) > 1) ORDER BY number"
+        )
+        first: dict[str, str] = {}
+        return {(request, key) for request, key in rows if first.setdefault(request, key) != key}
 
     def singles(self) -> Iterator[tuple[int, Event]]:
         """The events to be taken in one by one, with their numbers, in order."""
@@ -235,8 +292,26 @@ class Sorted:
         return None
 
 
-def _triples(files: Sequence[tuple[Path, RdfFormat, str]], progress: Progress) -> Iterator[Triple]:
-    """The triples of the files. Raises ExchangeError."""
+def _gather(scratch: Scratch, file: File, progress: Progress) -> None:
+    """Bring together what a file says; a patch is carried out on what was read so far. Raises ExchangeError."""
+    path, format, _ = file
+    if format is not None:
+        scratch.load(triple for quad in _quads([file], progress) for triple in _marked(quad))
+        return
+    for quad, appears in patch.changes(path):
+        for triple in _marked(quad):
+            scratch.change(triple, appears=appears)
+
+
+def _marked(quad: Quad) -> Iterator[Triple]:
+    """A triple, and that it is in a graph that is not for everybody."""
+    yield quad.triple
+    if hides(quad.graph_name):
+        yield Triple(quad.subject, _HIDDEN, TRUE)
+
+
+def _quads(files: Sequence[File], progress: Progress) -> Iterator[Quad]:
+    """What the files say. Raises ExchangeError."""
     total = done = 0
     for path, format, name in files:
         try:
@@ -245,7 +320,7 @@ def _triples(files: Sequence[tuple[Path, RdfFormat, str]], progress: Progress) -
                 for number, quad in enumerate(parse_rdf(file, format=format)):
                     if not number % _ROWS:
                         progress("reading", done + file.tell(), total)
-                    yield quad.triple
+                    yield quad
                 done += file.tell()
         except SyntaxError as error:
             raise ExchangeError(str(path), error.lineno, f"not valid {name}: {error.msg}") from error
@@ -253,20 +328,24 @@ def _triples(files: Sequence[tuple[Path, RdfFormat, str]], progress: Progress) -
             raise ExchangeError(str(path), None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _runs(triples: Iterable[Triple]) -> Iterator[tuple[str, Pairs]]:
-    """What is said of one subject, as long as nothing else is spoken of in between."""
-    subject = ""
+def _runs(quads: Iterable[Quad]) -> Iterator[tuple[str, Pairs, bool]]:
+    """What is said of one subject, as long as nothing else is spoken of in between; and whether in a graph that is not for everybody."""
+    subject, hidden = "", False
     pairs: Pairs = []
-    for triple in triples:
-        text = str(triple)
+    mark = str(_HIDDEN)
+    for quad in quads:
+        text = str(quad.triple)
         if not text.startswith(f"{subject} ") or not subject:
             if subject:
-                yield subject, pairs
-            subject, pairs = str(triple.subject), []
+                yield subject, pairs, hidden
+            subject, pairs, hidden = str(quad.subject), [], hides(quad.graph_name)
         name, _, value = text[len(subject) + 1 :].partition(" ")
-        pairs.append((name, value))
+        if name == mark:
+            hidden = True
+        else:
+            pairs.append((name, value))
     if subject:
-        yield subject, pairs
+        yield subject, pairs, hidden
 
 
 def _made(row: list[str | int]) -> Event:

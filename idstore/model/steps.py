@@ -22,7 +22,7 @@ from idstore.vocabulary import DCTERMS, IDS, OWL, RDF, SKOS
 def apply(before: Record | None, event: Event) -> Record | None:
     """The record after an event about it; a pure function. None where a log begins in the middle."""
     if event.kind in (IDS.Mint, IDS.Registration):
-        return _begin(event) if before is None else before
+        return _begin(event) if before is None else _begin_again(before, event)
     if before is None or before.stage is Stage.RELEASED:
         return before
     step = STEPS.get(event.kind)
@@ -55,6 +55,12 @@ def _begin(event: Event) -> Record:
         kind=given[IDS.kind].value if IDS.kind in given else None,
     )
     return _aim(begun, event) if IDS.target in given else begun
+
+
+def _begin_again(record: Record, event: Event) -> Record:
+    """Another registry created the same: the earlier creation stands, but what either published is published."""
+    published = event.one(IDS.stage) == IDS.Fixated and record.stage is Stage.CREATED
+    return replace(record, stage=Stage.FIXATED, fixated=event.at) if published else record
 
 
 def _grants(event: Event) -> tuple[tuple[str, bool], ...]:

@@ -301,4 +301,7 @@ def _read_facts(view: View, version: int) -> _Facts:
             name = party_name(quad.subject)
             known = parties.get(name) or PartyFacts(name)
             parties[name] = replace(known, suspended=quad.object.value)
+    found.sort(
+        key=lambda one: (one.created, one.base), reverse=True
+    )  # of two merged registries' namespaces of one name the older one keeps it
     return _Facts(version, parties, {one.name: one for one in found}, {one.base: one for one in found})

@@ -1,7 +1,7 @@
 """How things stood at a moment in the past, read from the log, and what became different between two moments."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyoxigraph import NamedNode
 
@@ -9,8 +9,10 @@ from idstore.errors import NotRegistered
 from idstore.model import times
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
+from idstore.registry.core import Sight
 from idstore.registry.replaying import BEGINNINGS, fold
 from idstore.registry.trails import Trails, entry
+from idstore.stores import View
 from idstore.stores.catalogue import Selection
 from idstore.vocabulary import ONTOLOGY
 
@@ -38,8 +40,7 @@ class Past(Trails):
         with self.store.reading() as view:
             about = self._about(view, text, party)
             sight = self.sight(view, party)
-            past = [event for event, _ in self._history(view, NamedNode(about), sight) if event.at <= moment]
-        found = _standing(fold(past))
+            found = self._standing(view, NamedNode(about), sight, moment)
         if found is None:
             raise NotRegistered(
                 text, f"{text} was not there at {times.iso(moment)}, or is not yours to see; `idstore log --id` tells what happened"
@@ -63,7 +64,7 @@ class Past(Trails):
                     beginning = entry(view, row).event
                     past = [event for event, _ in self._history(view, beginning.about, sight) if event.at <= moment]
                     if next(event for event in past if event.kind in BEGINNINGS) == beginning:  # another store may have begun it as well
-                        found.append(_standing(fold(past)))
+                        found.append(self._discreet(view, _there(fold(past)), sight))
             yield from (record for record in found if record is not None and base in (None, record.namespace))
             if len(rows) < _PAGE:
                 return
@@ -77,11 +78,25 @@ class Past(Trails):
         base = self._base(namespace)
         for iri in sorted(self._changed(since, until, party)):
             with self.store.reading() as view:
-                past = [event for event, _ in self._history(view, NamedNode(iri), self.sight(view, party))]
-            before, after = (_standing(fold([event for event in past if event.at <= moment])) for moment in (since, until))
+                before, after = (self._standing(view, NamedNode(iri), self.sight(view, party), moment) for moment in (since, until))
             some = after or before
             if before != after and some is not None and base in (None, some.namespace):
                 yield Difference(iri, before, after)
+
+    def _standing(self, view: View, about: NamedNode, sight: Sight, moment: int) -> Record | None:
+        """The identifier at a moment, None if it was not there."""
+        past = [event for event, _ in self._history(view, about, sight) if event.at <= moment]
+        return self._discreet(view, _there(fold(past)), sight)
+
+    def _discreet(self, view: View, record: Record | None, sight: Sight) -> Record | None:
+        """The record as `show` gives it: who else was on the grant list is for those who are on it today."""
+        if record is None or not (record.grants or record.offered):
+            return record
+        try:
+            close = sight.sees(self._load(view, record.iri).private_graph)
+        except NotRegistered:  # released: who sees its log was its owner
+            close = True
+        return record if close else replace(record, grants=(), offered=None)
 
     def _base(self, namespace: str | None) -> str | None:
         if namespace is None:
@@ -104,6 +119,6 @@ class Past(Trails):
             after = rows[-1].sequence
 
 
-def _standing(record: Record | None) -> Record | None:
+def _there(record: Record | None) -> Record | None:
     """The record, if the identifier was there."""
     return None if record is None or record.stage is Stage.RELEASED else record

@@ -4,13 +4,13 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import rdflib
-from pyoxigraph import NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 from rdflib.store import Store
 from rdflib.term import Node, URIRef
 
 from idstore.model.party import Party
 from idstore.model.rdflib_terms import from_rdflib, to_rdflib
-from idstore.vocabulary import MAPPING_PREFIXES
+from idstore.vocabulary import MAPPING_PREFIXES, XSD
 
 if TYPE_CHECKING:
     from idstore.registry.graphs import Graphing
@@ -33,7 +33,7 @@ class VisibleStore(Store):
 
     def dataset(self) -> rdflib.Dataset:
         """The dataset over it."""
-        return rdflib.Dataset(store=self, default_union=True)
+        return _Dataset(store=self, default_union=True)
 
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[Any]:
         """The triples that match, each with the graphs that it is in."""
@@ -46,7 +46,7 @@ class VisibleStore(Store):
             return
         found: dict[tuple[Node, ...], list[rdflib.Graph]] = {}
         for quad in self._registry.matching(self._party, subject, predicate, value, graph):  # type: ignore[arg-type]
-            triple = tuple(map(to_rdflib, (quad.subject, quad.predicate, quad.object)))
+            triple = tuple(map(_term, (quad.subject, quad.predicate, quad.object)))
             found.setdefault(triple, []).append(self._graph(str(quad.graph_name.value)))  # type: ignore[union-attr]
         for triple, graphs in found.items():
             yield triple, iter(graphs)
@@ -95,3 +95,19 @@ class VisibleStore(Store):
 
     def add_graph(self, graph: rdflib.Graph) -> None:
         """A dataset tells of each graph that it is asked for; nothing is stored."""
+
+
+class _Dataset(rdflib.Dataset):
+    """A dataset whose reading does not warn of rdflib's own use of an old name."""
+
+    @property  # type: ignore[misc]
+    def default_context(self) -> Any:
+        """The default graph."""
+        return self.default_graph
+
+
+def _term(term: NamedNode | BlankNode | Literal | Triple) -> Node:
+    """The term as rdflib itself reads it: of plain texts it does not say that they are strings, and finds them unequal to those of which it does."""
+    if isinstance(term, Literal) and term.datatype == XSD.string:
+        return rdflib.Literal(term.value)
+    return to_rdflib(term)

@@ -1,6 +1,7 @@
 """Taking in events that happened elsewhere, or before: the log's meaning, carried out."""
 
 from collections.abc import Container, Sequence
+from dataclasses import replace
 
 from pyoxigraph import NamedNode, Quad
 
@@ -9,13 +10,13 @@ from idstore.model import namespace as namespaces
 from idstore.model import storage as storages
 from idstore.model import times
 from idstore.model.change import Change
-from idstore.model.event import Event
+from idstore.model.event import Event, digest
 from idstore.model.history import History, Told
 from idstore.model.namespace import Namespace
 from idstore.model.party import PartyFacts, node
 from idstore.model.record import Record
 from idstore.model.steps import apply
-from idstore.registry.core import Core
+from idstore.registry.core import Core, read_event
 from idstore.registry.namespaces import check_bases
 from idstore.registry.naming import label_node
 from idstore.registry.parties import party_after, party_quads, suspension_quad
@@ -49,10 +50,21 @@ class Replaying(Core):
         else:
             self._replay_record(turn, event)
 
-    def history(self, turn: Turn, events: Sequence[tuple[int, Event]]) -> History:
+    def check_same(self, view: View, event: Event) -> None:
+        """Raise InvalidData if a known event is not what it is here: events never change."""
+        known = next(view.quads(event.iri, IDS.about), None)
+        assert known is not None and isinstance(known.graph_name, NamedNode)
+        if digest(read_event(view, event.iri, known.graph_name)) != digest(event):
+            raise InvalidData(
+                f"the event {event.iri.value} is another here than there, and events never change: one of the two is damaged or forged",
+                id=event.iri.value,
+            )
+
+    def history(self, turn: Turn, events: Sequence[tuple[int, Event]], lost: Container[tuple[str, str]] = ()) -> History:
         """What the events about an identifier give of which nothing is known here: the same as `replay` of each, without reading.
 
         events  all about it, in order, each with its number.
+        lost    request keys that others have, each as the event says it, with the identifier that does not get it.
         Raises InvalidData as `replay` does. That no other identifier has the claims is for the caller to see to.
         """
         claims: dict[NamedNode, NamedNode] = {}
@@ -62,9 +74,11 @@ class Replaying(Core):
         for number, event in events:
             _check_time(turn, event)
             if event.kind in BEGINNINGS:
-                claimed, place = self._beginning(turn, event)
-                claims |= dict.fromkeys(claimed[: 1 if issued else None], event.about)
+                label, place = self._beginning(turn, event)
                 issued = issued or place
+                said = event.text(IDS.requestDigest)
+                claims |= {label: event.about}
+                claims |= {} if (said, event.about.value) in lost else dict(_request(turn, event))
             record = apply(record, event)
             if record is None:
                 raise _unfounded(event)
@@ -78,21 +92,19 @@ class Replaying(Core):
         )
         return History(told, record, tuple(record.quads()), tuple(claims.items()), issued)
 
-    def _beginning(self, view: View, event: Event) -> tuple[list[NamedNode], tuple[str, str, int]]:
-        """What an identifier claims that begins so, its label first; and where the label is counted. Raises InvalidData."""
+    def _beginning(self, view: View, event: Event) -> tuple[NamedNode, tuple[str, str, int]]:
+        """What stands for the label of an identifier that begins so, and where it is counted. Raises InvalidData."""
         namespace = self._home_of(view, event)
         label = event.text(SKOS.notation)
         assert label is not None
         scheme, context = namespace.scheme, namespace.context
         if scheme.iri(label, context) != event.about.value:
             raise InvalidData(f"{event.about.value} is not the identifier {label!r} of {namespace.name}", id=event.about.value, label=label)
-        digest = event.text(IDS.requestDigest)
-        claims = [label_node(namespace, label)] + ([] if digest is None else [request_node(digest)])
-        return claims, (namespace.base, *scheme.series(label, context))
+        return label_node(namespace, label), (namespace.base, *scheme.series(label, context))
 
     def _replay_beginning(self, turn: Turn, event: Event) -> None:
-        claims, issued = self._beginning(turn, event)
-        holder = turn.holder(claims[0])
+        claimed, issued = self._beginning(turn, event)
+        holder = turn.holder(claimed)
         if holder is not None:
             if holder != event.about:
                 raise taken(event.about, holder)
@@ -100,7 +112,8 @@ class Replaying(Core):
             return
         record = apply(None, event)
         assert record is not None
-        turn.enlist(Change(((event, record.log),), begins=True, claims=tuple((one, event.about) for one in claims), issued=(issued,)))
+        claims = ((claimed, event.about), *_request(turn, event))
+        turn.enlist(Change(((event, record.log),), begins=True, claims=claims, issued=(issued,)))
 
     def _home_of(self, view: View, event: Event) -> Namespace:
         base = event.text(IDS.inNamespace) or ""
@@ -119,7 +132,7 @@ class Replaying(Core):
         later = bool(past) and past[-1].order > event.order
         after = fold([*past, event]) if later else apply(before, event)
         assert after is not None
-        turn.enlist(self.transition(turn, before, after, event))
+        turn.enlist(replace(self.transition(turn, before, after, event), claims=_request(turn, event)))
 
     def _folded(self, view: View, about: NamedNode) -> tuple[Record | None, list[Event]]:
         past = [event for event, _ in self._history(view, about)]
@@ -135,6 +148,9 @@ class Replaying(Core):
         after = fold_namespace([*past, event])
         if before is None:
             check_bases(after, self._facts(turn).by_base.values())
+        elif event.kind == IDS.NamespaceAddition:
+            first = min((known for known in past if known.kind == IDS.NamespaceAddition), key=lambda known: known.order)
+            _same_rules(namespaces.apply(None, first), namespaces.apply(None, event))
         self._log(turn, event, PUBLIC_LOG, after.quads(), before.quads() if before else [])
 
     def _replay_party(self, turn: Turn, event: Event) -> None:
@@ -186,9 +202,32 @@ def _check_time(turn: Turn, event: Event) -> None:
         raise InvalidData(f"the event {event.iri.value} is dated {times.iso(event.at)}, which is yet to come", id=event.iri.value)
 
 
-def request_node(digest: str) -> NamedNode:
+def _same_rules(here: Namespace, there: Namespace) -> None:
+    """Raise InvalidData if two registries read one namespace's labels differently."""
+    if (here.scheme_name, here.settings) != (there.scheme_name, there.settings):
+        told = (f"{one.scheme_name} ({', '.join(f'{key}={value}' for key, value in one.settings)})" for one in (here, there))
+        raise InvalidData(
+            f"the namespace {here.base} is {' here, and there '.join(told)}: they have to be the same before the two can be merged",
+            base=here.base,
+        )
+
+
+def _request(turn: Turn, event: Event) -> tuple[tuple[NamedNode, NamedNode], ...]:
+    """The request key that an identifier was made with, to be claimed; one that made another here already stays with that."""
+    said = event.text(IDS.requestDigest) if event.kind in BEGINNINGS else None
+    if said is None or turn.holder(request_node(said)) is not None:
+        return ()
+    return ((request_node(said), event.about),)
+
+
+def request_node(said: str) -> NamedNode:
     """The node that stands for a request key among the claims, from the event's `ids:requestDigest`."""
-    return NamedNode(f"{SPACE}request/{digest.partition(':')[0]}")
+    return NamedNode(f"{SPACE}request/{said.partition(':')[0]}")
+
+
+def keeps_to_itself(event: Event) -> bool:
+    """Whether it is about a party or about storage: each registry has its own."""
+    return event.kind in _OF_PARTIES | OF_STORAGE or _about_batch(event)
 
 
 def home_of(event: Event, bases: Container[str]) -> NamedNode | None:

@@ -10,6 +10,7 @@ from idstore.registry.graphs import Graphing
 from idstore.registry.keeping import Keeping
 from idstore.registry.lifecycle import Living
 from idstore.registry.loading import Loading
+from idstore.registry.merging import Merging
 from idstore.registry.parties import Governing
 from idstore.registry.past import Past
 from idstore.registry.querying import Querying
@@ -36,6 +37,7 @@ class Registry(
     Exporting,
     Following,
     Feeding,
+    Merging,
     Past,
     Graphing,
     Querying,

@@ -245,6 +245,11 @@ class Scratch:
         """Take triples in. Raises what giving them raises; OSError."""
         self._engine.bulk_extend(Quad(triple.subject, triple.predicate, triple.object) for triple in triples)
 
+    def change(self, triple: Triple, *, appears: bool) -> None:
+        """Add a triple, or remove it."""
+        quad = Quad(triple.subject, triple.predicate, triple.object)
+        (self._engine.add if appears else self._engine.remove)(quad)
+
     def quads(self) -> Iterator[Quad]:
         """What was read, each triple once, those of one subject together."""
         return self._engine.quads_for_pattern(None, None, None, None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from idstore.cli import arguments, exits, inputs, session
-from idstore.cli.commands import foreign, stating
+from idstore.cli.commands import foreign, merging, stating
 from idstore.cli.options import Call
 from idstore.cli.progress import Progress
 
@@ -92,17 +92,13 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
             f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS))}, and sssom, tsv, csv"
         )
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch, Progress(call.output) as progress:
-        paths = [_unpatched(_path(file, Path(scratch)), format, Path(scratch), number) for number, file in enumerate(files)]
-        format = None if format == patch.FORMAT else format
+        paths = [_path(file, Path(scratch)) for file in files]
 
         def act(registry: "Registry", party: "Party") -> rdf.ImportReport:
             return rdf.import_registry(registry, paths, party, format, dry_run=dry_run, progress=progress.step)
 
         found = session.write(call, act, dry=dry_run)
-    call.output.data(
-        f"{_tense(dry_run)} {found.created} identifiers, {found.events} events; {found.known} events were known",
-        {"dryRun": dry_run, "created": found.created, "events": found.events, "known": found.known},
-    )
+    merging.show(call.output, found, dry_run=dry_run)
 
 
 def _path(file: str, scratch: Path) -> Path:
@@ -112,18 +108,3 @@ def _path(file: str, scratch: Path) -> Path:
     place = scratch / "standard input"
     place.write_bytes(inputs.content(file))
     return place
-
-
-def _unpatched(path: Path, format: str | None, scratch: Path, number: int) -> Path:
-    """The file; of a patch, what it adds."""
-    from idstore.exchange import patch
-
-    if format != patch.FORMAT and path.suffix != patch.SUFFIX:
-        return path
-    place = scratch / f"{number}.nq"
-    patch.to_nquads(path, place)
-    return place
-
-
-def _tense(dry_run: bool) -> str:
-    return "would register" if dry_run else "registered"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from idstore.cli import arguments, exits, session
-from idstore.cli.commands import batch
+from idstore.cli.commands import batch, merging
 from idstore.cli.options import Call
 from idstore.cli.records import short
 
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from idstore.model.party import Party
     from idstore.registry import Registry
     from idstore.registry.adopting import Adoption, Renaming
-
-_SHOWN: Final = 10
-"""What is listed of each sort once it is done, without --json; a dry run lists all."""
 
 
 def import_signatures(call: Call, file: str, namespace: str | None, dry_run: bool) -> int:
@@ -88,10 +85,7 @@ def import_reports(call: Call, file: str, namespace: str | None, dry_run: bool) 
 def _text(head: str, lists: Mapping[str, Sequence[str]], *, whole: bool) -> str:
     lines = [head]
     for sort, listed in lists.items():
-        shown = listed if whole else listed[:_SHOWN]
-        lines += [f"{sort}\t{one}" for one in shown]
-        if len(listed) > len(shown):
-            lines.append(f"{sort}\tand {len(listed) - len(shown)} more; --json lists all")
+        lines += [f"{sort}\t{one}" for one in listed] if whole else merging.listed(sort, listed)
     return "\n".join(lines)
 
 

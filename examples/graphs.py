@@ -1,0 +1,35 @@
+"""Look at a registry with rdflib: patterns, SPARQL and a copy of a part, of what one party may see.
+
+Usage: graphs.py. Nothing is loaded: rdflib asks the store for each pattern.
+"""
+
+import os
+import tempfile
+
+from rdflib import RDFS, Graph, URIRef
+from rdflib.namespace import SKOS
+
+import idstore
+
+alice, visitor = idstore.Party("alice"), idstore.Party("visitor")
+store = os.environ.get("IDSTORE_STORE") or tempfile.mkdtemp()
+
+with idstore.open(store, administrator=alice) as registry:
+    registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", alice)
+    valve = registry.mint("rdl", alice, idstore.Request(name="ball valve", lang="en")).iri.value
+    registry.bind(valve, idstore.Statement("http://www.wikidata.org/entity/Q1413223"), alice)
+    graph = registry.as_graph(visitor)
+    print("of the draft a visitor sees:", graph.value(URIRef(valve), RDFS.label))
+    registry.fixate([valve], alice)
+    print("of what is published a visitor sees:", graph.value(URIRef(valve), RDFS.label))
+
+    for row in graph.query("SELECT ?name ?same WHERE { ?id rdfs:label ?name ; skos:exactMatch ?same }", initNs={"skos": SKOS}):
+        print("by SPARQL:", *row)
+
+    part = Graph()
+    part += graph.triples((URIRef(valve), None, None))
+    print("copied", len(part), "triples")
+    try:
+        graph.remove((URIRef(valve), None, None))
+    except TypeError as error:
+        print("refused:", error)

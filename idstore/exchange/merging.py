@@ -1,0 +1,55 @@
+"""What a file tells of another registry: what of it stays out, and in what the two differ."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pyoxigraph import NamedNode
+
+from idstore.exchange.sorting import Sorted
+from idstore.registry import Registry
+from idstore.registry.merging import Divergence
+from idstore.stores import Turn
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """What of another registry did not come in.
+
+    private  how many identifiers that are not published there.
+    parties  how many parties there: each registry keeps its own.
+    held     identifiers that are published there, and drafts or released here: they can come in once they are published here.
+    """
+
+    private: int = 0
+    parties: int = 0
+    held: list[str] = field(default_factory=list)
+
+
+def leave_out(found: Sorted, registry: Registry, staged: Turn) -> LeftOut:
+    """Sort out what of another registry does not come in. Memory: one thing's events, and the names of those that are held back."""
+    homes = registry.homes(staged)
+    left = LeftOut()
+    for about in found.things(homes):
+        told = found.about(about)
+        reception = registry.reception(staged, [(event, hidden) for _, event, hidden in told])
+        left.private += reception == "private"
+        left.parties += reception == "parties"
+        left.held += [about] if reception == "held" else []
+        found.leave_out(id for id, event, _ in told if event.origin not in homes and (reception != "taken" or event.internal))
+    return left
+
+
+def divergences(found: Sorted, registry: Registry, staged: Turn) -> Iterator[Divergence]:
+    """In what identifiers differ: those of the file by IRI, then those that are published here alone, of the namespaces that it tells.
+
+    To be asked for before the events are taken in.
+    """
+    for about in found.things():
+        told = [event for _, event, _ in found.about(about)]
+        difference = registry.divergence(staged, NamedNode(about), told) if told else None
+        if difference is not None:
+            yield difference
+    for base in found.added():
+        for iri in staged.catalogue.sorted_identifiers(namespace=base):
+            if not found.tells_of(iri):
+                yield registry.here_alone(staged, NamedNode(iri))
