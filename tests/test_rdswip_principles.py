@@ -3,6 +3,7 @@
 Source: RDS/WIP Identifier Generator, version 12, "Features" and "Principles".
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 import idstore
 from idstore import Party, Registry, Request
 from idstore.errors import ExchangeError, InvalidData, NotPermitted
-from idstore.exchange.lists import import_list
+from idstore.exchange import identifiers
+from idstore.exchange.mappings import Malformed
+from idstore.registry.stating import Outcome
 
 ROOT, ALICE = Party("root"), Party("alice")
 BASE = "http://rdl.example.org/data#"
@@ -94,42 +97,59 @@ def issued(tmp_path: Path) -> Path:
     return path
 
 
+def listed(registry: Registry, path: Path, party: Party, namespace: str = "rdl", *, dry_run: bool = False) -> list[Outcome]:
+    """Import a list; what becomes of each line."""
+    broken: list[Malformed] = []
+    with identifiers.read(path, "list") as reading:
+        found = list(identifiers.sound(reading.rows, broken))
+    assert not broken
+    return registry.enrol(namespace, found, party, reading.name, dry_run=dry_run)
+
+
 def test_administrators_import_what_was_issued_elsewhere(registry: Registry, issued: Path) -> None:
     registry.add_namespace("rdl", BASE, "rdswip", ROOT)
     with pytest.raises(NotPermitted):
-        import_list(registry, issued, ALICE, "rdl")
-    assert len(import_list(registry, issued, ROOT, "rdl", dry_run=True).new) == 2
-    assert import_list(registry, issued, ROOT, "rdl").new == (f"{BASE}R3732211754", f"{BASE}R3847624234")
-    again = import_list(registry, issued, ROOT, "rdl")
-    assert (again.new, len(again.unchanged), again.vanished) == ((), 2, ())
+        listed(registry, issued, ALICE)
+    assert [one.verdict for one in listed(registry, issued, ROOT, dry_run=True)] == ["new", "new"]
+    new = listed(registry, issued, ROOT)
+    assert [(one.line, one.verdict, one.id) for one in new] == [(3, "new", f"{BASE}R3732211754"), (4, "new", f"{BASE}R3847624234")]
+    assert [one.verdict for one in listed(registry, issued, ROOT)] == ["known", "known"]
     held = registry.show("R3732211754", ALICE)
     assert (held.stage.value, dict(held.names), held.owner) == ("fixated", {"und": "http"}, "root")
     assert not list(registry.verify(ROOT))
 
 
-def test_a_listed_name_takes_the_place_of_another(registry: Registry, issued: Path) -> None:
+def test_a_listed_name_is_taken_over_where_there_is_none(registry: Registry, issued: Path) -> None:
     registry.add_namespace("rdl", BASE, "rdswip", ROOT)
-    import_list(registry, issued, ROOT, "rdl")
-    issued.write_text("R3847624234\tvalve\nR3732211754\n", encoding="utf-8")
-    [renamed] = import_list(registry, issued, ROOT, "rdl").renamed
-    assert (renamed.old_name, renamed.name) == ("", "valve")
+    listed(registry, issued, ROOT)
+    issued.write_text("R3847624234\tvalve\nR3732211754\tpump\n", encoding="utf-8")
+    assert [one.verdict for one in listed(registry, issued, ROOT)] == ["new", "contradictory"]
+    assert dict(registry.show("R3847624234", ALICE).names) == {"und": "valve"}
     assert dict(registry.show("R3732211754", ALICE).names) == {"und": "http"}
 
 
-@pytest.mark.parametrize(("line", "reason"), [("R1222000000", "in a row .at position 4."), ("R1", "10 or more"), ("\xff", "not UTF-8")])
+@pytest.mark.parametrize(("line", "reason"), [("R1222000000", "in a row .at position 4."), ("R1", "10 or more")])
 def test_a_list_is_imported_whole_or_not_at_all(registry: Registry, issued: Path, line: str, reason: str) -> None:
     registry.add_namespace("rdl", BASE, "rdswip", ROOT)
-    issued.write_bytes(b"R3732211754\n" + line.encode("latin-1") + b"\n")
-    with pytest.raises(ExchangeError, match=reason) as caught:
-        import_list(registry, issued, ROOT, "rdl")
-    assert caught.value.fields["line"] == 2
+    issued.write_text(f"R3732211754\n{line}\n", encoding="utf-8")
+    good, bad = listed(registry, issued, ROOT)
+    assert (good.verdict, bad.line, bad.verdict) == ("new", 2, "malformed")
+    assert re.search(reason, bad.reason)
     assert not registry.list(ROOT)
+
+
+def test_a_list_in_no_known_encoding_is_refused(registry: Registry, issued: Path) -> None:
+    registry.add_namespace("rdl", BASE, "rdswip", ROOT)
+    issued.write_bytes(b"R3732211754\n\xff\n")
+    with pytest.raises(ExchangeError, match="not UTF-8") as caught:
+        listed(registry, issued, ROOT)
+    assert caught.value.fields["line"] == 2
 
 
 def test_imported_identifiers_fill_a_namespace(registry: Registry, issued: Path) -> None:
     registry.add_namespace("rdl", BASE, "rdswip", ROOT, {"digits": "1"})
     issued.write_text("".join(f"R{digit}\n" for digit in range(1, 9)), encoding="utf-8")
-    import_list(registry, issued, ROOT, "rdl")
+    listed(registry, issued, ROOT)
     assert len(registry.mint("rdl", ALICE).label) == 3
 
 
@@ -140,4 +160,4 @@ def test_the_deployed_service_s_identifiers_are_imported(registry: Registry, rea
     fitting = [one for one in every if len(one) == 12]
     path = tmp_path / "fitting.txt"
     path.write_text("\n".join(one for one in fitting if one != "R52054275777"), encoding="utf-8")
-    assert len(import_list(registry, path, ROOT, facade.name).new) == 5_631
+    assert [one.verdict for one in listed(registry, path, ROOT, facade.name)] == ["new"] * 5_631

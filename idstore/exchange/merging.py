@@ -1,12 +1,16 @@
 """What a file tells of another registry: what of it stays out, and in what the two differ."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pyoxigraph import NamedNode
 
+from idstore.errors import IdstoreError, InvalidData
 from idstore.exchange.sorting import Sorted
+from idstore.model.event import Event
 from idstore.registry import Registry
+from idstore.registry.findings import DAMAGED
 from idstore.registry.merging import Divergence
 from idstore.stores import Turn
 
@@ -31,7 +35,8 @@ def leave_out(found: Sorted, registry: Registry, staged: Turn) -> LeftOut:
     left = LeftOut()
     for about in found.things(homes):
         told = found.about(about)
-        reception = registry.reception(staged, [(event, hidden) for _, event, hidden in told])
+        with sound(told[0][1]):
+            reception = registry.reception(staged, [(event, hidden) for _, event, hidden in told])
         left.private += reception == "private"
         left.parties += reception == "parties"
         left.held += [about] if reception == "held" else []
@@ -46,10 +51,23 @@ def divergences(found: Sorted, registry: Registry, staged: Turn) -> Iterator[Div
     """
     for about in found.things():
         told = [event for _, event, _ in found.about(about)]
-        difference = registry.divergence(staged, NamedNode(about), told) if told else None
-        if difference is not None:
-            yield difference
+        if told:
+            with sound(told[0]):
+                difference = registry.divergence(staged, NamedNode(about), told)
+            if difference is not None:
+                yield difference
     for base in found.added():
         for iri in staged.catalogue.sorted_identifiers(namespace=base):
             if not found.tells_of(iri):
                 yield registry.here_alone(staged, NamedNode(iri))
+
+
+@contextmanager
+def sound(event: Event) -> Iterator[None]:
+    """What an event is taken in with. Raises InvalidData where it lacks what its kind must say."""
+    try:
+        yield
+    except IdstoreError:
+        raise
+    except DAMAGED as error:
+        raise InvalidData(f"the event {event.iri} lacks what its kind must say, or says it in another form") from error

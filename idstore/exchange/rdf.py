@@ -7,7 +7,6 @@ the events must be what the log says, else the file is refused.
 import tempfile
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
@@ -16,14 +15,13 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, parse, serialize
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
 from idstore.exchange import jsonld, patch, turtle
-from idstore.exchange.merging import LeftOut, divergences, leave_out
+from idstore.exchange.merging import LeftOut, divergences, leave_out, sound
 from idstore.exchange.sorting import Progress, Sorted
 from idstore.model.event import Event
 from idstore.model.history import History
 from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
-from idstore.registry.findings import DAMAGED
 from idstore.registry.merging import Divergence
 from idstore.registry.replaying import BEGINNINGS, homeless, taken
 from idstore.stores import Staging
@@ -142,8 +140,7 @@ def _take_in(registry: Registry, found: Sorted, party: Party, source: str, progr
     try:
         with registry.store.staging(empty=fresh) as staged:
             there = Registry(staged)
-            left = LeftOut() if pristine else leave_out(found, there, staged)
-            differences = [*divergences(found, there, staged)] if dry_run and not pristine else []
+            left, differences = (LeftOut(), []) if pristine else _compared(there, staged, found, source, dry_run=dry_run)
             report = _Intake(there, staged, found, source, progress).all(compare=fresh)
             report = replace(report, left=left, differences=differences)
             if dry_run or not report.events:
@@ -151,6 +148,14 @@ def _take_in(registry: Registry, found: Sorted, party: Party, source: str, progr
     except _DryRun:
         pass
     return report
+
+
+def _compared(registry: Registry, staged: Staging, found: Sorted, source: str, *, dry_run: bool) -> tuple[LeftOut, list[Divergence]]:
+    """What stays out, and, in a rehearsal, what differs. Raises ExchangeError."""
+    try:
+        return leave_out(found, registry, staged), [*divergences(found, registry, staged)] if dry_run else []
+    except InvalidData as error:
+        raise ExchangeError(source, None, error.message) from error
 
 
 class _Intake:
@@ -174,7 +179,7 @@ class _Intake:
         try:
             for number, event in found.singles():
                 staged.number(number)
-                with _sound(event):
+                with sound(event):
                     self._registry.replay(staged, event)
             staged.load(self._histories(new, compare=compare))
         except (ExchangeError, StoreUnavailable):
@@ -220,7 +225,7 @@ class _Intake:
         base = first.text(IDS.inNamespace) or ""
         if first.kind in BEGINNINGS and self._added.get(base, first.order) > first.order:
             raise homeless(first, base)
-        with _sound(first):
+        with sound(first):
             history = self._registry.history(self._staged, events, self._lost)
         for claimed, holder in history.claims:
             self._found.claim(claimed.value, number, holder.value)
@@ -242,14 +247,3 @@ class _Intake:
 
     def _refused(self, reason: str) -> ExchangeError:
         return ExchangeError(self._source, None, reason)
-
-
-@contextmanager
-def _sound(event: Event) -> Iterator[None]:
-    """What an event is taken in with. Raises InvalidData where it lacks what its kind must say."""
-    try:
-        yield
-    except IdstoreError:
-        raise
-    except DAMAGED as error:
-        raise InvalidData(f"the event {event.iri} lacks what its kind must say, or says it in another form") from error

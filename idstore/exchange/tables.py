@@ -1,7 +1,8 @@
 """Tables: tab- or comma-separated rows under a header, read line by line.
 
 ``tsv`` knows no quoting (a ``"`` is data), ``csv`` is RFC 4180, ``sssom`` is tab-separated with the quoting of csv and comment lines
-(``#``) before the header. UTF-8, plain or gzip; flat memory.
+(``#``) before the header. ``list`` has no header: an identifier a line, after a tab its name; lines that begin with ``# `` are passed over.
+UTF-8, plain or gzip; flat memory.
 """
 
 import csv
@@ -13,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from idstore.exchange.sources import Readable, Source, opened
 
 FORMATS: Final = ("sssom", "tsv", "csv")
+LIST: Final = "list"
 SUFFIXES: Final = {".tsv": "tsv", ".csv": "csv", ".sssom": "sssom"}
 """Formats by the ending of a file's name; ``.sssom.tsv`` is sssom."""
 
@@ -20,6 +22,7 @@ _DIALECTS: Final[dict[str, dict[str, Any]]] = {
     "tsv": {"delimiter": "\t", "quoting": csv.QUOTE_NONE},
     "csv": {"delimiter": ",", "strict": True},
     "sssom": {"delimiter": "\t", "strict": True},
+    LIST: {"delimiter": "\t", "quoting": csv.QUOTE_NONE},
 }
 _LONGEST: Final = 1 << 20
 """Bytes of one line: memory stays bounded."""
@@ -66,7 +69,7 @@ def read(file: Readable, format: str) -> Iterator[Table]:
         comments = list(lines.comments()) if format == "sssom" else []
         try:
             reader = csv.reader(lines, **_DIALECTS[format])
-            header = [cell.strip() for cell in next(reader, [])]
+            header = ["id", "name"] if format == LIST else [cell.strip() for cell in next(reader, [])]
         except csv.Error as error:
             raise source.error(lines.line, f"the header cannot be read: {error}") from error
         if not any(header):
@@ -74,7 +77,10 @@ def read(file: Readable, format: str) -> Iterator[Table]:
         twice = sorted({name for name in header if name and header.count(name) > 1})
         if twice:
             raise source.error(lines.line, f"the column {twice[0]!r} is there twice")
-        yield Table(source.name, comments, header, _rows(reader, lines, len(header)))
+        rows = _rows(reader, lines, len(header))
+        if format == LIST:
+            rows = (row for row in rows if not row.cells[0].startswith("# "))
+        yield Table(source.name, comments, header, rows)
 
 
 def _rows(reader: Any, lines: "_Lines", width: int) -> Iterator[Row]:

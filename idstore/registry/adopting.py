@@ -19,10 +19,10 @@ from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """An identifier as the registry that issued it publishes it; ``version`` is that of what it identifies. Without a name, neither is said."""
+    """An identifier as the registry that issued it publishes it; ``version`` is that of what it identifies."""
 
     label: str
-    name: str | None
+    name: str
     version: str | None = None
 
 
@@ -74,7 +74,7 @@ class _Plan:
 
     def report(self, namespace: Namespace) -> Adoption:
         renamed = (
-            Renaming(record.iri.value, _name(record), record.version, wanted.name or "", wanted.version) for record, wanted in self.renamed
+            Renaming(record.iri.value, _name(record), record.version, wanted.name, wanted.version) for record, wanted in self.renamed
         )
         return Adoption(
             namespace.base, tuple(self.new), tuple(renamed), tuple(self.vanished), tuple(self.unchanged), tuple(self.kept)
@@ -84,15 +84,12 @@ class _Plan:
 class Adopting(Allocating):
     """Keeping up with what is published elsewhere."""
 
-    def adopt(
-        self, name: str, published: Iterable[Published], party: Party, note: str, *, whole: bool = True, dry_run: bool = False
-    ) -> Adoption:
+    def adopt(self, name: str, published: Iterable[Published], party: Party, note: str, *, dry_run: bool = False) -> Adoption:
         """Bring a namespace up to what its publisher lists: register what is new, rename what is named otherwise now. All or nothing.
 
         name       the namespace, by name or base.
-        published  what the publisher lists, canonical labels of the namespace's scheme.
+        published  everything that the publisher lists, canonical labels of the namespace's scheme.
         note       where the list comes from, for the log.
-        whole      whether that is everything, so that what is missing has vanished.
         dry_run    report only.
 
         Only administrators may. When nothing differs, nothing is written.
@@ -104,19 +101,19 @@ class Adopting(Allocating):
         with self.store.reading() as view:
             self._may_act(view, party)
             namespace = self._namespace(view, name)
-            plan = self._plan(view, namespace, listed, whole)
+            plan = self._plan(view, namespace, listed)
             found = plan.report(namespace)
         if dry_run or not found.changes:
             return found
         with self.store.staging() as staged:
             self._may_act(staged, party)
-            plan = self._plan(staged, namespace, listed, whole)
+            plan = self._plan(staged, namespace, listed)
             found = plan.report(namespace)
             if found.changes:
                 self._carry_out(staged, namespace, plan, party, terms.plain(note, "note"))
         return found
 
-    def _plan(self, view: View, namespace: Namespace, listed: Iterable[Published], whole: bool) -> _Plan:
+    def _plan(self, view: View, namespace: Namespace, listed: Iterable[Published]) -> _Plan:
         plan = _Plan()
         seen: set[NamedNode] = set()
         for wanted in listed:
@@ -129,10 +126,9 @@ class Adopting(Allocating):
                 plan.new[namespace.scheme.iri(wanted.label, namespace.context)] = wanted
             else:
                 self._compare(view, holder, wanted, plan)
-        if whole:
-            here = view.catalogue.sorted_identifiers(namespace=namespace.base)
-            known = {*plan.unchanged, *plan.kept, *(record.iri.value for record, _ in plan.renamed)}
-            plan.vanished = [iri for iri in here if iri not in known]
+        here = view.catalogue.sorted_identifiers(namespace=namespace.base)
+        known = {*plan.unchanged, *plan.kept, *(record.iri.value for record, _ in plan.renamed)}
+        plan.vanished = [iri for iri in here if iri not in known]
         return plan
 
     def _compare(self, view: View, holder: NamedNode, wanted: Published, plan: _Plan) -> None:
@@ -143,7 +139,7 @@ class Adopting(Allocating):
         record = self._load(view, holder)
         if record.stage is not Stage.FIXATED:
             plan.kept.append(holder.value)
-        elif wanted.name is None or (_name(record), record.version) == (wanted.name, wanted.version):
+        elif (_name(record), record.version) == (wanted.name, wanted.version):
             plan.unchanged.append(holder.value)
         else:
             plan.renamed.append((record, wanted))
@@ -153,9 +149,7 @@ class Adopting(Allocating):
         self._log(turn, batch, PUBLIC_LOG, [], [])
         part: tuple[NamedNode, Term] = (DCTERMS.isPartOf, batch.iri)
         for wanted in plan.new.values():
-            arguments: list[tuple[NamedNode, Term]] = [(IDS.stage, IDS.Fixated)]
-            if wanted.name is not None:
-                arguments.append((IDS.name, _text(wanted.name)))
+            arguments: list[tuple[NamedNode, Term]] = [(IDS.stage, IDS.Fixated), (IDS.name, _text(wanted.name))]
             if wanted.version is not None:
                 arguments.append((OWL.versionInfo, _text(wanted.version)))
             name = (wanted.label, label_node(namespace, wanted.label))
@@ -166,7 +160,7 @@ class Adopting(Allocating):
 
 
 def _renaming(record: Record, wanted: Published) -> Iterable[tuple[NamedNode, Term]]:
-    if wanted.name is not None and wanted.name != _name(record):
+    if wanted.name != _name(record):
         yield IDS.name, _text(wanted.name)
     if wanted.version != record.version:
         yield OWL.versionInfo, Literal("") if wanted.version is None else _text(wanted.version)

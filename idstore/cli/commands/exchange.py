@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -14,6 +14,9 @@ from idstore.cli.progress import Progress
 if TYPE_CHECKING:
     from idstore.model.party import Party
     from idstore.registry import Registry
+
+_SUFFIXES: Final = {".xml": "droid", ".zip": "pronom", ".txt": "list"}
+"""What a file's ending says, where it is neither RDF nor a table."""
 
 
 def import_(
@@ -57,12 +60,14 @@ def import_(
     table = _table(files, format)
     if table is not None:
         columns = arguments.columns(column, base, relation)
+        if table == "list" and namespace is None:
+            raise arguments.Misuse("say with --namespace where the identifiers of a list belong")
         if namespace is not None:
             return stating.enrol(call, files[0], table, namespace, columns, dry_run=dry_run)
         return stating.state(call, files[0], table, columns, dry_run=dry_run)
     if column or base or relation:
         raise arguments.Misuse("--column, --base and --relation are for tables")
-    kinds = {format or foreign.SUFFIXES.get(Path(file.removesuffix(".gz")).suffix.lower(), "rdf") for file in files}
+    kinds = {format or _SUFFIXES.get(_ending(file), "rdf") for file in files}
     alien = sorted(kinds & {*foreign.IMPORTS})
     if alien and (len(kinds) > 1 or len(files) > 1):
         raise arguments.Misuse(f"import one {alien[0]} file at a time, and not together with others")
@@ -78,10 +83,14 @@ def _table(files: list[str], format: str | None) -> str | None:
     """The format of a table, if that is to be read."""
     from idstore.exchange import tables
 
-    found = {format or tables.format_of(file) for file in files} & {*tables.FORMATS}
+    found = {format or tables.format_of(file) or _SUFFIXES.get(_ending(file)) for file in files} & {*tables.FORMATS, tables.LIST}
     if found and len(files) > 1:
         raise arguments.Misuse("import one table at a time, and not together with others")
     return found.pop() if found else None
+
+
+def _ending(file: str) -> str:
+    return Path(file.removesuffix(".gz")).suffix.lower()
 
 
 def _import_registry(call: Call, files: list[str], format: str | None, dry_run: bool) -> None:
@@ -89,7 +98,7 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
 
     if format is not None and format not in (*rdf.FORMATS, patch.FORMAT):
         raise arguments.Misuse(
-            f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS))}, and sssom, tsv, csv"
+            f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS))}, list, sssom, tsv and csv"
         )
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch, Progress(call.output) as progress:
         paths = [_path(file, Path(scratch)) for file in files]

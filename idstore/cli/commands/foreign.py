@@ -1,10 +1,10 @@
-"""What ``idstore import`` does with identifiers issued elsewhere: what PRONOM publishes, lists, and batch files for handles."""
+"""What ``idstore import`` does with identifiers issued elsewhere: what PRONOM publishes, and batch files for handles."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from idstore.cli import arguments, exits, session
+from idstore.cli import exits, session
 from idstore.cli.commands import batch, merging
 from idstore.cli.options import Call
 from idstore.cli.records import short
@@ -24,19 +24,6 @@ def import_signatures(call: Call, file: str, namespace: str | None, dry_run: boo
             return pronom.import_formats(registry, signatures, party, namespace, dry_run=dry_run)
 
     return _report(call, session.write(call, act, dry=dry_run), "file", dry_run)
-
-
-def import_list(call: Call, file: str, namespace: str | None, dry_run: bool) -> int:
-    """Register the identifiers of a list, and say what changed."""
-    from idstore.exchange import lists
-
-    if namespace is None:
-        raise arguments.Misuse("say with --namespace where the identifiers of a list belong")
-
-    def act(registry: "Registry", party: "Party") -> "Adoption":
-        return lists.import_list(registry, file, party, namespace, dry_run=dry_run)
-
-    return _report(call, session.write(call, act, dry=dry_run), "list", dry_run)
 
 
 def _report(call: Call, found: "Adoption", source: str, dry_run: bool) -> int:
@@ -109,9 +96,6 @@ def _called(name: str, version: str | None) -> str:
 IMPORTS: Final[Mapping[str, Callable[[Call, str, str | None, bool], int]]] = {
     "droid": import_signatures,
     "pronom": import_reports,
-    "list": import_list,
     batch.FORMAT: batch.import_,
 }
 """What reads one file of a format: given the file, the namespace, and whether it is a dry run."""
-SUFFIXES: Final = {".xml": "droid", ".zip": "pronom", ".txt": "list"}
-"""Which of these formats a file's ending says."""

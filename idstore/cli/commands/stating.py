@@ -26,12 +26,12 @@ def state(call: Call, file: str, format: str | None, columns: "Columns | None" =
     return _report(call, outcomes, broken, dry_run=dry_run)
 
 
-def enrol(call: Call, file: str, format: str | None, namespace: str, columns: "Columns", *, dry_run: bool) -> int:
+def enrol(call: Call, file: str, format: str, namespace: str, columns: "Columns", *, dry_run: bool) -> int:
     """Take in the identifiers that a table lists, all of them or none, and print what becomes of each line; the exit code."""
     from idstore.exchange import identifiers, mappings
 
     broken: list[Malformed] = []
-    with identifiers.read(file, _table_format(file, format), columns) as reading:
+    with identifiers.read(file, format, columns) as reading:
         call.output.say(f"idstore: reading {reading.name}: {', '.join(mappings.described(reading.found))}")
         listed = list(identifiers.sound(reading.rows, broken))
         name = reading.name
