@@ -178,15 +178,15 @@ def give_out_more(registry: Registry, promises: Promises) -> None:
 
 
 def foreign_files(folder: Path, many: int, size: int) -> dict[str, tuple[str, int]]:
-    """Exports of so many other registries, each with identifiers in a namespace of its own: file → base and size."""
+    """Exports of so many other registries, each with published identifiers in a namespace of its own: file → base and size."""
     from idstore.exchange.rdf import export
 
     made = {}
     for number in range(many):
         with idstore.open(folder / f"other{number}", administrator=ALICE) as registry:
             home = registry.add_namespace(f"other{number}", f"20.500.{number + 2}", "handle", ALICE)
-            for label in range(size):
-                registry.register(home.name, f"f{label}", ALICE)
+            made_there = [registry.register(home.name, f"f{label}", ALICE).iri.value for label in range(size)]
+            registry.fixate(made_there, ALICE)
             path = folder / f"other{number}.trig"
             with path.open("wb") as target:
                 export(registry, target, ALICE, "trig")
