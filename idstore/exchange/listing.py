@@ -85,7 +85,7 @@ def export_sssom(
         _write(body, "\t", _SSSOM, (_mapping(record, one, curies) for record in records for one in _by_key(record)))
         head = {"mapping_set_id": f"urn:uuid:{registry.store.origin}", "mapping_set_title": title, "license": licence or UNLICENSED}
         target.writelines(f"#{key}: {json.dumps(value)}\n".encode() for key, value in head.items() if value is not None)
-        target.write(b"#curie_map:\n")
+        target.write(b"#curie_map:\n" if curies.used else b"#curie_map: {}\n")
         target.writelines(f"#  {prefix}: {json.dumps(space)}\n".encode() for prefix, space in sorted(curies.used.items()))
         body.seek(0)
         shutil.copyfileobj(body, target)

@@ -161,7 +161,7 @@ def _prefixes(table: tables.Table) -> dict[str, str]:
         said = yaml.safe_load("\n".join(table.comments)) or {}
     except yaml.YAMLError as error:
         raise ExchangeError(table.name, None, f"the comment lines before the header are not YAML: {_first(str(error))}") from error
-    known = said.get("curie_map", {}) if isinstance(said, dict) else {}
+    known = (said.get("curie_map") if isinstance(said, dict) else None) or {}
     if not isinstance(known, dict) or not all(isinstance(value, str) for value in known.values()):
         raise ExchangeError(table.name, None, "curie_map in the comment lines is no table of prefixes and IRIs")
     return {str(prefix): base for prefix, base in known.items()}
