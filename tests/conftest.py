@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("idstore", deadline=None)  # how long a test takes proves nothing
+settings.load_profile("idstore")
 
 pytest_plugins = ["cli_fixtures"]
 
