@@ -145,7 +145,7 @@ class _Empty:
         return times.now()
 
     def wait_until(self, moment: int) -> None:
-        raise NotImplementedError(moment)
+        raise AssertionError(f"nothing was issued, so there is nothing to wait for: {moment}")
 
     def issued(self, series: str) -> int:  # noqa: ARG002 the same for each
         return 0
