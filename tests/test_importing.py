@@ -16,6 +16,7 @@ from idstore.exchange import rdf
 from idstore.exchange.sorting import Sorted
 from idstore.model import times
 from idstore.registry.replaying import Replaying
+from idstore.registry.valuing import Draft
 from idstore.vocabulary import IDS, PROV
 
 ROOT, ALICE, BOB = Party("root"), Party("alice"), Party("bob")
@@ -46,9 +47,28 @@ def full(make: Make) -> Registry:
     registry.add_party(Party("staff"), ROOT, "group")
     for number in range(40):
         work(registry, number, chance)
+    elsewhere(registry)
     registry.allow("names", [ALICE.name, BOB.name], ROOT)
     registry.suspend(Party("eve"), "did harm", ROOT)
     return registry
+
+
+def elsewhere(registry: Registry) -> None:
+    """What only some schemes have: values, some of them private, of a handle that changes hands; versions; types; storage."""
+    for label in ("kept", "published"):
+        iri = registry.register("names", label, ALICE, Request(target="http://example.org/t")).iri.value
+        for draft in (Draft("DESC", "a text"), Draft("HS_PUBKEY", b"\x07", permissions="1100")):
+            registry.set_value(iri, draft, ALICE)
+        registry.unset_values(iri, [2], ALICE)
+        registry.transfer(iri, BOB, ALICE)
+        registry.transfer(iri, BOB, BOB)
+    registry.fixate([iri], BOB)
+    registry.add_version(iri, "1.0", BOB)
+    registry.vet(iri, Party("dan"), "right")
+    registry.add_namespace("formats", "info:pronom/", "puid", ROOT, {"authority": "own"})
+    registry.add_type("formats", "lan", "programming language", ROOT)
+    registry.add_storage("ejournals", "/mnt/pillar/", ROOT)
+    registry.place("ejournals", "wiley", 5, ROOT)
 
 
 def work(registry: Registry, number: int, chance: random.Random) -> None:
@@ -85,7 +105,7 @@ def test_a_whole_registry_comes_as_it_was(full: Registry, make: Make, tmp_path: 
     file, other = exported(full, tmp_path / f"all{suffix}"), make()
     seen: list[tuple[str, int, int]] = []
     report = rdf.import_registry(other, [file], ROOT, progress=lambda *said: seen.append(said))
-    assert report.created == 40
+    assert report.created == 43
     assert text(other, tmp_path / f"again{suffix}") == file.read_text(encoding="utf-8")
     assert list(other.verify(ROOT)) == []
     assert [one.event for one in other.log(ROOT)] == sorted((one.event for one in full.log(ROOT)), key=lambda event: event.order)
