@@ -251,8 +251,8 @@ class Scratch:
         (self._engine.add if appears else self._engine.remove)(quad)
 
     def quads(self) -> Iterator[Quad]:
-        """What was read, each triple once, those of one subject together."""
-        return self._engine.quads_for_pattern(None, None, None, None)
+        """What was read, each triple once, those of one subject together; see `idstore.stores.scans`."""
+        return scan(self._engine.quads_for_pattern(None, None, None, None))
 
 
 @lru_cache(maxsize=4096)
