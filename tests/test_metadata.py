@@ -269,7 +269,7 @@ def peak(content: bytes) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("kind", ["lines", "list", "bibtex", "jats"])
+@pytest.mark.parametrize("kind", ["lines", "list", pytest.param("bibtex", marks=pytest.mark.slow), "jats"])  # its parser takes its time
 def test_memory_is_flat(kind: str) -> None:
     head, _, article = JATS.partition("<article ")
     xml = head.partition("<!DOCTYPE")[0] + "<all>" + ("<article " + article) * 1500 + "</all>"

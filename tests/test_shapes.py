@@ -123,7 +123,7 @@ def test_code_and_shape_agree(example: Example) -> None:
     assert TEXTS // 10 < accepted < TEXTS * 9 // 10
 
 
-@pytest.mark.parametrize("example", OTHERS, ids=names)
+@pytest.mark.parametrize("example", [pytest.param(OTHERS[0], marks=pytest.mark.slow), *OTHERS[1:]], ids=names)  # many long patterns
 def test_code_and_rendered_shape_agree(example: Example) -> None:
     scheme, rng = installed()[example.scheme], random.Random(names(example))
     context = scheme.context(example.base, example.settings)
