@@ -30,7 +30,8 @@ _TAG: Final = re.compile(r"</?([A-Za-z][\w:.-]*)[^<>]*>")
 _DIVIDING: Final = frozenset({"br", "p", "subtitle", "title"})
 _ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
 _BETWEEN_WORDS: Final = re.compile("[\\s\u2014]+")
-_BETWEEN_PAGES: Final = re.compile("[-\u2010-\u2015\u2212,;?]")
+_BETWEEN_PAGES: Final = re.compile("[-\u2010-\u2015\u2212,;?+&]")
+_JOINING: Final = re.compile("[-\\s/+&\u2010-\u2015\u2044\u2212]+")
 _HASHED: Final = re.compile(f"[{LETTER}]")
 
 
@@ -104,9 +105,9 @@ def _issn(text: str, notes: list[str], doubts: list[str]) -> str:
 
 def _numbered(text: str, name: str, width: int, missing: str, notes: list[str]) -> str:
     """Volume or issue: numbers padded with zeros, anything else as printed."""
-    if text.isascii() and text.isdigit():
-        return text.zfill(width)
     written = _field(text, name, FIELD + "_", notes)
+    if _spelled(text) == written and written.isdigit():
+        return written.zfill(width)
     if not written:
         notes.append(f"no {name}: {missing}")
         return missing
@@ -122,12 +123,20 @@ def _page(text: str, notes: list[str]) -> str:
 
 
 def _field(text: str, name: str, allowed: str, notes: list[str]) -> str:
-    """A field in lower case, accents folded, spaces and slashes as ``-``, without what cannot stand in a label."""
-    written = re.sub(r"[\s/]+", "-", "".join(_plain(letter) for letter in text))
+    """A field in lower case, accents folded, without what cannot stand in a label.
+
+    Whatever joins numbers is a ``-``, for 3\u20134 is not 34.
+    """
+    written = _JOINING.sub("-", "".join(map(_plain, _spelled(text))))
     written = re.sub(f"[^{allowed}]", "", written)
     if written != text:
         notes.append(f"the {name} {text!r} is written {written!r}")
     return written
+
+
+def _spelled(text: str) -> str:
+    """A field with the digits of other scripts, and numbers that are one character (\u2163), written as ASCII writes them."""
+    return "".join(str(unicodedata.decimal(letter, letter)) for letter in unicodedata.normalize("NFKC", text))
 
 
 def _hash(title: str, notes: list[str]) -> str:
