@@ -70,3 +70,13 @@ def test_a_registered_namespace_comes_first(run: Run) -> None:
     assert [line.split("\t")[1] for line in run("check", "fmt/18").lines] == ["puid", "handle"]
     run("namespace", "add", "h", "hdl:fmt", "--scheme", "handle")
     assert [line.split("\t")[1:] for line in run("check", "fmt/18").lines] == [["handle", "h"], ["puid"]]
+
+
+def test_a_whole_handle_is_not_taken_for_a_suffix_first(run: Run) -> None:
+    run("namespace", "add", "h", "12345", "--scheme", "handle", "--set", "alias=66666")
+    assert run("check", "10.1045/april2006-paskin").lines == [
+        "10.1045/april2006-paskin\thandle",
+        "12345/10.1045/april2006-paskin\thandle\th",
+    ]
+    assert run("check", "hdl:10.1045/april2006-paskin").lines == ["10.1045/april2006-paskin\thandle"]
+    assert run("check", "12345/a", "66666/a").lines == ["12345/a\thandle\th"] * 2

@@ -30,7 +30,8 @@ def check(
 
     Prints the canonical form of each. Without --scheme there is a line for each scheme that fits: the canonical form, a tab, the
     scheme's name; first those of the namespaces that are registered in the store, if there is one, with the namespace's name as well;
-    then the schemes, the one that takes fewest other texts first. Last the moment when it was made, where it tells that.
+    then the schemes, the one that takes fewest other texts first; then the namespaces in which a text that is a whole handle could be a
+    suffix. Last the moment when it was made, where it tells that.
     Exit code 3 if a text fits none.
     """
     asked = [schemes.scheme(scheme)] if scheme else list(schemes.installed().values())
@@ -53,7 +54,7 @@ def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], ou
     refusals: list[InvalidIdentifier] = []
     named = [namespace for namespace in spaces if text.startswith((f"{namespace.name}:", namespace.base))]
     fits = _in_namespaces(text, named or spaces, refusals, named=bool(named))
-    covered = {fit.scheme for fit in fits}
+    covered = {fit.scheme for fit in fits if not fit.bare}
     for scheme in asked:
         if scheme.name not in covered:
             try:
@@ -61,7 +62,7 @@ def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], ou
             except InvalidIdentifier as error:
                 refusals.append(error)
     if len(fits) > 1:
-        fits.sort(key=lambda fit: (fit.namespace is None, _breadth(fit.scheme)))
+        fits.sort(key=lambda fit: (fit.bare, fit.namespace is None, _breadth(fit.scheme)))
     for fit in fits:
         told = fit.advice() if advice else []
         lines = [fit.canonical if alone else fit.line(), *(_advice_line(one) for one in told)]
@@ -99,7 +100,10 @@ class Dated(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """What a text is, in a scheme and perhaps in one of its namespaces."""
+    """What a text is, in a scheme and perhaps in one of its namespaces.
+
+    bare  whether all of a text that is an identifier by itself is but the label there, as 10.1045/a is under the prefix 12345.
+    """
 
     canonical: str
     scheme: str
@@ -107,6 +111,7 @@ class _Fit:
     made: str | None = None
     label: str = ""
     settings: Mapping[str, str] | None = None
+    bare: bool = False
 
     def advice(self) -> "Sequence[Advice]":
         from idstore.schemes.advice import advise
@@ -141,14 +146,13 @@ def _in_namespaces(text: str, spaces: "Iterable[Namespace]", refusals: list[Inva
                 raise
             continue
         try:
-            if not named and scheme.chosen and not isinstance(scheme, Typed):
-                scheme.parse(text)
+            whole = str(scheme.parse(text)) if not named and scheme.chosen and not isinstance(scheme, Typed) else None
             label = scheme.label(text.removeprefix(f"{namespace.name}:"), context)
         except InvalidIdentifier as error:
             refusals.append(error)
         else:
             fit = _registered(scheme, scheme.iri(label, context), namespace.name)
-            fits.append(replace(fit, label=label, settings=context.settings))
+            fits.append(replace(fit, label=label, settings=context.settings, bare=whole == label))
     return fits
 
 
