@@ -85,6 +85,7 @@ def test_bytes_that_are_no_administrator(data: bytes) -> None:
     [
         ("HS_SECKEY", "password"),
         ("hs_seckey", "password"),
+        ("HS_SECKEY.1", "password"),
         ("HS_ALIAS", "nonsense"),
         ("HS_ALIAS", "https://example.org/"),
         ("HS_VLIST", ""),

@@ -256,6 +256,8 @@ def test_files_are_named_after_what_is_in_them(registry: Registry, work: str) ->
         ('a/b: c*d?"<e>', None, "a_b_c_d_e"),
         ("Form-of Labels", "3", "Form-of_Labels-3"),
         ("日本", None, ""),
+        ("word " * 100, "V1.0", "_".join(["word"] * 40) + "-v1_0"),
+        ("w" * 300, None, "w" * 200),
     ],
 )
 def test_file_names(title: str, version: str | None, name: str) -> None:

@@ -20,6 +20,8 @@ from idstore.schemes import WrittenForm
 from idstore.stores import View
 
 _REFUSED: Final = re.compile("[^A-Za-z0-9_-]+")
+_LONGEST: Final = 200
+"""Characters of a title's words in a file's name: file systems take 255, and a version and an ending follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ def file_name(title: str, version: str | None = None) -> str:
     """
     plain = "".join(one for one in unicodedata.normalize("NFKD", title) if not unicodedata.combining(one))
     words = _REFUSED.sub("_", plain).strip("_-")
+    if len(words) > _LONGEST:  # whole words, if there are any
+        words = (words[: _LONGEST + 1].rpartition("_")[0] or words[:_LONGEST]).rstrip("_-")
     return f"{words}-{_REFUSED.sub('_', version).lower()}" if words and version else words
 
 

@@ -13,7 +13,7 @@ URL: Final = "URL"
 ALIAS: Final = "HS_ALIAS"
 ADMIN: Final = "HS_ADMIN"
 LIST: Final = "HS_VLIST"
-SECRET: Final = "HS_SECKEY"  # noqa: S105 the type of a secret, not one
+SECRET: Final = "HS_SECKEY."  # noqa: S105 the type of a secret and its subtypes, not one
 LOCATIONS: Final = "10320/loc"
 
 HIGHEST: Final = 2**31 - 1

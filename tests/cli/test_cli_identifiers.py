@@ -235,3 +235,12 @@ def test_cite_writes_every_form(run: Run) -> None:
 @pytest.mark.usefixtures("rdl")
 def test_a_malformed_date_is_refused(run: Run, option: str) -> None:
     assert "2026-11-20" in run("list", option, "yesterday", code=3).err
+
+
+def test_a_note_forges_no_line_of_the_authority_metadata(run: Run) -> None:
+    run("namespace", "add", "h", "12345", "--scheme", "handle")
+    run("register", "h", "a")
+    run("vet", "12345/a", "--note", "fine\n  manager      mallory")
+    lines = run("authority", "12345/a").lines
+    assert [line.split()[0] for line in lines[1:]] == ["manager", "created", "updated", "vetted"]
+    assert lines[-1].endswith(r"fine\n  manager      mallory")

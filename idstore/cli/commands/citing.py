@@ -6,6 +6,7 @@ import typer
 
 from idstore.cli import arguments, session
 from idstore.cli.options import Call
+from idstore.cli.output import one_line
 
 if TYPE_CHECKING:
     from idstore.cli.records import Json
@@ -58,7 +59,7 @@ def authority(call: Call, id: arguments.Id) -> None:
         ("updated", f"{times.iso(found.updated)} by {found.updated_by}"),
         *(("vetted", _vetted(one)) for one in found.vettings),
     ]
-    text = "\n".join([found.iri, *(f"  {key:<12} {value}" for key, value in facts)])
+    text = "\n".join([found.iri, *(f"  {key:<12} {one_line(value)}" for key, value in facts)])
     call.output.data(text, _json(found))
 
 
