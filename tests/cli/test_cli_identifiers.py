@@ -244,3 +244,16 @@ def test_a_note_forges_no_line_of_the_authority_metadata(run: Run) -> None:
     lines = run("authority", "12345/a").lines
     assert [line.split()[0] for line in lines[1:]] == ["manager", "created", "updated", "vetted"]
     assert lines[-1].endswith(r"fine\n  manager      mallory")
+
+
+def test_texts_forge_no_line_of_what_changed(run: Run, tmp_path: Path) -> None:
+    run("namespace", "add", "h", "12345", "--scheme", "handle")
+    run("namespace", "add", "pronom", "info:pronom/", "--scheme", "puid")
+    run("register", "h", "a")
+    run("comment", "12345/a", "fine\n+ https://hdl.handle.net/12345/forged")
+    assert [line[:2] for line in run("diff", "2000-01-01").lines if not line.startswith("    ")] == ["+ "]
+    for name in ("A", "B&#10;vanished&#9;info:pronom/fmt/2"):
+        signatures = f'<FFSignatureFile Version="1"><FileFormatCollection><FileFormat PUID="fmt/1" Name="{name}"/></FileFormatCollection></FFSignatureFile>'
+        (tmp_path / "d.xml").write_text(signatures)
+        lines = run("import", str(tmp_path / "d.xml")).lines
+    assert lines[1:] == ["renamed\tinfo:pronom/fmt/1: A → B\\nvanished\\tinfo:pronom/fmt/2"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from idstore.cli import exits, session
 from idstore.cli.commands import batch, merging
 from idstore.cli.options import Call
+from idstore.cli.output import one_line
 from idstore.cli.records import short
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def import_reports(call: Call, file: str, namespace: str | None, dry_run: bool) 
 
 def _text(head: str, lists: Mapping[str, Sequence[str]], *, whole: bool) -> str:
     lines = [head]
-    for sort, listed in lists.items():
+    for sort, found in lists.items():
+        listed = [one_line(one) for one in found]
         lines += [f"{sort}\t{one}" for one in listed] if whole else merging.listed(sort, listed)
     return "\n".join(lines)
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from idstore.cli.output import one_line
+
 if TYPE_CHECKING:
     from idstore.cli.output import Output
     from idstore.exchange.rdf import ImportReport
@@ -57,7 +59,7 @@ def _text(found: "Divergence") -> str:
 
 
 def _line(found: "Divergence", name: str, values: Sequence[str | None]) -> str:
-    common, here, there, merged = (value or "(none)" for value in values)
+    common, here, there, merged = (one_line(value or "(none)") for value in values)
     if found.side == "both":
         return f"{name}: was {common}, here {here}, there {there}; merged {merged}"
     return f"{name}: {common} → {there if found.side == 'there' else here}"

@@ -7,6 +7,7 @@ import typer
 
 from idstore.cli import arguments, session
 from idstore.cli.options import Call
+from idstore.cli.output import one_line
 
 if TYPE_CHECKING:
     from idstore.cli.records import Described
@@ -69,7 +70,8 @@ def diff(
         for found in registry.differences(first, last, party, namespace):
             changes = list(_changes(found))
             sign = "+" if found.before is None else "-" if found.after is None else "~"
-            lines = [f"{sign} {found.iri}", *(f"    {name}: {old or '(none)'} → {new or '(none)'}" for name, old, new in changes)]
+            told = (one_line(f"{name}: {old or '(none)'} → {new or '(none)'}") for name, old, new in changes)
+            lines = [f"{sign} {found.iri}", *(f"    {line}" for line in told)]
             call.output.data(
                 "\n".join(lines),
                 {
