@@ -25,7 +25,7 @@ _ROWS: Final = ("H", "TX", "TC", "A", "D")
 def export(registry: Registry, target: IO[bytes], party: Party, after: int = 0) -> int:
     """Write what became different behind a number: a sequence number for administrators, for others one of the public feed.
 
-    Returns the number up to which it goes. Raises OSError, StoreUnavailable. Memory: flat.
+    Returns the number up to which it goes. Raises InvalidData: nothing has that number yet; OSError, StoreUnavailable. Memory: flat.
     """
     last = after
     target.write(f"H id <urn:uuid:{registry.store.origin}> .\nH after {after} .\n".encode())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pyoxigraph import NamedNode, Quad
 
+from idstore.errors import InvalidData
 from idstore.model.event import Event
 from idstore.model.party import Party, PartyFacts, node
 from idstore.model.storage import fold as fold_storage
@@ -40,11 +41,12 @@ class Feeding(Trails):
 
         Administrators are given everything, by sequence numbers; everybody else what is public, by publication numbers. Whoever carries out
         all steps from 0 on has what `Registry.quads` gives an administrator, or what of it is public; whoever had that at a number and
-        carries out the steps behind it as well. Cost: for each event the log of what it is about. Memory: flat.
+        carries out the steps behind it as well. Raises InvalidData: nothing has that number yet. Cost: for each event the log of what it is about. Memory: flat.
         """
         while True:
             with self.store.reading() as view:
                 whole = self.sight(view, party).everything
+                _reached(after, view.catalogue.applied if whole else view.catalogue.publication)
                 rows = self._rows(view, after, whole)
                 found = [self._step(view, row, whole) for row in rows]
             yield from found
@@ -95,6 +97,14 @@ class Feeding(Trails):
         else:
             return _of_identifier(known, whole)
         return made + [quad for event in known for quad in event.quads(home_of(event, bases) or PUBLIC_LOG)]
+
+
+def _reached(after: int, last: int) -> None:
+    """Raises InvalidData: whoever follows from a number that is yet to come would miss what gets the numbers before."""
+    if after > last:
+        raise InvalidData(
+            f"nothing has the number {after} yet, the last is {last}; is this the registry that you follow?", after=after, last=last
+        )
 
 
 def _of_identifier(known: Sequence[Event], whole: bool) -> list[Quad]:

@@ -184,6 +184,18 @@ def test_commands_export_and_import_a_feed(run: Run, mint: Minting, tmp_path: Pa
     run("export", "--after", "-1", code=2)
 
 
+@pytest.mark.parametrize("user", ["alice", "carol"])
+@pytest.mark.parametrize("more", [1, 1 << 70])
+def test_a_number_that_is_yet_to_come_is_nothing_to_follow_from(run: Run, mint: Minting, tmp_path: Path, user: str, more: int) -> None:
+    run("fixate", mint("--name", "valve"))
+    last = int(re.findall(r"up to (\d+);", run("export", "--after", "0", by=user).err)[0])
+    place = tmp_path / "later.rdfp"
+    assert run("export", "--after", str(last), by=user).out.endswith(f"H upto {last} .\n")
+    found = run("export", "--after", str(last + more), "-o", place, by=user, code=3)
+    assert f"nothing has the number {last + more} yet, the last is {last}" in found.err
+    assert not place.exists()
+
+
 FLAWS: dict[str, tuple[Callable[[str], str], str]] = {
     "cut off": (lambda text: text[: text.rindex("TX")], "ends too soon"),
     "cut off in a row": (lambda text: text[: text.rindex('"')], "not a quad"),
