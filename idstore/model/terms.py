@@ -20,6 +20,8 @@ UNDETERMINED = "und"
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 _FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f-\x9f\ud800-\udfff]')
+_DECIMALS = 28
+"""Decimals before which a confidence must have begun: 1e-999999 would be a megabyte, written out."""
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
 
 
@@ -71,10 +73,15 @@ def hashed(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
 
+def is_share(value: Decimal) -> bool:
+    """Whether it is a number from 0 to 1 that can be written out; NaN cannot even be compared."""
+    return value.is_finite() and 0 <= value <= 1 and (not value or value.adjusted() >= -_DECIMALS)
+
+
 def share(value: Decimal) -> Literal:
     """The literal of a number from 0 to 1. Raises InvalidData."""
-    if not 0 <= value <= 1:  # NaN neither
-        raise InvalidData(f"{value} is no confidence; give a number from 0 to 1", text=str(value))
+    if not is_share(value):
+        raise InvalidData(f"{value} is no confidence; give a number from 0 to 1 with at most {_DECIMALS} decimals", text=str(value))
     return Literal(format(value.normalize(), "f"), datatype=XSD.decimal)
 
 
