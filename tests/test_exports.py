@@ -21,6 +21,7 @@ from small_registry import sound
 
 import idstore
 from idstore import Party, Registry, Request, Statement
+from idstore.errors import InvalidData
 from idstore.exchange import jsonld, listing, mappings, rdf, turtle
 from idstore.exchange.curies import Curies
 from idstore.exchange.digest import canonical, digest
@@ -257,6 +258,25 @@ def test_sssom_is_read_by_others(registry: Registry, tmp_path: Path, party: Part
     assert read == {binding[:3] for binding in said}
     assert len(found) == len(said)
     assert str(metadata.id).endswith(registry.store.origin)
+
+
+@pytest.mark.parametrize("word", ["no", "on", "null", "yes", "true"])
+def test_prefixes_that_yaml_takes_for_something_else_come_back(registry: Registry, tmp_path: Path, word: str) -> None:
+    import sssom_pydantic
+
+    target = f"http://{word}/1"
+    registry.bind("names:a", Statement(target), ANN)
+    file = tmp_path / "x.sssom.tsv"
+    file.write_bytes(exported(registry, ANN, "sssom"))
+    found, converter, _ = sssom_pydantic.read(file)[:3]
+    assert target in {converter.expand(one.object.curie, strict=True) for one in found}
+    with mappings.read(file, "sssom") as reading:
+        assert target in {row.target for row in reading.rows if isinstance(row, mappings.MappingRow)}
+
+
+def test_a_licence_is_an_iri(registry: Registry) -> None:
+    with pytest.raises(InvalidData, match="IRI of a licence"):
+        listing.export_sssom(registry, BytesIO(), ANN, licence="none at all")
 
 
 def test_what_is_said_with_a_binding_is_in_sssom(registry: Registry) -> None:

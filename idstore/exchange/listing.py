@@ -14,7 +14,7 @@ from idstore.model import times
 from idstore.model.binding import Binding
 from idstore.model.party import Party, node
 from idstore.model.record import Record
-from idstore.model.terms import UNDETERMINED
+from idstore.model.terms import UNDETERMINED, iri
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
 from idstore.vocabulary import MAPPING_PREFIXES, PAV, SKOS, SSSOM
@@ -77,8 +77,10 @@ def export_sssom(
     """Write what the identifiers that the party may see are bound to, as a mapping set: the same state gives the same bytes.
 
     licence  IRI of the licence that the mappings are under.
-    Raises UnknownNamespace, OSError. Memory: flat but for the prefixes, one for each beginning that targets have in common.
+    Raises InvalidData (no IRI), UnknownNamespace, OSError. Memory: flat but for the prefixes, one for each beginning that targets have in common.
     """
+    if licence is not None:
+        iri(licence, "IRI of a licence")
     spaces = [(namespace.name, namespace.base) for namespace in registry.namespaces()]
     curies = Curies([*MAPPING_PREFIXES.items(), ("party", node("").value), *spaces])
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body, registry.records(party, extract) as records:
@@ -86,9 +88,16 @@ def export_sssom(
         head = {"mapping_set_id": f"urn:uuid:{registry.store.origin}", "mapping_set_title": title, "license": licence or UNLICENSED}
         target.writelines(f"#{key}: {json.dumps(value)}\n".encode() for key, value in head.items() if value is not None)
         target.write(b"#curie_map:\n" if curies.used else b"#curie_map: {}\n")
-        target.writelines(f"#  {prefix}: {json.dumps(space)}\n".encode() for prefix, space in sorted(curies.used.items()))
+        target.writelines(f"#  {_key(prefix)}: {json.dumps(space)}\n".encode() for prefix, space in sorted(curies.used.items()))
         body.seek(0)
         shutil.copyfileobj(body, target)
+
+
+def _key(prefix: str) -> str:
+    """A prefix as a key in YAML, quoted where a reader would take ``no``, ``on`` or ``null`` for something else than a text."""
+    import yaml
+
+    return prefix if yaml.safe_load(prefix) == prefix else json.dumps(prefix)
 
 
 def _by_key(record: Record) -> list[Binding]:

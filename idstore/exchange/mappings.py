@@ -158,7 +158,9 @@ def _prefixes(table: tables.Table) -> dict[str, str]:
     import yaml
 
     try:
-        said = yaml.safe_load("\n".join(table.comments)) or {}
+        said = yaml.load("\n".join(table.comments), yaml.BaseLoader) or {}  # noqa: S506 it makes texts only: "no" is a prefix as good as any
+    except RecursionError as error:
+        raise ExchangeError(table.name, None, "the comment lines before the header are nested too deeply") from error
     except yaml.YAMLError as error:
         raise ExchangeError(table.name, None, f"the comment lines before the header are not YAML: {_first(str(error))}") from error
     known = (said.get("curie_map") if isinstance(said, dict) else None) or {}
@@ -259,7 +261,7 @@ def _share(text: str) -> Decimal:
         share = Decimal(text)
     except InvalidOperation:
         share = Decimal(-1)
-    if not 0 <= share <= 1:
+    if not terms.is_share(share):
         raise InvalidData(f"the confidence {text!r} is no number from 0 to 1")
     return share
 

@@ -162,6 +162,8 @@ def test_tables_that_are_none(run: Run, a: Path, content: str, line: int | None,
         (f"{RDL}R1\tno relation\t{WD}Q1", "'no relation' is no relation"),
         (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\t2", "the confidence '2' is no number from 0 to 1"),
         (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\tsure", "the confidence 'sure' is no number from 0 to 1"),
+        (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\tnan", "the confidence 'nan' is no number from 0 to 1"),
+        (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\t1e-400000", "the confidence '1e-400000' is no number from 0 to 1"),
         ("\t" * 9 + "x", "it has 10 cells, and the header names 6 columns"),
     ],
 )
@@ -172,6 +174,19 @@ def test_lines_that_say_nothing_are_told_and_the_rest_is_compared(run: Run, a: P
     [malformed] = [one for one in found if one["kind"] == "malformed"]
     assert malformed["about"] == f"{a}, line 3"
     assert malformed["reason"].startswith(reason)
+
+
+def test_prefixes_are_texts_whatever_yaml_makes_of_them(run: Run, a: Path) -> None:
+    head = "#curie_map:\n#  no: http://no.example.org/\n#  null: http://null.example.org/\n#  012: http://example.org/012/\nid\ttarget"
+    table(a, "no:1\tnull:1", "no:1\tnull:2", "012:1\tno:1", head=head)
+    [several] = [one for one in run("reconcile", a, "--input", "sssom", "--json").objects if one["kind"] == "several-targets"]
+    assert several["about"] == "http://no.example.org/1"
+    assert {claim["target"] for claim in several["claims"]} == {"http://null.example.org/1", "http://null.example.org/2"}
+
+
+def test_a_head_that_is_nested_without_end_is_refused(run: Run, a: Path) -> None:
+    table(a, "x\ty", head=f"#a: {'[' * 20_000}\nid\ttarget")
+    assert f"{a}: the comment lines before the header are nested too deeply" in run("reconcile", a, "--input", "sssom", code=3).err
 
 
 def test_rdf_that_is_none_is_refused_with_its_line(run: Run, tmp_path: Path) -> None:
