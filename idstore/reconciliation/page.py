@@ -23,8 +23,13 @@ _DRAWN: Final = 30
 _MIDDLE: Final = 240
 """Where the middle of a picture is, from the left."""
 _INSTEAD: Final = tuple((RELATIONS[name], f"{name} instead") for name in ("closeMatch", "broadMatch", "narrowMatch", "relatedMatch"))
-_CHOICES: Final = {True: (("keep", "keep"), ("unbind", "unbind"), *_INSTEAD), False: (("bind", "take over"), ("keep", "leave"))}
-"""What can be decided of a claim, by whether it is questioned, or lacking somewhere; an IRI is the relation to bind by instead."""
+_UNBIND, _TAKE_OVER = ("unbind", "unbind"), ("bind", "take over")
+_CHOICES: Final = {
+    True: (("keep", "keep"), _UNBIND, *_INSTEAD, _TAKE_OVER),
+    False: (_TAKE_OVER, ("keep", "leave"), _UNBIND, *_INSTEAD),
+}
+"""What can be decided of a claim, by whether it is questioned, or lacking somewhere: the same, for one claim may be both.
+An IRI is the relation to bind by instead."""
 
 
 def page(found: Reconciliation, tally: Counter[str]) -> str:

@@ -167,6 +167,13 @@ def test_decisions_are_kept_saved_and_carried_out(
     assert (taken["target"], taken["confidence"], taken["author"]) == (f"{WD}Q10", 0.75, CURATOR)
 
 
+def test_a_decision_shows_wherever_the_statement_is_told(page: webdriver.Chrome, identifiers: list[str]) -> None:
+    chooser(page, "lacking", identifiers[0], f"{WD}Q1").select_by_visible_text("take over")
+    assert chooser(page, "several-targets", identifiers[0], f"{WD}Q1").first_selected_option.text == "take over"
+    chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_visible_text("unbind")
+    assert chooser(page, "lacking", identifiers[0], f"{WD}Q1").first_selected_option.text == "unbind"
+
+
 def test_decisions_can_be_forgotten(page: webdriver.Chrome, identifiers: list[str]) -> None:
     chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_visible_text("unbind")
     assert page.find_element(By.ID, "count").text == "1 decision"
