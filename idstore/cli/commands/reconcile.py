@@ -93,7 +93,7 @@ def _compare(
             call.output.say(f"idstore: {doing}")
 
     comparing = report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait, progress=tell)
-    with comparing as found, output(file) as target:
+    with output(file) as target, comparing as found:
         _write(found, format, tally, target)
     call.output.say(f"idstore: {', '.join(f'{many} {slug}' for slug, many in tally.items()) or 'nothing to reconcile'}")
     return tally
