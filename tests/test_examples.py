@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-ARGUMENTS = {"prefixes.py": ["60"]}
+ARGUMENTS = {"prefixes.py": ["60"], "registries.py": ["walk"]}
 SAYS = {
     "archive.sh": ["registered 3 identifiers", "conforms", "sound"],
     "articles.sh": [
@@ -32,8 +32,24 @@ SAYS = {
     "handles.sh": ["102.100.272/Y35XYS0QH", "http://pilin.net.au/Project_Documents/Glossary.htm", "what is published is permanent"],
     "media_types.py": ["registered 2246 formats of release 109", "application/pdf stands for 30 formats"],
     "prefixes.py": ["minted 60 identifiers; a visitor sees 0", "fixated; a visitor sees 60"],
+    "registries.py": [
+        " prefixes and ",
+        "figure 1: wikidata.entity ",
+        "http://www.wikidata.org/entity/Q50018 is claimed by icd10, icd9\n",
+        " acts, 0 refused\nfound now: {'cluster': ",
+        "~ icd10: relatedMatch http://www.wikidata.org/entity/Q50018, Ada Curator by alice\n",
+        "the copy says the same: sha256:",
+    ],
     "questions.sh": ["http://www.wikidata.org/entity/Q1413223  2", "ontology#Mint,2"],
 }
+LEAVES = {
+    "registries.py": {
+        "walk/figure-1.svg": ">wikidata.entity</text>",
+        "walk/figure-2.html": "Cluster of ",
+        "walk/mappings.sssom.tsv": "relatedMatch",
+    }
+}
+"""Example → figure or table that it leaves → what is in it."""
 
 
 def test_each_example_is_known() -> None:
@@ -53,3 +69,4 @@ def test_an_example_runs(name: str, tmp_path: Path) -> None:
     assert found.returncode == 0, found.stdout
     assert [line for line in SAYS[name] if line not in found.stdout] == []
     assert (tmp_path / "store" / "journal.sqlite").is_file()
+    assert [file for file, content in LEAVES.get(name, {}).items() if content not in (tmp_path / file).read_text(encoding="utf-8")] == []
