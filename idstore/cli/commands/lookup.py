@@ -44,7 +44,7 @@ def list_(
     since: arguments.Since = None,
     until: arguments.Until = None,
     bound_to: Annotated[str | None, typer.Option(metavar="URI", help="Only those bound to this URI, or leading to it.")] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, help="At most so many; 0: all.")] = LIMIT,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, max=10**12, help="At most so many; 0: all.")] = LIMIT,
 ) -> None:
     """List the identifiers that you may see, newest first.
 

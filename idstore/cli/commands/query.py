@@ -23,7 +23,7 @@ def query(
     file: Annotated[str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the query from this file.")] = None,
     format: Annotated[str | None, typer.Option(metavar="F", help=f"{', '.join(FORMATS)}. [default: table, or turtle for triples]")] = None,
     timeout: Annotated[float, typer.Option(metavar="S", help="End the query after so many seconds.")] = SECONDS,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, help="At most so many rows or triples; 0: all.")] = ROWS,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, max=10**12, help="At most so many rows or triples; 0: all.")] = ROWS,
 ) -> None:
     """Answer a SPARQL query from all that you may see.
 
