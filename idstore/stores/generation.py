@@ -33,6 +33,8 @@ _BULK = 500
 """From so many changes on the engine's bulk loader is faster, for it writes and syncs new files each time."""
 _WHOLE = 1 << 26
 """Bytes that are loaded in bulk at most: the engine puts a million quads into effect at once, and a quad takes a hundred bytes or more."""
+_FEW = 1 << 22
+"""Bytes below which files of their own do not pay: some 30,000 quads."""
 _SHARE = 32
 """New files are merged with those that are there: writing some pays while they add more than one part in so many."""
 _LOGGED = 2000
@@ -146,8 +148,12 @@ class Generation:
         self._loose = 0
 
     def load(self, nquads: bytes) -> None:
-        """Add many quads to the engine, which writes files of its own for them; other threads go on. Raises OSError."""
-        self.engine.bulk_load(input=nquads, format=RdfFormat.N_QUADS)
+        """Add quads to the engine, which writes files of its own for many; other threads go on. Raises OSError."""
+        if len(nquads) < _FEW:
+            self._loose += 1
+            self.engine.load(input=nquads, format=RdfFormat.N_QUADS)
+        else:
+            self.engine.bulk_load(input=nquads, format=RdfFormat.N_QUADS)
 
     def sync(self) -> None:
         """Bring everything to disk, the folder's own entries included."""
