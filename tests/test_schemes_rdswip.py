@@ -65,7 +65,7 @@ def test_published_counts_of_excluded_numbers(digits: int, excluded: int, remain
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("digits", "max_run", "max_count"), [(7, 2, 4), (7, 7, 7), (8, 2, 3)])
+@pytest.mark.parametrize(("digits", "max_run", "max_count"), [(7, 2, 4), (7, 7, 7), (7, 2, 3)])
 def test_longer_unpatterned_populations_are_those_found_by_counting(digits: int, max_run: int, max_count: int) -> None:
     every = map(str, range(10 ** (digits - 1), 2 * 10 ** (digits - 1)))
     there_are = 9 * sum(obeys(number, max_run, max_count) and not has_pattern(number) for number in every)
