@@ -254,7 +254,7 @@ def test_an_export_is_of_what_a_party_sees(run: Run, mint: Minting, tmp_path: Pa
     assert draft in part and public not in part
     run("export", "-o", tmp_path / "x.nq")
     assert (tmp_path / "x.nq").read_text().endswith(" .\n")
-    run("export", "-o", tmp_path / "missing" / "x.ttl", code=1)
+    run("export", "-o", tmp_path / "missing" / "x.ttl", code=2)
     run("export", "--format", "word", code=2)
 
 
