@@ -220,6 +220,7 @@ def test_jats_in_other_encodings() -> None:
         ),
         ("<a>no article</a>", "there is no element article in it"),
         ("<article><front>", "line 1: it is not well-formed XML"),
+        ("<article>\n<\0\0\0", "line 2: it is not well-formed XML: Invalid character: Char 0x0 out of allowed range (column "),
         ('[{"title": "a"}, {"title": ', "line 1: it is not JSON"),
         ('[{"title": "a"}\n{"title": "b"}]', "line 2: '{' cannot stand here in the array"),
         ('[{"title": "a"},\n', "line 2: the array ends too soon"),
@@ -230,6 +231,7 @@ def test_what_cannot_be_read_on_is_told(content: str, reason: str) -> None:
     with pytest.raises(errors.InvalidData) as caught:
         read(content.encode())
     assert reason in caught.value.message
+    assert "\n" not in caught.value.message
 
 
 def test_a_broken_entry_does_not_hide_the_others_in_bibtex() -> None:

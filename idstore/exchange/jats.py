@@ -64,7 +64,8 @@ def entries(stream: Stream) -> Iterator[Entry]:
     except etree.XMLSyntaxError as error:
         if bounded.failed is not None:
             raise bounded.failed from error
-        raise failure(stream.name, error.lineno, f"it is not well-formed XML: {error.msg}") from error
+        reason = " ".join(error.msg.rpartition(", line ")[0].split()) or error.msg  # it repeats the place, at times behind a line break
+        raise failure(stream.name, error.lineno, f"it is not well-formed XML: {reason} (column {error.offset})") from error
     if not many:
         raise failure(stream.name, None, "there is no element article in it; give JATS XML")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from urllib.parse import unquote
 
 import idstore
 import idstore.registry.opening
@@ -49,7 +50,7 @@ def _identifier(scheme: Scheme) -> Target:
     def read(data: bytes) -> None:
         text = data.decode("utf-8", "surrogateescape")
         canonical = str(scheme.parse(text))
-        if not canonical.casefold().startswith(FORMS):  # a handle may be called like a written form of another
+        if not unquote(canonical).casefold().startswith(FORMS):  # a handle may be called like a written form of another
             assert scheme.parse(canonical) == scheme.parse(text), f"{text!r} and its canonical form {canonical!r} are not the same"
 
     lines = (VECTORS / f"{scheme.name}.tsv").read_text(encoding="utf-8").splitlines()[1:]
