@@ -24,7 +24,7 @@ from idstore.stores import backups, bases, recovery
 from idstore.stores.applying import Applier, Durable, Unit
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
-from idstore.stores.generation import CATALOGUE, ENGINE, FAILURES, Generation, copy_files, discard
+from idstore.stores.generation import CATALOGUE, ENGINE, FAILURES, Generation, copy_files, discard, is_abandoned
 from idstore.stores.journal import Journal, Written, write
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.publishing import Publisher
@@ -494,10 +494,11 @@ class EmbeddedStore:
             if self._refused:
                 self._forget()
             self._settle()
-            number = self._journal.generation + 1
+            number = next(one for one in count(self._journal.generation + 1) if not is_abandoned(self._folder(one)))
             folder = self._folder(number)
             discard([folder])
             staged: Staged | None = None
+            give_up = Generation.close
             try:
                 if not empty:
                     self._generation.copy(folder)
@@ -508,6 +509,7 @@ class EmbeddedStore:
                 if staged.last is not None:
                     self._switch(number, staged.generation, staged.last)
             except (OSError, sqlite3.Error) as error:
+                give_up = Generation.abandon
                 if isinstance(error, IdstoreError):
                     raise
                 raise StoreUnavailable(
@@ -516,7 +518,7 @@ class EmbeddedStore:
             finally:
                 if self._failure is None and self._generation.folder != folder:
                     if staged is not None:
-                        staged.generation.close()
+                        give_up(staged.generation)
                     discard([folder])
 
     def _switch(self, number: int, generation: Generation, last: Written) -> None:

@@ -43,6 +43,8 @@ _LOADING = "bulk-*.sst"
 """Files that the engine's bulk loader writes; it has taken them over by the time it returns."""
 _LOGS = 1 << 24
 """Bytes of logs that a closed engine may leave: it keeps old ones to write over, until it is opened again."""
+_ABANDONED: set[Path] = set()
+"""Folders of generations that were given up with their engines open."""
 
 
 class Generation:
@@ -182,6 +184,23 @@ class Generation:
         if self._writes and sum(log.stat().st_size for log in (self.folder / ENGINE).glob("*.log")) > _LOGS:
             with suppress(OSError, RuntimeError):
                 Engine(str(self.folder / ENGINE))
+
+    def abandon(self) -> None:
+        """Give up everything but the engine, which stays open until the process ends: after an error its closing may never return.
+
+        RocksDB waits there for its recovery from the error, and was seen to wait for ever where the disk refused everything. The folder is of
+        no further use to this process.
+        """
+        import ctypes
+
+        self.catalogue.close()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.engine))  # or the end of the interpreter would close it
+        _ABANDONED.add(self.folder)
+
+
+def is_abandoned(folder: Path) -> bool:
+    """Whether this process has given up a generation there, whose engine is still open."""
+    return folder in _ABANDONED
 
 
 def _opened(folder: Path, create: bool, read_only: bool, mend: Callable[[Path], None] | None) -> Engine:

@@ -9,6 +9,8 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 
 from power_worker import ALICE, Work, prepare, tell
@@ -18,14 +20,15 @@ import idstore.registry.opening
 
 AT_ONCE = 3
 LIVES = 0.4
-"""Seconds until a process is killed, at most."""
+"""Seconds until a process is killed, at most; more where even `SPANS` times a first opening, with an act, take longer."""
+SPANS = 4
 
 
-def child(folder: Path, seed: float, files: list[str]) -> int:
+def child(folder: Path, seed: float, files: list[str], rounds: Iterable[int] = count()) -> int:
     """Open the store, act, close it, over and over."""
     chance = random.Random(seed)
     try:
-        while True:
+        for _ in rounds:
             with idstore.open(folder / "store", administrator=ALICE, wait=60) as registry:
                 prepare(registry)
                 work = Work(registry, chance, folder, [chance.choice(files)])
@@ -34,19 +37,27 @@ def child(folder: Path, seed: float, files: list[str]) -> int:
     except BaseException as error:  # noqa: BLE001 the test is told, whatever it is
         tell(act="failed", message=repr(error), trace=traceback.format_exc()[-3000:])
         return 1
+    return 0
+
+
+def begun(folder: str, seed: float, files: list[str], rounds: Iterable[int] = count()) -> int:
+    """A process that opens the store and acts: its number."""
+    process = os.fork()
+    if process == 0:
+        os._exit(child(Path(folder), seed, files, rounds))
+    return process
 
 
 def main() -> None:
     folder, kills, seed, *files = sys.argv[1:]
     chance = random.Random(seed)
     doomed: list[tuple[float, int]] = []
+    start = time.monotonic()
+    os.waitpid(begun(folder, chance.random(), files, [0]), 0)
+    longest = max(LIVES, SPANS * (time.monotonic() - start))
     for _ in range(int(kills)):
         while len(doomed) < AT_ONCE:
-            chosen = chance.random()
-            process = os.fork()
-            if process == 0:
-                os._exit(child(Path(folder), chosen, files))
-            doomed.append((time.monotonic() + chance.uniform(0, LIVES), process))
+            doomed.append((time.monotonic() + chance.uniform(0, longest), begun(folder, chance.random(), files)))
         doomed.sort()
         moment, process = doomed.pop(0)
         time.sleep(max(0.0, moment - time.monotonic()))
