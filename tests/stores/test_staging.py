@@ -11,14 +11,19 @@ from idstore.errors import NotRegistered, StoreUnavailable
 ALICE = Party("alice")
 
 
+def break_off(registry: Registry, label: str) -> None:
+    with registry.store.staging() as staged:
+        Registry(staged).register("names", label, ALICE)
+        raise OSError("no space")
+
+
 @pytest.mark.parametrize("attempts", [1, 3])
 def test_after_a_disk_that_refused_the_same_process_can_try_again(tmp_path: Path, attempts: int) -> None:
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("names", "20.500.1", "handle", ALICE)
         for attempt in range(attempts):
-            with pytest.raises(StoreUnavailable, match="nothing was changed, free some space"), registry.store.staging() as staged:
-                Registry(staged).register("names", f"lost{attempt}", ALICE)
-                raise OSError("no space")
+            with pytest.raises(StoreUnavailable, match="nothing was changed, free some space"):
+                break_off(registry, f"lost{attempt}")
         with pytest.raises(NotRegistered):
             registry.show("20.500.1/lost0", ALICE)
         with registry.store.staging() as staged:
