@@ -18,7 +18,9 @@ def main() -> int:
         from idstore.cli.app import run
     except KeyboardInterrupt:
         return 130
-    return run(sys.argv[1:])
+    code = run(sys.argv[1:])
+    gc.freeze()  # nor is what the process ends with worth another look
+    return code
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import idstore
 
 PACKAGE = Path(idstore.__file__).parent
 LAYERS = (
-    {"errors", "vocabulary", "resources"},
+    {"errors", "vocabulary", "resources", "randomness"},
     {"schemes", "model"},
     {"stores"},
     {"queries"},

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterable
-from decimal import Decimal
 from functools import lru_cache
-from hashlib import blake2b
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from idstore.errors import InvalidData
 from idstore.vocabulary import XSD
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 Term: TypeAlias = NamedNode | Literal
 """What may stand in object position: idstore writes no blank nodes and no quoted triples."""
@@ -18,24 +19,25 @@ Term: TypeAlias = NamedNode | Literal
 UNDETERMINED = "und"
 """BCP 47's code for "no particular language"; such texts are plain literals."""
 
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
-_FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f-\x9f\ud800-\udfff]')
+# expressions are compiled when they are first used: that takes longer than to allocate an identifier, which uses none
+_ABSOLUTE: Final = r"[A-Za-z][A-Za-z0-9+.-]*:\S+"
+_FORBIDDEN: Final = r'[\x00-\x20<>"{}|\\^`\x7f-\x9f\ud800-\udfff]'
 _DECIMALS = 28
 """Decimals before which a confidence must have begun: 1e-999999 would be a megabyte, written out."""
-_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
+_LANGUAGE: Final = r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*"
 
 
 @lru_cache(maxsize=4096)
 def iri(text: str, what: str = "IRI") -> NamedNode:
     """An absolute IRI. Raises InvalidData with the position of the first character that cannot stand in one."""
-    bad = _FORBIDDEN.search(text)
+    bad = re.search(_FORBIDDEN, text)
     if bad is not None:
         raise InvalidData(
             f"{text!r} is not an absolute {what}: {bad.group()!r} at position {bad.start()} must be percent-encoded",
             text=text,
             position=bad.start(),
         )
-    if not _ABSOLUTE.fullmatch(text):
+    if not re.fullmatch(_ABSOLUTE, text):
         raise InvalidData(f"{text!r} is not an absolute {what}; begin it with a scheme, as in http://example.org/a", text=text, position=0)
     try:
         return NamedNode(text)
@@ -46,7 +48,7 @@ def iri(text: str, what: str = "IRI") -> NamedNode:
 def language(text: str) -> str:
     """A BCP 47 language tag, lower case. Raises InvalidData."""
     try:
-        if _LANGUAGE.fullmatch(text):
+        if re.fullmatch(_LANGUAGE, text):
             return Literal("", language=text.lower()).language or UNDETERMINED
     except ValueError:  # of that form, and no tag all the same: en-12
         pass
@@ -70,15 +72,17 @@ def plain(text: str, what: str) -> str:
 
 def hashed(text: str) -> int:
     """A 63-bit number for a text, to find it by or to compare it with."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+    import hashlib
+
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
 
-def is_share(value: Decimal) -> bool:
+def is_share(value: "Decimal") -> bool:
     """Whether it is a number from 0 to 1 that can be written out; NaN cannot even be compared."""
     return value.is_finite() and 0 <= value <= 1 and (not value or value.adjusted() >= -_DECIMALS)
 
 
-def share(value: Decimal) -> Literal:
+def share(value: "Decimal") -> Literal:
     """The literal of a number from 0 to 1. Raises InvalidData."""
     if not is_share(value):
         raise InvalidData(f"{value} is no confidence; give a number from 0 to 1 with at most {_DECIMALS} decimals", text=str(value))
@@ -113,14 +117,14 @@ def stem(iri: str) -> str:
     return f"{scheme}:{head[: cut + 1]}" if cut > 1 else iri
 
 
-_SIMPLE = re.compile(r'"([^"\\]*)"(?:@([A-Za-z0-9-]+))?')
+_SIMPLE: Final = r'"([^"\\]*)"(?:@([A-Za-z0-9-]+))?'
 
 
 def written(text: str) -> Term:
     """The term that N-Triples write so. Raises ValueError if it is none, or a blank node."""
     if text.startswith("<") and not text.startswith("<<"):
         return NamedNode(text[1:-1])
-    simple = _SIMPLE.fullmatch(text)
+    simple = re.fullmatch(_SIMPLE, text)
     if simple is not None:
         return Literal(simple[1], language=simple[2]) if simple[2] else Literal(simple[1])
     (quad,) = parse(f"<x:> <x:> {text} .", format=RdfFormat.N_TRIPLES)

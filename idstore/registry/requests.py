@@ -1,7 +1,5 @@
 """Requests for identifiers, and how the same one is known again."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -62,6 +60,8 @@ class Request:
             "metadata": dict(self.metadata),
             "label": label,
         }
+        import json
+
         return _hash(json.dumps(said, sort_keys=True))
 
 
@@ -141,6 +141,8 @@ class Requesting(Naming):
 
 
 def _hash(text: str) -> str:
+    import hashlib
+
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

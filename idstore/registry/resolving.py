@@ -8,6 +8,7 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
+from idstore import randomness
 from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
@@ -66,9 +67,7 @@ class Resolution:
 
 
 def _draw() -> float:
-    import secrets
-
-    return secrets.randbits(53) / 2**53
+    return randomness.bits(53) / 2**53
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,10 @@ def _listed() -> Iterator[tuple[str, str]]:
     seen = set()
     for folder in map(_place, sys.path):
         for entry in _entries(folder):
-            stem, dot, kind = entry.lower().rpartition(".")
-            name = re.sub(r"[-_.]+", "_", stem.partition("-")[0])
-            if dot + kind in _INFO and name not in seen:
+            if not entry.lower().endswith(_INFO):
+                continue
+            name = re.sub(r"[-_.]+", "_", entry.lower().rpartition(".")[0].partition("-")[0])
+            if name not in seen:
                 seen.add(name)
                 yield from _pairs(f"{folder}/{entry}/{_FILE}")
 

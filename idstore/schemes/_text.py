@@ -12,9 +12,9 @@ _INVISIBLE: Final = "\u0000- \u007f-\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f
 _OUTSIDE_IRI: Final = "\ud800-\uf8ff\ufdd0-\ufdef\ufff0-\uffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff" + "".join(
     f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0xF0000, 0x10000)
 )
-_ENCODED: Final = re.compile(f"""[{_INVISIBLE}"#%<>?\\[\\\\\\]^`{{|}}{_OUTSIDE_IRI}]|(?<![^/])\\.{{1,2}}(?![^/])""")
-_ESCAPES: Final = re.compile("(?:%[0-9A-Fa-f]{2})+")
-_BROKEN: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_ENCODED: Final = f"""[{_INVISIBLE}"#%<>?\\[\\\\\\]^`{{|}}{_OUTSIDE_IRI}]|(?<![^/])\\.{{1,2}}(?![^/])"""
+_ESCAPES: Final = "(?:%[0-9A-Fa-f]{2})+"
+_BROKEN: Final = "%(?![0-9A-Fa-f]{2})"
 _UPPER: Final = {ord(letter): ord(letter) - 32 for letter in "abcdefghijklmnopqrstuvwxyz"}
 
 
@@ -27,7 +27,9 @@ def encode(label: str) -> str:
     >>> encode("10.1002/(SICI)1096-8644(199601)99:1<135::AID-AJPA8>3.0.CO;2-#")
     '10.1002/(SICI)1096-8644(199601)99:1%3C135::AID-AJPA8%3E3.0.CO;2-%23'
     """
-    return _ENCODED.sub(lambda found: "".join(f"%{byte:02X}" for byte in found.group().encode()), label)
+    if label.isascii() and label.isalnum():  # nothing to encode; the expression takes a millisecond to compile
+        return label
+    return re.sub(_ENCODED, lambda found: "".join(f"%{byte:02X}" for byte in found.group().encode()), label)
 
 
 def ascii_upper(text: str) -> str:
@@ -62,11 +64,11 @@ class Excerpt:
         raw = whole[start:end]
         if "%" not in raw:
             return cls(whole, raw, start, scheme)
-        broken = _BROKEN.search(raw)
+        broken = re.search(_BROKEN, raw)
         if broken is not None:
             reason = "'%' is not followed by two hexadecimal digits; in an address a percent sign itself is written %25"
             raise InvalidIdentifier(whole, reason, start + broken.start(), scheme)
-        return cls(whole, _ESCAPES.sub(lambda run: _utf8(run, whole, start, scheme), raw), start, scheme, encoded=True)
+        return cls(whole, re.sub(_ESCAPES, lambda run: _utf8(run, whole, start, scheme), raw), start, scheme, encoded=True)
 
     def after(self, count: int) -> "Excerpt":
         """The part without its first ``count`` characters."""

@@ -14,12 +14,12 @@ idstore.errors.InvalidIdentifier: ... the digit 0 stands there more than 2 times
 """
 
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from idstore import randomness
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
 from idstore.schemes._base import SchemeBase, unguided
@@ -218,7 +218,7 @@ def _digits(excerpt: Excerpt, wanted: _Digits) -> str:
 def _drawn(digits: int, wanted: _Digits) -> str:
     """A number of so many digits, each that obeys the rules being equally likely."""
     lowest = 10 ** (digits - 1)
-    while wanted.broken(drawn := str(lowest + secrets.randbelow(9 * lowest))) is not None:
+    while wanted.broken(drawn := str(lowest + randomness.below(9 * lowest))) is not None:
         pass
     return drawn
 

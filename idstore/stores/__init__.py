@@ -7,14 +7,15 @@ ends without an error the change is durable, and from then on visible. Whoever r
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.model.change import Change
-from idstore.model.history import History
-from idstore.model.terms import Term
-from idstore.stores.catalogue import Catalogue
+if TYPE_CHECKING:
+    from idstore.model.change import Change
+    from idstore.model.history import History
+    from idstore.model.terms import Term
+    from idstore.stores.catalogue import Catalogue
 
 
 class View(Protocol):
@@ -25,14 +26,14 @@ class View(Protocol):
         """Moves with every change of the registry graph or of a suspension: under one number, parties and namespaces are the same."""
 
     @property
-    def catalogue(self) -> Catalogue:
+    def catalogue(self) -> "Catalogue":
         """Lists, counts, the order of events."""
 
     def quads(
         self,
         subject: NamedNode | None = None,
         predicate: NamedNode | None = None,
-        value: Term | None = None,
+        value: "Term | None" = None,
         graph: NamedNode | None = None,
     ) -> Iterator[Quad]:
         """The quads that match; None matches anything. Cost: the quads given."""
@@ -61,7 +62,7 @@ class Turn(View, Protocol):
     def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
         """How many labels of each series of a namespace were ever issued, and the highest number. Not to be changed."""
 
-    def enlist(self, change: Change) -> None:
+    def enlist(self, change: "Change") -> None:
         """Have a change made when the turn ends. Raises StoreUnavailable."""
 
 
@@ -75,7 +76,7 @@ class Staging(Turn, Protocol):
     def number(self, sequence: int) -> None:
         """Give the next event that is enlisted this number, higher than any; numbers in between are for what `load` will be given."""
 
-    def load(self, histories: Iterable[History]) -> None:
+    def load(self, histories: "Iterable[History]") -> None:
         """Take in identifiers of which nothing is known here; their events have the numbers that no other has.
 
         Cost: for each of them far less than enlisting its events. Memory: flat.

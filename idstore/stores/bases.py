@@ -7,7 +7,6 @@ journal keeps every change since. There is none before the journal first forgets
 A base is a folder ``base-SEQUENCE-TOKEN`` in its generation, with the engine, and the name of the change's first event in ``event``.
 """
 
-import secrets
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from idstore import randomness
 from idstore.stores.founding import sync_folder, sync_tree
 from idstore.stores.generation import ENGINE, copy_files, discard, make_empty
 
@@ -59,7 +59,7 @@ def keep(generation: Path, sequence: int, event: str, copy: Callable[[Path], Non
     copy(draft / ENGINE)
     (draft / _EVENT).write_text(event, encoding="utf-8")
     sync_tree(draft)
-    made = draft.rename(generation / f"{_PREFIX}{sequence}-{secrets.token_hex(4)}")
+    made = draft.rename(generation / f"{_PREFIX}{sequence}-{randomness.word(4)}")
     sync_folder(generation)
     discard(earlier for earlier in generation.glob(f"{_PREFIX}*") if earlier != made)
 

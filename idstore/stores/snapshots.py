@@ -7,7 +7,6 @@ removed by whoever gets the exclusive lock without waiting. What a killed proces
 
 import fcntl
 import os
-import secrets
 import shutil
 import sqlite3
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from idstore import randomness
 from idstore.stores.founding import sync_folder, sync_tree
 from idstore.stores.generation import CATALOGUE, ENGINE
 from idstore.stores.sqlite import connect
@@ -50,7 +50,7 @@ class Use:
 
     def complete(self, catalogue: sqlite3.Connection) -> None:
         """Copy the catalogue of this very state into the snapshot. Raises OSError, sqlite3.Error. Cost: the catalogue's size."""
-        draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
+        draft = self.folder / f"{_DRAFT}{randomness.word(8)}"
         try:
             with closing(sqlite3.connect(draft)) as copy:
                 catalogue.backup(copy)
@@ -109,7 +109,7 @@ class Snapshots:
 
         It is on disk before it has its name. Raises OSError.
         """
-        draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
+        draft = self.folder / f"{_DRAFT}{randomness.word(8)}"
         draft.mkdir(parents=True)
         handle = os.open(draft / _IN_USE, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -144,7 +144,7 @@ class Snapshots:
     def ask(self) -> Path:
         """Ask for a whole snapshot of the present state. Raises OSError."""
         self._requests.mkdir(parents=True, exist_ok=True)
-        request = self._requests / secrets.token_hex(8)
+        request = self._requests / randomness.word(8)
         request.touch(exist_ok=False)
         return request
 
@@ -194,7 +194,7 @@ def _remove(folder: Path) -> None:
         return
     with suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        doomed = folder.with_name(f"{_DRAFT}{secrets.token_hex(8)}")
+        doomed = folder.with_name(f"{_DRAFT}{randomness.word(8)}")
         folder.rename(doomed)
         shutil.rmtree(doomed, ignore_errors=True)
     os.close(handle)

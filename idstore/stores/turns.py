@@ -1,11 +1,11 @@
 """The turn: one thread's lock around check and write."""
 
-import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
 
+from idstore import randomness
 from idstore.model import times
 from idstore.model.change import Change
 from idstore.model.terms import Term
@@ -31,7 +31,7 @@ class Numbering:
         """The number of a new event: random, but rising within a millisecond; the moment moves on when there is no higher one."""
         if self._token > _HIGHEST:
             self.moment, self._token = self.moment + 1, -1
-        self._token = secrets.randbits(62) if self._token < 0 else self._token + 1 + secrets.randbits(40)
+        self._token = randomness.bits(62) if self._token < 0 else self._token + 1 + randomness.bits(40)
         return self._token
 
 
