@@ -1,7 +1,6 @@
 """Command groups that import a command when it is used: starting one costs nothing of the others."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final, NoReturn
@@ -10,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from idstore.cli.options import Call, keep_own, shared
+from idstore.frozen import dataclass
 
 PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
 """Plain help: it can be grepped, read aloud and compared."""

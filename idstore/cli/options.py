@@ -7,13 +7,14 @@ line wins. A command that has an option of the same name keeps its own (``log --
 import inspect
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from idstore.cli.output import Output
+from idstore.frozen import dataclass
 
 STORE = "IDSTORE_STORE"
 USER = "IDSTORE_USER"

@@ -4,13 +4,13 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 import typer
 from typer.exceptions import TyperException
 
 from idstore.cli import exits
 from idstore.errors import IdstoreError
+from idstore.frozen import dataclass
 
 TRACEBACK = "IDSTORE_TRACEBACK"
 """The environment variable that asks for the traceback of an unexpected failure."""

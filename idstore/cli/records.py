@@ -1,11 +1,11 @@
 """How records, namespaces and parties are printed: for people, and as JSON."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from idstore.cli.output import one_line
 from idstore.errors import UnknownScheme
+from idstore.frozen import dataclass
 from idstore.model import terms, times
 from idstore.vocabulary import PAV, PREFIXES, SSSOM
 

@@ -1,10 +1,10 @@
 """Bindings: statements that an identifier is associated with another URI."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.party import node, party_of
 from idstore.model.terms import Term, text_of

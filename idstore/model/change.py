@@ -1,10 +1,11 @@
 """Changes: the one way in which anything in a store becomes different."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pyoxigraph import NamedNode, Quad
 
+from idstore.frozen import dataclass
 from idstore.model.event import Event
 from idstore.model.record import Record, Stage, claim_line, claim_quad
 from idstore.model.steps import apply

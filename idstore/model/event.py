@@ -1,12 +1,12 @@
 """Events: what was done, by whom, when, with which arguments. They are never changed or removed."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
+from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.party import node
 from idstore.model.terms import Term, hashed, lines

@@ -1,9 +1,8 @@
 """Histories: all that a log tells of one identifier."""
 
-from dataclasses import dataclass
-
 from pyoxigraph import NamedNode, Quad
 
+from idstore.frozen import dataclass
 from idstore.model.change import Entry, entry_of
 from idstore.model.event import Event
 from idstore.model.record import Record, claim_quad

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData, UnknownScheme
+from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.party import node

@@ -1,13 +1,13 @@
 """Parties: who acts."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from pyoxigraph import NamedNode
 
 from idstore import vocabulary
 from idstore.errors import InvalidData
+from idstore.frozen import dataclass
 
 _NAME = re.compile(r"[^\W_][\w.@+-]{0,127}")
 

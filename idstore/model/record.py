@@ -1,12 +1,12 @@
 """Records: what the registry holds of an identifier. How events change it is said in `idstore.model.steps`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.binding import Binding, parse_binding
 from idstore.model.event import Event

@@ -1,12 +1,12 @@
 """Typed values of handles, as a record holds them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData
+from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.terms import Term

@@ -4,10 +4,9 @@ It is read off the log, so that it is as public as the identifier itself, and ke
 Source: PILIN, Authority Metadata Policy.
 """
 
-from dataclasses import dataclass
-
 from pyoxigraph import Literal, NamedNode
 
+from idstore.frozen import dataclass
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.party import Party

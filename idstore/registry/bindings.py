@@ -1,12 +1,12 @@
 """What an owner says of an identifier, and what it is bound to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
+from idstore.frozen import dataclass
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.namespace import TRUE

@@ -6,12 +6,12 @@ Sources: PILIN, Citation of Handles Policy; PILIN Filename Policy.
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import InvalidData
+from idstore.frozen import dataclass
 from idstore.model import terms
 from idstore.model.party import Party
 from idstore.model.record import Record

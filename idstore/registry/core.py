@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import NotPermitted, NotRegistered, StageConflict, UnknownNamespace
+from idstore.frozen import dataclass
 from idstore.model import event as events
 from idstore.model import namespace as namespaces
 from idstore.model import record as records

@@ -1,12 +1,12 @@
 """Taking in identifiers that exist already, issued elsewhere: by a list of them, with what they are called, lead to and are bound to."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import AlreadyRegistered, IdstoreError, InvalidIdentifier
+from idstore.frozen import dataclass
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.namespace import Namespace

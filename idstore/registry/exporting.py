@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from heapq import merge
 from typing import Final
 
 from pyoxigraph import NamedNode, Quad
 
+from idstore.frozen import dataclass
 from idstore.model.namespace import TRUE
 from idstore.model.party import Party
 from idstore.model.record import Record, reserved

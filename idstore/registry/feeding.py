@@ -1,11 +1,11 @@
 """The feed of changes: what each event made different, in triples, so that another store can follow."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from pyoxigraph import NamedNode, Quad
 
 from idstore.errors import InvalidData
+from idstore.frozen import dataclass
 from idstore.model.event import Event
 from idstore.model.party import Party, PartyFacts, node
 from idstore.model.storage import fold as fold_storage

@@ -1,11 +1,11 @@
 """What is wrong with a store, in words; and telling so whatever is damaged."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pyoxigraph import NamedNode, Quad
 
 from idstore.errors import IdstoreError, StoreUnavailable
+from idstore.frozen import dataclass
 from idstore.model.record import reserved
 from idstore.vocabulary import CLAIMS, access_list, closed_party
 

@@ -2,13 +2,13 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import AlreadyRegistered, IdstoreError, InvalidData, RequestConflict
+from idstore.frozen import dataclass
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.registry.allocation import Allocating

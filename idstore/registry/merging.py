@@ -4,11 +4,11 @@ Whatever the other publishes comes in. What it keeps private stays out, and so d
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from pyoxigraph import NamedNode
 
+from idstore.frozen import dataclass
 from idstore.model.event import Event, split
 from idstore.model.record import Record
 from idstore.registry.replaying import BEGINNINGS, Replaying, fold, keeps_to_itself

@@ -1,11 +1,12 @@
 """How things stood at a moment in the past, read from the log, and what became different between two moments."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import NotRegistered
+from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage

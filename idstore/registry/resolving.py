@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from pyoxigraph import NamedNode
 
 from idstore import randomness
 from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered
+from idstore.frozen import dataclass
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.value import Value, matching

@@ -1,10 +1,10 @@
 """Many bindings at once: mappings that were found elsewhere, and what a curator has decided."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from idstore.errors import IdstoreError, InvalidData, NotRegistered
+from idstore.frozen import dataclass
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import stem

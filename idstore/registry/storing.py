@@ -4,11 +4,11 @@ Source: Scholars Portal URI and File Naming Policy, version 0.3, section 2.1.3.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import AlreadyRegistered, InvalidData, NotPermitted, NotRegistered, RequestConflict
+from idstore.frozen import dataclass
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.namespace import number

@@ -1,11 +1,12 @@
 """The trails: who did what when, for the whole registry, one party, one identifier; lists and counts."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import NotRegistered
+from idstore.frozen import dataclass
 from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.model.record import Record

@@ -5,12 +5,12 @@ administrators, in every stage. What HS_ADMIN values say is kept and shown; who 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from pyoxigraph import Literal
 
 from idstore.errors import AlreadyRegistered, InvalidData, NotRegistered
+from idstore.frozen import dataclass
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.party import Party

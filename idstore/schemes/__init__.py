@@ -9,13 +9,13 @@ percent-encoded where an IRI demands it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
 from idstore.errors import UnknownScheme
+from idstore.frozen import dataclass
 from idstore.schemes._announced import announced
 
 

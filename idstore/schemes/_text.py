@@ -1,12 +1,12 @@
 """What scheme modules share when they read text: positions in what was written, percent-encoding, bases."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import InvalidData, InvalidIdentifier
+from idstore.frozen import dataclass
 
 _INVISIBLE: Final = "\u0000- \u007f-\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 _OUTSIDE_IRI: Final = "\ud800-\uf8ff\ufdd0-\ufdef\ufff0-\uffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff" + "".join(

@@ -11,9 +11,9 @@ the space, which the Handle Suffix Format Policy asks for.
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from idstore.frozen import dataclass
 from idstore.schemes import Generating, Scheme
 
 LONGEST: Final = 12

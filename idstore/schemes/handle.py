@@ -15,12 +15,12 @@ False
 
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import total_ordering
 from types import MappingProxyType
 from typing import Final
 
 from idstore.errors import InvalidIdentifier
+from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm, pilin
 from idstore.schemes._base import moments
 from idstore.schemes._handles import (

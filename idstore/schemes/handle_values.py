@@ -14,10 +14,10 @@ manual and the software that goes with it differ, in the order of a batch file's
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier
+from idstore.frozen import dataclass
 from idstore.schemes._base import SchemeBase
 from idstore.schemes._handles import PROXY, check_characters, divided, unwrapped
 from idstore.schemes._text import encode

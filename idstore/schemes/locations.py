@@ -12,10 +12,10 @@ Source: Handle.Net technical manual, version 9, "10320/loc handle type"; the beh
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from idstore.errors import InvalidData
+from idstore.frozen import dataclass
 
 METHODS: Final = ("locatt", "address", "country", "score", "weighted")
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")

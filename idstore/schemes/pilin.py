@@ -13,13 +13,13 @@ PilinHandle(prefix='102.100.272', suffix='0N8J991QH')
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import total_ordering
 from types import MappingProxyType
 from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
+from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
 from idstore.schemes._base import moments, unguided
 from idstore.schemes._handles import alias_bases, aliases_in, base_of, checked_aliases, divided, forms, prefix_of, suffix_in, unwrapped

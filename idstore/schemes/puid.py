@@ -12,12 +12,12 @@ True
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count
 from types import MappingProxyType
 from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier
+from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, LabelType, Rule, Scheme, WrittenForm
 from idstore.schemes._base import SchemeBase
 from idstore.schemes._settings import choice, filled

@@ -15,12 +15,12 @@ idstore.errors.InvalidIdentifier: ... the digit 0 stands there more than 2 times
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from idstore import randomness
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
+from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
 from idstore.schemes._base import SchemeBase, unguided
 from idstore.schemes._numbers import broken, population

@@ -14,12 +14,12 @@ Source: Scholars Portal URI and File Naming Policy, version 0.3, 2011-09-20.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count
 from types import MappingProxyType
 from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier
+from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Derived, Rule, Scheme, WrittenForm
 from idstore.schemes import _articles as articles
 from idstore.schemes._articles import FIELD, HASHED_WORDS, LETTER

@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.change import Entry
 from idstore.model.event import split

@@ -10,11 +10,11 @@ A base is a folder ``base-SEQUENCE-TOKEN`` in its generation, with the engine, a
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from idstore import randomness
+from idstore.frozen import dataclass
 from idstore.stores.founding import sync_folder, sync_tree
 from idstore.stores.generation import ENGINE, copy_files, discard, make_empty
 

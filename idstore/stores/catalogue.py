@@ -8,12 +8,12 @@ audience, so that no number moves when somebody else drafts.
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from pathlib import Path
 
 from idstore.errors import StoreUnavailable
+from idstore.frozen import dataclass
 from idstore.model.terms import hashed
 from idstore.stores.auditing import Auditing
 from idstore.stores.founding import sync_folder

@@ -9,13 +9,14 @@ import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 
 from pyoxigraph import NamedNode, Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
 from idstore.errors import StoreUnavailable
+from idstore.frozen import dataclass
 from idstore.model.change import Change, Entry
 from idstore.model.event import decode, encode
 from idstore.stores import migrations

@@ -1,8 +1,8 @@
 """What the rows of a catalogue mean."""
 
 import sqlite3
-from dataclasses import dataclass
 
+from idstore.frozen import dataclass
 from idstore.vocabulary import PUBLIC_LOG
 
 EVERYONE = 0

@@ -1,7 +1,7 @@
 """``idstore check``: whether a text is an identifier, and of which scheme."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
@@ -13,6 +13,7 @@ from idstore.cli import exits, inputs, session
 from idstore.cli.options import Call
 from idstore.cli.output import Output
 from idstore.errors import InvalidIdentifier, StoreUnavailable, UnknownScheme, clearest
+from idstore.frozen import dataclass
 from idstore.schemes import Name, Scheme, Typed
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 import os
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from idstore.cli import exits, session
 from idstore.cli.options import STORE, Call
 from idstore.cli.progress import Progress
 from idstore.errors import AlreadyRegistered
+from idstore.frozen import dataclass
 
 if TYPE_CHECKING:
     from idstore.cli.output import Output
