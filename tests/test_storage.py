@@ -17,7 +17,7 @@ from idstore.model.change import Change
 from idstore.model.namespace import number
 from idstore.model.storage import Place, Storage, apply, check_path, fold
 from idstore.registry import Registry
-from idstore.stores.generation import engine_to_read
+from idstore.stores.engine import engine_to_read
 from idstore.validation import registries
 from idstore.vocabulary import IDS, PUBLIC_LOG, STORAGE_GRAPH
 

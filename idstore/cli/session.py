@@ -62,13 +62,19 @@ def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = Fals
 
 def allocate(call: Call, act: "Callable[[Allocating, Party], T]") -> T:
     """Carry out one allocation, of which nothing else is asked: as `write`, and much faster where there is a store."""
-    from idstore.model.party import Party
-    from idstore.registry import opening
+    from idstore.stores.ahead import Ahead
 
-    if is_vacant(place := folder(call)):
+    if not exists(call):
         return write(call, act)
-    with opening.allocating(place, party := Party(call.user), call.wait) as registry:
-        return act(registry, party)
+    ahead = Ahead(folder(call), call.wait)
+    try:
+        from idstore.model.party import Party
+        from idstore.registry import opening
+
+        with opening.allocating(ahead, party := Party(call.user)) as registry:
+            return act(registry, party)
+    finally:
+        ahead.give_up()
 
 
 def begin(call: Call, administrator: "Party") -> Path:

@@ -25,7 +25,7 @@ from idstore.registry.exporting import Extract
 from idstore.registry.merging import Divergence
 from idstore.registry.replaying import BEGINNINGS, homeless, taken
 from idstore.stores import Staging
-from idstore.stores.generation import canonical
+from idstore.stores.engine import canonical
 from idstore.stores.scans import scanning
 from idstore.vocabulary import CLAIMS, IDS
 

@@ -27,7 +27,7 @@ from idstore.model.party import node
 from idstore.model.terms import Term, written
 from idstore.registry.merging import hides
 from idstore.registry.replaying import is_general
-from idstore.stores.generation import Scratch, canonical
+from idstore.stores.engine import Scratch, canonical
 from idstore.vocabulary import EVENTS, IDS, PROV, RDF, party_name
 
 _SCHEMA: Final = """

@@ -11,6 +11,7 @@ from idstore.stores.embedded import EmbeddedStore
 
 if TYPE_CHECKING:
     from idstore.registry import Registry
+    from idstore.stores.ahead import Ahead
 
 
 def open(
@@ -44,9 +45,9 @@ def open(
     return _begun(store, administrator)
 
 
-def allocating(path: Path, administrator: Party, wait: float) -> Allocating:
+def allocating(ahead: "Ahead", administrator: Party) -> Allocating:
     """Open what there is of a registry for one quick allocation: as ``open(…, brief=True)``, and nothing else of it is imported."""
-    store = EmbeddedStore(path, create=True, wait=wait, brief=True)
+    store = EmbeddedStore(ahead.path, create=True, brief=True, ahead=ahead)
     return Allocating(store) if store.begun else _begun(store, administrator)
 
 

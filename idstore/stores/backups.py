@@ -12,8 +12,9 @@ from pathlib import Path
 from idstore.errors import StoreUnavailable
 from idstore.stores import bases
 from idstore.stores.catalogue import Catalogue
+from idstore.stores.engine import ENGINE
 from idstore.stores.founding import GENERATION, LOCK, exists, founding, prepare, sync_tree
-from idstore.stores.generation import CATALOGUE, ENGINE, copy_files
+from idstore.stores.generation import CATALOGUE, copy_files
 from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
 

@@ -15,8 +15,9 @@ from typing import Final
 
 from idstore import randomness
 from idstore.frozen import dataclass
+from idstore.stores.engine import ENGINE, make_empty
 from idstore.stores.founding import sync_folder, sync_tree
-from idstore.stores.generation import ENGINE, copy_files, discard, make_empty
+from idstore.stores.generation import copy_files, discard
 
 _PREFIX: Final = "base-"
 _DRAFT: Final = "draft"

@@ -21,10 +21,12 @@ from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.terms import Term
 from idstore.stores import backups, bases, recovery
+from idstore.stores.ahead import Ahead
 from idstore.stores.applying import Applier, Durable, Unit
 from idstore.stores.catalogue import Catalogue
+from idstore.stores.engine import ENGINE
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
-from idstore.stores.generation import CATALOGUE, ENGINE, FAILURES, Generation, copy_files, discard, is_abandoned
+from idstore.stores.generation import CATALOGUE, FAILURES, Generation, copy_files, discard, is_abandoned
 from idstore.stores.journal import Journal, Written, write
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.publishing import Publisher
@@ -62,6 +64,7 @@ class EmbeddedStore:
     unless    asked again and again while it waits; ends the wait when it says so.
     brief     for one quick allocation: the engine is opened to read, which is much faster, and to write only when the act needs more than that.
               What was allocated so is applied by whoever opens the store next.
+    ahead     with ``brief``: its lock is taken over, and its engine if that can be used.
 
     Safe for many threads. Raises StoreUnavailable, StoreBusy.
     """
@@ -76,6 +79,7 @@ class EmbeddedStore:
         read_only: bool = False,
         unless: Callable[[], bool] | None = None,
         brief: bool = False,
+        ahead: Ahead | None = None,
     ) -> None:
         self.path = path
         if not exists(path):
@@ -84,13 +88,16 @@ class EmbeddedStore:
                     f"there is no store at {path}; make one with `idstore init`, or name another with --store", path=str(path)
                 )
             prepare(path)
-        self._lock = DirectoryLock(path / LOCK)
-        self._lock.acquire(shared=read_only, wait=wait, unless=unless)
+        if ahead is None:
+            self._lock = DirectoryLock(path / LOCK)
+            self._lock.acquire(shared=read_only, wait=wait, unless=unless)
+        else:
+            self._lock = ahead.lock
         self._claims: dict[NamedNode, NamedNode] = {}
         self._issued: dict[str, dict[str, tuple[int, int]]] = {}
         self._brief = False
         try:
-            self._open(durable, read_only=read_only, brief=brief)
+            self._open(durable, read_only=read_only, brief=brief, ahead=ahead)
         except BaseException as error:
             self._lock.release()
             if isinstance(error, IdstoreError) or not isinstance(error, FAILURES):
@@ -123,7 +130,7 @@ class EmbeddedStore:
 
     # opening and closing
 
-    def _open(self, durable: bool, *, read_only: bool, brief: bool) -> None:
+    def _open(self, durable: bool, *, read_only: bool, brief: bool, ahead: Ahead | None) -> None:
         fresh = not exists(self.path)
         if fresh:
             self._found()
@@ -132,7 +139,7 @@ class EmbeddedStore:
             self.origin = self._journal.store
             self._applied = self._journal.last()[0]
             present = self._folder(self._journal.generation)
-            self._brief = brief and not fresh and self._open_briefly(present)
+            self._brief = brief and not fresh and self._open_briefly(present, ahead)
             if not self._brief:
                 generation = Generation(present, read_only=read_only, mend=None if read_only else bases.mend)
                 self._generation = opened.enter_context(closing(generation))
@@ -140,10 +147,10 @@ class EmbeddedStore:
                     recovery.bring_up(self._journal, generation)
             opened.pop_all()
 
-    def _open_briefly(self, present: Path) -> bool:
+    def _open_briefly(self, present: Path, ahead: Ahead | None) -> bool:
         """Open the engine to read, and take note of allocations that are not applied. False: there are other changes among them, or too many."""
         try:
-            generation = Generation(present, read_only=True)
+            generation = Generation(present, read_only=True, engine=None if ahead is None else ahead.engine(present))
         except StoreUnavailable:
             return False
         lacking = recovery.allocations(self._journal, generation)

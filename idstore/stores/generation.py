@@ -1,6 +1,6 @@
 """A generation of an embedded store: the engine and the catalogue, together in a folder.
 
-The only module that imports pyoxigraph's Store. Both parts are projections of the log; `Generation.apply` is their only way to change.
+Both parts are projections of the log; `Generation.apply` is their only way to change.
 A store has one present generation; what is large (an import, a restore) is prepared in the next one, and takes effect by one entry in the journal.
 """
 
@@ -8,16 +8,15 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 
-from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
-from pyoxigraph import Store as Engine
+from pyoxigraph import NamedNode, Quad, RdfFormat
 
 from idstore.errors import StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.terms import Term
 from idstore.stores.catalogue import Catalogue
+from idstore.stores.engine import ENGINE, Engine, opened
 from idstore.stores.founding import sync_folder
 from idstore.stores.prepared import Prepared
 from idstore.stores.scans import scan
@@ -25,10 +24,7 @@ from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH
 
 FAILURES = (OSError, RuntimeError, sqlite3.Error)
 """What engine and catalogue raise when files cannot be read or written."""
-ENGINE = "engine"
 CATALOGUE = "catalogue.sqlite"
-_CURRENT = "CURRENT"
-"""The file without which there is no engine."""
 _BULK = 500
 """From so many changes on the engine's bulk loader is faster, for it writes and syncs new files each time."""
 _WHOLE = 1 << 26
@@ -50,18 +46,27 @@ _ABANDONED: set[Path] = set()
 class Generation:
     """Engine and catalogue in ``folder``; made when ``create`` is set. Its owner holds a lock.
 
-    mend  what to do about an engine that does not open, before another attempt.
+    mend    what to do about an engine that does not open, before another attempt.
+    engine  the engine of that folder, where somebody has opened it already.
     Raises StoreUnavailable.
     """
 
-    def __init__(self, folder: Path, *, create: bool = False, read_only: bool = False, mend: Callable[[Path], None] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        create: bool = False,
+        read_only: bool = False,
+        mend: Callable[[Path], None] | None = None,
+        engine: Engine | None = None,
+    ) -> None:
         self.folder = folder
         self._writes = not read_only
         self._loose = 1  # changes that may be in the engine's log alone, and perhaps not on disk yet
         try:
             if create:
                 folder.mkdir(exist_ok=True)
-            self.engine = _opened(folder, create, read_only, mend)
+            self.engine = engine or opened(folder, create=create, read_only=read_only, mend=mend)
             for left in () if read_only else (folder / ENGINE).glob(_LOADING):
                 left.unlink()
         except (OSError, ValueError, RuntimeError) as error:
@@ -203,25 +208,6 @@ def is_abandoned(folder: Path) -> bool:
     return folder in _ABANDONED
 
 
-def _opened(folder: Path, create: bool, read_only: bool, mend: Callable[[Path], None] | None) -> Engine:
-    """The engine in a generation's folder. Raises OSError, ValueError, RuntimeError (what the engine says of broken files)."""
-    engine = folder / ENGINE
-    try:
-        if not (create or (engine / _CURRENT).exists()):
-            raise FileNotFoundError(f"{engine} holds no engine")
-        return Engine.read_only(str(engine)) if read_only else Engine(str(engine))
-    except (OSError, ValueError, RuntimeError):
-        if mend is None:
-            raise
-    mend(folder)
-    return Engine(str(engine))
-
-
-def make_empty(engine: Path) -> None:
-    """Make an engine that holds nothing. Raises OSError."""
-    Engine(str(engine)).flush()
-
-
 def copy_files(engine: Path, copy: Path, shared: Collection[str] = (".sst",)) -> None:
     """A copy of the files of an engine that no process writes, in a new folder. Raises OSError.
 
@@ -248,42 +234,3 @@ def discard(folders: Iterable[Path]) -> None:
 def _data(quads: Sequence[Quad]) -> str:
     """Quads as SPARQL's quad data, written by the terms themselves."""
     return " ".join(f"GRAPH {quad.graph_name} {{ {quad.subject} {quad.predicate} {quad.object} }}" for quad in quads)
-
-
-def engine_to_read(path: Path) -> Engine:
-    """An engine that nothing changes, such as a snapshot. Raises StoreUnavailable."""
-    try:
-        return Engine.read_only(str(path))
-    except OSError as error:
-        raise StoreUnavailable(
-            f"the snapshot {path} cannot be read: {error}; check the disk, and the folder's permissions", path=str(path)
-        ) from error
-
-
-class Scratch:
-    """A throw-away engine, in ``folder``, that brings together what files tell of one subject in several places."""
-
-    def __init__(self, folder: Path) -> None:
-        self._engine = Engine(str(folder))
-
-    def load(self, triples: Iterable[Triple]) -> None:
-        """Take triples in. Raises what giving them raises; OSError."""
-        self._engine.bulk_extend(Quad(triple.subject, triple.predicate, triple.object) for triple in triples)
-
-    def change(self, triple: Triple, *, appears: bool) -> None:
-        """Add a triple, or remove it."""
-        quad = Quad(triple.subject, triple.predicate, triple.object)
-        (self._engine.add if appears else self._engine.remove)(quad)
-
-    def quads(self) -> Iterator[Quad]:
-        """What was read, each triple once, those of one subject together; see `idstore.stores.scans`."""
-        return scan(self._engine.quads_for_pattern(None, None, None, None))
-
-
-@lru_cache(maxsize=4096)
-def canonical(triple: str) -> str:
-    """A triple in N-Triples, in the form in which the engine keeps its values. Raises SyntaxError."""
-    engine = Engine()
-    engine.load(input=f"{triple} .", format=RdfFormat.N_TRIPLES)
-    (quad,) = engine
-    return f"{quad.triple} ."

@@ -17,8 +17,9 @@ from types import TracebackType
 from typing import Final, Self
 
 from idstore import randomness
+from idstore.stores.engine import ENGINE
 from idstore.stores.founding import sync_folder, sync_tree
-from idstore.stores.generation import CATALOGUE, ENGINE
+from idstore.stores.generation import CATALOGUE
 from idstore.stores.sqlite import connect
 
 _IN_USE: Final = "in-use"

@@ -12,7 +12,7 @@ from idstore.model.party import Party
 from idstore.model.terms import hashed
 from idstore.registry import Registry
 from idstore.schemes.shapes import shape
-from idstore.stores.generation import engine_to_read
+from idstore.stores.engine import engine_to_read
 from idstore.validation import Report, Shapes, compiler, validate_registry
 from idstore.validation.shapes import load, names, of
 from idstore.validation.source import StoreSource, in_memory

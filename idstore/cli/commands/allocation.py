@@ -1,10 +1,10 @@
 """``idstore mint``, ``register`` and ``derive``: new identifiers."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Annotated
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -66,23 +66,27 @@ def mint(
     """
     if (parent is None) != (kind is None):
         raise arguments.Misuse("--parent and --kind go together")
-    base = request_of(name, lang, comment, target, request_key)
+    said = Said.of(name, lang, comment, target, request_key)
     options = {key: str(value) for key, value in (("kind", kind), ("type", type_)) if value is not None}
     if file is not None:
         if count > 1:
             raise arguments.Misuse("--count does not go with --metadata, which gives one identifier for each article")
-        return _mint_all(call, namespace, base, file, options, parent)
+        return _mint_all(call, namespace, said, file, options, parent)
 
-    if count == 1 and parent is None and _is_brief(call, base):
-        request = replace(base, metadata=options)
-        _print(call, session.allocate(call, lambda registry, party: _given(registry, party, request, namespace, None)), [], target)
+    if count == 1 and parent is None and said.is_brief(call):
+        _print(
+            call,
+            session.allocate(call, lambda registry, party: _given(registry, party, said.request(options), namespace, None)),
+            [],
+            target,
+        )
         return exits.DONE
 
     made: list[_Made] = []
 
     def act(registry: "Registry", party: "Party") -> None:
         below = {} if parent is None else {"parent": registry.identify(parent, party)}
-        request = replace(base, metadata={**options, **below})
+        request = said.request({**options, **below})
         if count > 1:
             made.extend(_allocate_several(registry, party, request, namespace, count))
         else:
@@ -96,22 +100,22 @@ def mint(
     return exits.DONE
 
 
-def _mint_all(call: Call, namespace: str, base: "Request", file: str, options: dict[str, str], parent: str | None) -> int:
+def _mint_all(call: Call, namespace: str, said: "Said", file: str, options: dict[str, str], parent: str | None) -> int:
     """Mint for each article of a file; print each when it is durable."""
     from idstore.exchange import metadata
 
     found = metadata.entries(file)
     first = list(islice(found, 2))
     single = len(first) == 1
-    if base.request_key is not None and not single:
+    if said.request_key is not None and not single:
         raise arguments.Misuse(f"--request-key stands for one identifier, and {file} describes several; give each a field key")
-    loading = Loading(call, base, options, single=single)
+    loading = Loading(call, said.request(), options, single=single)
 
     def act(registry: "Registry", party: "Party") -> None:
         loading.run(registry, party, namespace, chain(first, found), parent)
 
     try:
-        if single and parent is None and _is_brief(call, base):
+        if single and parent is None and said.is_brief(call):
             session.allocate(call, lambda registry, party: loading.one(registry, party, namespace, first[0]))
         else:
             session.write(call, act)
@@ -134,12 +138,12 @@ def register(
 
     Only in schemes that let people name things.
     """
-    request = request_of(name, lang, comment, target, request_key)
+    said = Said.of(name, lang, comment, target, request_key)
     others: list[str] = []
-    if _is_brief(call, request):
-        made = session.allocate(call, lambda registry, party: _given(registry, party, request, namespace, label))
+    if said.is_brief(call):
+        made = session.allocate(call, lambda registry, party: _given(registry, party, said.request(), namespace, label))
     else:
-        made, others = session.write(call, lambda registry, party: _allocate(call, registry, party, request, namespace, label))
+        made, others = session.write(call, lambda registry, party: _allocate(call, registry, party, said.request(), namespace, label))
     _print(call, made, others, target)
 
 
@@ -191,19 +195,32 @@ def _derivations(registry: "Registry", namespace: str, entries: "Iterable[Entry]
             yield made
 
 
-def request_of(name: str | None, lang: str | None, comment: str | None, target: str | None, key: str | None) -> "Request":
-    """What comes with a new identifier. Raises a usage error."""
-    from idstore.model.terms import UNDETERMINED
-    from idstore.registry.requests import Request
+class Said(NamedTuple):
+    """What comes with a new identifier, in the words of the command line. Nothing is imported before it is turned into a request."""
 
-    if lang is not None and name is None:
-        raise arguments.Misuse("--lang is the language of --name")
-    return Request(name, lang or UNDETERMINED, comment, target, key)
+    name: str | None
+    lang: str | None
+    comment: str | None
+    target: str | None
+    request_key: str | None
 
+    @classmethod
+    def of(cls, name: str | None, lang: str | None, comment: str | None, target: str | None, request_key: str | None) -> "Said":
+        """Raises a usage error."""
+        if lang is not None and name is None:
+            raise arguments.Misuse("--lang is the language of --name")
+        return cls(name, lang, comment, target, request_key)
 
-def _is_brief(call: Call, request: "Request") -> bool:
-    """Whether nothing is asked of the store but to allocate; see `session.allocate`."""
-    return request.target is None and request.request_key is None and not _shows_comment(call, request)
+    def request(self, metadata: Mapping[str, str] = MappingProxyType({})) -> "Request":
+        """As the registry takes it."""
+        from idstore.model.terms import UNDETERMINED
+        from idstore.registry.requests import Request
+
+        return Request(self.name, self.lang or UNDETERMINED, self.comment, self.target, self.request_key, metadata)
+
+    def is_brief(self, call: Call) -> bool:
+        """Whether nothing is asked of the store but to allocate; see `session.allocate`."""
+        return self.target is None and self.request_key is None and not (call.output.json and self.comment is not None)
 
 
 def _shows_comment(call: Call, request: "Request") -> bool:

@@ -28,7 +28,7 @@ def add(
     """
     from idstore.cli.records import described
 
-    request = allocation.request_of(name, lang, comment, target, request_key)
+    request = allocation.Said.of(name, lang, comment, target, request_key).request()
     if existing is not None and (name, comment, target, request_key) != (None, None, None, None):
         raise arguments.Misuse("what describes a new identifier does not go together with --id")
     [made] = session.write(

@@ -1,0 +1,77 @@
+"""The engine: pyoxigraph's Store on disk. The only module that opens one."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from pyoxigraph import Quad, RdfFormat, Triple
+from pyoxigraph import Store as Engine
+
+from idstore.errors import StoreUnavailable
+from idstore.stores.scans import scan
+
+__all__ = ["ENGINE", "Engine", "Scratch", "canonical", "engine_to_read", "make_empty", "opened"]
+
+ENGINE: Final = "engine"
+"""The name of its folder, in that of a generation."""
+_CURRENT: Final = "CURRENT"
+"""The file without which there is no engine."""
+
+
+def opened(folder: Path, *, create: bool = False, read_only: bool = False, mend: Callable[[Path], None] | None = None) -> Engine:
+    """The engine in a generation's folder. Raises OSError, ValueError, RuntimeError (what the engine says of broken files)."""
+    engine = folder / ENGINE
+    try:
+        if not (create or (engine / _CURRENT).exists()):
+            raise FileNotFoundError(f"{engine} holds no engine")
+        return Engine.read_only(str(engine)) if read_only else Engine(str(engine))
+    except (OSError, ValueError, RuntimeError):
+        if mend is None:
+            raise
+    mend(folder)
+    return Engine(str(engine))
+
+
+def make_empty(engine: Path) -> None:
+    """Make an engine that holds nothing. Raises OSError."""
+    Engine(str(engine)).flush()
+
+
+def engine_to_read(path: Path) -> Engine:
+    """An engine that nothing changes, such as a snapshot. Raises StoreUnavailable."""
+    try:
+        return Engine.read_only(str(path))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the snapshot {path} cannot be read: {error}; check the disk, and the folder's permissions", path=str(path)
+        ) from error
+
+
+class Scratch:
+    """A throw-away engine, in ``folder``, that brings together what files tell of one subject in several places."""
+
+    def __init__(self, folder: Path) -> None:
+        self._engine = Engine(str(folder))
+
+    def load(self, triples: Iterable[Triple]) -> None:
+        """Take triples in. Raises what giving them raises; OSError."""
+        self._engine.bulk_extend(Quad(triple.subject, triple.predicate, triple.object) for triple in triples)
+
+    def change(self, triple: Triple, *, appears: bool) -> None:
+        """Add a triple, or remove it."""
+        quad = Quad(triple.subject, triple.predicate, triple.object)
+        (self._engine.add if appears else self._engine.remove)(quad)
+
+    def quads(self) -> Iterator[Quad]:
+        """What was read, each triple once, those of one subject together; see `idstore.stores.scans`."""
+        return scan(self._engine.quads_for_pattern(None, None, None, None))
+
+
+@lru_cache(maxsize=4096)
+def canonical(triple: str) -> str:
+    """A triple in N-Triples, in the form in which the engine keeps its values. Raises SyntaxError."""
+    engine = Engine()
+    engine.load(input=f"{triple} .", format=RdfFormat.N_TRIPLES)
+    (quad,) = engine
+    return f"{quad.triple} ."
