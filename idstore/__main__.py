@@ -4,8 +4,8 @@ import gc
 import io
 import sys
 
-_GARBAGE = 20_000
-"""How many objects may be made before the first look for garbage among them: some megabytes."""
+_GARBAGE = 50_000
+"""How many objects may be made before the first look for garbage among them: some megabytes, and more than a short command makes."""
 
 
 def main() -> int:

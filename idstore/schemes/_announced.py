@@ -59,11 +59,11 @@ def _pairs(file: str) -> Iterator[tuple[str, str]]:
     """The pairs that a file of entry points has in our group."""
     try:
         with open(file, encoding="utf-8") as stream:  # noqa: PTH123 much faster than a Path for each
-            lines = [line.strip() for line in stream]
+            text = stream.read()
     except OSError:
         return
     inside = False
-    for line in lines:
+    for line in map(str.strip, text.split("\n") if GROUP in text else ()):
         if line.startswith("["):
             inside = line == f"[{GROUP}]"
         elif inside and line and not line.startswith("#"):

@@ -13,14 +13,14 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pyoxigraph import NamedNode, Quad
 
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.terms import Term
-from idstore.stores import backups, bases, recovery
+from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
 from idstore.stores.applying import Applier, Durable, Unit
 from idstore.stores.catalogue import Catalogue
@@ -29,11 +29,13 @@ from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding,
 from idstore.stores.generation import CATALOGUE, FAILURES, Generation, copy_files, discard, is_abandoned
 from idstore.stores.journal import Journal, Written, write
 from idstore.stores.lock import DirectoryLock
-from idstore.stores.publishing import Publisher
 from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Snapshots, Use, pinned
-from idstore.stores.staging import Staged
 from idstore.stores.turns import StoreTurn, concerns_registry
+
+if TYPE_CHECKING:
+    from idstore.stores.publishing import Publisher
+    from idstore.stores.staging import Staged
 
 SNAPSHOTS = "snapshots"
 _LEAVE = 100
@@ -181,6 +183,8 @@ class EmbeddedStore:
 
     def _serve(self) -> None:
         """Have readers in other processes served."""
+        from idstore.stores.publishing import Publisher
+
         self._snapshots.sweep()
         self._publisher = Publisher(self._snapshots, self.publish)
 
@@ -305,6 +309,8 @@ class EmbeddedStore:
 
         Raises StoreUnavailable.
         """
+        from idstore.stores import backups
+
         with ExitStack() as held:
             with self.reading():
                 engine = held.enter_context(self.snapshot())
@@ -478,6 +484,7 @@ class EmbeddedStore:
         with suppress(*FAILURES):
             with self._journal_lock:
                 event = self._journal.event(self._applied)
+            assert event is not None
             bases.keep(self._generation.folder, self._applied, event, self._generation.copy_engine)
             self._generation.catalogue.sync()
             with self._journal_lock:
@@ -487,13 +494,15 @@ class EmbeddedStore:
     # large changes
 
     @contextmanager
-    def staging(self, *, empty: bool = False) -> Iterator[Staged]:
+    def staging(self, *, empty: bool = False) -> "Iterator[Staged]":
         """Take the turn for a change too large for one batch: it is made in the next generation, which takes effect when the block ends without an error.
 
         empty  begin with nothing instead of a copy of the present state.
         Until then readers see the present state; whatever stops the block, a power cut included, leaves it as it was.
         Raises StoreUnavailable.
         """
+        from idstore.stores.staging import Staged
+
         if self._read_only:
             raise StoreUnavailable("the store was opened for reading only; open it for writing")
         with self._turn_lock:

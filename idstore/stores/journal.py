@@ -201,10 +201,10 @@ class Journal:
         for row in self._db.execute("SELECT * FROM change WHERE sequence > ? ORDER BY sequence", (sequence,)):
             yield Written(*row)
 
-    def event(self, sequence: int) -> str:
-        """The first event of the change with that sequence number, which the journal has not forgotten."""
-        found: tuple[str] = self._db.execute("SELECT event FROM change WHERE sequence = ?", (sequence,)).fetchone()
-        return found[0]
+    def event(self, sequence: int) -> str | None:
+        """The first event of the change with that sequence number; None if the journal has forgotten it, or never had it."""
+        found: tuple[str] | None = self._db.execute("SELECT event FROM change WHERE sequence = ?", (sequence,)).fetchone()
+        return found[0] if found else None
 
     def newest_first(self) -> Iterator[tuple[int, str]]:
         """Sequence and first event of every change, newest first."""

@@ -29,8 +29,9 @@ class Lacking(NamedTuple):
 
 def allocations(journal: Journal, generation: Generation) -> Lacking | None:
     """What the generation lacks, if it is allocations only, and few."""
-    known = reached = min(_known(journal, generation), generation.catalogue.applied)
-    if journal.last()[0] - known > _TAIL:
+    known = reached = _known_to_both(journal, generation)
+    last = journal.last()[0]
+    if last - known > _TAIL or generation.catalogue.applied > last:  # the latter is for `bring_up` to refuse
         return None
     changes = []
     for lacking in journal.after(known):
@@ -78,6 +79,13 @@ def _catch_up(generation: Generation, batch: Sequence[Prepared], known: int) -> 
     generation.engrave([lacking for lacking in batch if lacking.sequence > known])
     if missing := [lacking for lacking in batch if lacking.sequence > generation.catalogue.applied]:
         generation.catalogue.apply(missing)
+
+
+def _known_to_both(journal: Journal, generation: Generation) -> int:
+    """Up to which change engine and catalogue have all: in most cases the last of the catalogue's, so that one look is enough."""
+    applied = generation.catalogue.applied
+    event = journal.event(applied)
+    return applied if event is not None and generation.knows(event) else min(_known(journal, generation), applied)
 
 
 def _known(journal: Journal, generation: Generation) -> int:
