@@ -1,0 +1,89 @@
+"""Opening a store for one allocation while the rest is imported: the lock first, and whatever was opened too early is not used."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import idstore
+from idstore.errors import StoreBusy, StoreUnavailable
+from idstore.model.party import Party
+from idstore.registry import opening
+from idstore.stores.ahead import Ahead
+from idstore.stores.embedded import EmbeddedStore
+
+ALICE = Party("alice")
+BASE = "http://rdl.example.org/data#"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A store with a namespace and an identifier in it."""
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
+        registry.add_namespace("rdl", BASE, "rdswip", ALICE)
+        registry.mint("rdl", ALICE)
+    return tmp_path / "store"
+
+
+def mint(ahead: Ahead) -> str:
+    try:
+        with opening.allocating(ahead, ALICE) as registry:
+            return registry.mint("rdl", ALICE).iri.value
+    finally:
+        ahead.give_up()
+
+
+def known(place: Path) -> set[str]:
+    with idstore.open(place, read_only=True) as registry:
+        return {record.iri.value for record in registry.list(ALICE)}
+
+
+def test_nobody_else_opens_it_meanwhile(place: Path) -> None:
+    ahead = Ahead(place, 0)
+    with pytest.raises(StoreBusy):
+        EmbeddedStore(place, wait=0)
+    with pytest.raises(StoreBusy):
+        Ahead(place, 0)
+    made = mint(ahead)
+    assert made in known(place)
+
+
+def test_what_is_given_up_is_free_again(place: Path) -> None:
+    ahead = Ahead(place, 0)
+    ahead.give_up()
+    assert mint(Ahead(place, 0)) in known(place)
+
+
+def test_the_journal_says_which_generation_is_the_present_one(place: Path) -> None:
+    [present] = place.glob("generation-*")
+    (place / "generation-7").mkdir()  # as an import leaves it that was killed
+    (place / "generation-old").mkdir()
+    ahead = Ahead(place, 0)
+    assert ahead.engine(present) is None
+    made = mint(ahead)
+    assert made in known(place)
+
+
+def test_the_engine_is_given_once(place: Path) -> None:
+    [present] = place.glob("generation-*")
+    ahead = Ahead(place, 0)
+    assert ahead.engine(present) is not None
+    assert ahead.engine(present) is None
+    assert mint(ahead) in known(place)
+
+
+def test_an_engine_that_does_not_open_is_mended(place: Path) -> None:
+    [engine] = place.glob("generation-*/engine")
+    (engine / "CURRENT").write_text("MANIFEST-999999\n")
+    before = mint(Ahead(place, 0))
+    assert before in known(place)
+    assert len(known(place)) == 2
+
+
+def test_a_journal_that_lost_changes_is_refused(place: Path) -> None:
+    """Else numbers would be given out again that the catalogue has given to other events."""
+    with closing(sqlite3.connect(place / "journal.sqlite")) as journal, journal:
+        journal.execute("DELETE FROM change WHERE sequence = (SELECT max(sequence) FROM change)")
+    with pytest.raises(StoreUnavailable, match="lost changes"):
+        mint(Ahead(place, 0))
