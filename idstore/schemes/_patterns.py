@@ -25,15 +25,19 @@ _CIRCLE: Final = "0123456789" * 2
 STEPS: Final = tuple(run for start in range(10) for run in (_CIRCLE[start : start + 5], _CIRCLE[start : start + 5][::-1]))
 """Five digits, each one more or each one less than the digit before it; 0 follows 9."""
 
-_STEP: Final = re.compile("|".join(STEPS))
-_PAIR: Final = re.compile(r"([0-9])(?!\1)([0-9])(?:\1\2){2}")
-_DOUBLES: Final = re.compile(r"([0-9])\1([0-9])\2([0-9])\3")
 _DOUBLED: Final = 2
 """Doubled digits that may stand side by side."""
 _ALTERNATED: Final = 5
 """Digits that may alternate."""
 _WEIGHTS: Final = {4: -1, 5: 1, 8: -1, 9: 1}
 """Of a stretch of so many steps, covered by overlapping stretches of four: those sets of them of even size less those of odd size."""
+
+
+@cache
+def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """What finds counting digits, repeated pairs, doubled digits; few namespaces refuse them."""
+    pair, doubles = r"([0-9])(?!\1)([0-9])(?:\1\2){2}", r"([0-9])\1([0-9])\2([0-9])\3"
+    return re.compile("|".join(STEPS)), re.compile(pair), re.compile(doubles)
 
 
 def patterned(digits: str) -> tuple[int, str] | None:
@@ -46,7 +50,8 @@ def patterned(digits: str) -> tuple[int, str] | None:
 
 
 def _patterns(digits: str) -> Iterator[tuple[int, str]]:
-    for pattern, what in ((_STEP, "it counts up or down"), (_PAIR, "it repeats a pair"), (_DOUBLES, "it is a chain of doubled digits")):
+    said = ("it counts up or down", "it repeats a pair", "it is a chain of doubled digits")
+    for pattern, what in zip(_expressions(), said, strict=True):
         found = pattern.search(digits)
         if found is not None:
             yield found.end() - 1, f"{what}: {found.group()}"
@@ -169,12 +174,13 @@ def _unmarked(state: _State) -> _State:
 
 def _twice_counting(digits: int, max_run: int, max_count: int) -> int:
     """The numbers with two stretches of steps marked, by their weights: those that begin with 0 upwards, 20 times."""
+    _, pair, doubles = _expressions()
     found = 0
     for one, other in product(_WEIGHTS, repeat=2):
         for first in range(digits - one - other):
             for second in range(first + one, digits - other):
                 found += _WEIGHTS[one] * _WEIGHTS[other] * sum(
-                    broken(number, max_run, max_count) is None and not _PAIR.search(number) and not _DOUBLES.search(number)
+                    broken(number, max_run, max_count) is None and not pair.search(number) and not doubles.search(number)
                     for number in _written(digits, (first, one), (second, other))
                 )  # fmt: skip
     return 20 * found
@@ -201,8 +207,7 @@ def _mirrored_or_halved(digits: int, max_run: int, max_count: int) -> int:
     halves = _beginning("1", digits - digits // 2, max_run, max_count)
     numbers = {number for half in halves for number in (half + half[: digits // 2][::-1], half + half) if len(number) == digits}
     return 9 * sum(
-        broken(number, max_run, max_count) is None and not any(pattern.search(number) for pattern in (_STEP, _PAIR, _DOUBLES))
-        for number in numbers
+        broken(number, max_run, max_count) is None and not any(pattern.search(number) for pattern in _expressions()) for number in numbers
     )
 
 
