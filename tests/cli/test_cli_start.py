@@ -13,7 +13,9 @@ LIST = "import sys; from idstore.__main__ import main; code = main(); print(*sys
 NEVER_AT_FIRST = {
     *("rdflib", "pyshacl", "pydantic", "rich", "platformdirs", "importlib.metadata", "email", "zipfile", "tempfile", "socket", "xml"),
     *("idstore.validation", "idstore.exchange", "idstore.queries", "idstore.quickstart"),
+    *("hashlib", "secrets", "random", "decimal"),
     *("idstore.registry.whole", "idstore.registry.verifying", "idstore.registry.exporting", "idstore.registry.resolving"),
+    *("idstore.model.history", "idstore.stores.staging", "idstore.stores.backups", "idstore.stores.publishing"),
 }
 
 
