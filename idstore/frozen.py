@@ -44,14 +44,15 @@ def _made(cls: type, *, eq: bool, order: bool) -> type:
         methods |= {f"__{name}__": _compared(getattr(operator, name), key) for name in _ORDER}
     for name, method in methods.items():
         if given.get(name) is None:
-            method.__qualname__ = f"{made.__qualname__}.{name}"
             setattr(made, name, method)
+    parameters = made.__dataclass_params__  # type: ignore[attr-defined]
+    parameters.frozen, parameters.eq, parameters.order = True, eq, order  # as a class derived from it may ask
     return made
 
 
 def _init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
     """The method that sets the fields, in their order: written as text, since it is called more than all others."""
-    names: dict[str, object] = {"_set": object.__setattr__, "_absent": _ABSENT}
+    names: dict[str, object] = {"__name__": cls.__module__, "_set": object.__setattr__, "_absent": _ABSENT}
     parameters, lines = ["self"], []
     for field in fields:
         name, value = field.name, field.name
@@ -69,6 +70,7 @@ def _init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[...
         lines.append(" self.__post_init__()")
     exec("\n".join([f"def __init__({', '.join(parameters)}):", *lines, " return None"]), names)  # noqa: S102 as the standard library does
     made: Callable[..., None] = names["__init__"]  # type: ignore[assignment]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made
 
 

@@ -151,3 +151,13 @@ def test_no_field_is_assigned_or_deleted() -> None:
     with pytest.raises(FrozenInstanceError, match="cannot delete field 'x'"):
         del point.x
     assert point.x == 1
+
+
+@pytest.mark.parametrize("made", BOTH)
+def test_others_can_derive_from_it(made: Any) -> None:
+    derived = dataclasses.make_dataclass("Derived", [("z", int, 3)], bases=(made.Point,), frozen=True, slots=True)
+    one = derived(1, 2, [], 4)
+    assert (one.x, one.y, one.z, one.sum) == (1, 2, 4, 3)
+    assert one == derived(1, 2, [5], 4) != made.Point(1, 2)
+    with pytest.raises(FrozenInstanceError):
+        one.z = 5
