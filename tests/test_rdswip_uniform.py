@@ -88,7 +88,7 @@ def test_each_number_of_a_small_namespace_without_patterns() -> None:
 def samples() -> tuple[list[str], list[str]]:
     """Ten digits: as the scheme draws them, and all numbers drawn the plain way of which those that obey are kept. Both seeded."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(randomness, "randbelow", random.Random(1582).randrange)
+        patched.setattr(randomness, "below", random.Random(1582).randrange)
         ours = drawn(60_000)
     generator = random.Random(2009)
     plain = (str(generator.randrange(10**9, 10**10)) for _ in iter(int, 1))
