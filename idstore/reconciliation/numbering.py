@@ -34,9 +34,12 @@ class Numbering:
         self.bases.add(base)
         self._lengths = sorted({len(one) for one in self.bases}, reverse=True)
 
-    def number(self, text: str, hint: str = "") -> int:
-        """The number of a text; ``hint`` tells what it is one of, where it is no IRI."""
-        number = hashed(text)
+    def number(self, text: str, hint: str = "", within: str = "") -> int:
+        """The number of a text; ``hint`` tells what it is one of, where it is no IRI.
+
+        within  the list that such a text is said to stand in: the same text in another list is something else.
+        """
+        number = hashed(f"{within}\n{text}" if within and ":" not in text else text)
         if hint and ":" not in text:
             self._told[number] = max(self._told.get(number, (number, text, hint)), (number, text, hint))
         elif number not in self._seen:

@@ -29,7 +29,7 @@ def read(workspace: Workspace, number: int, name: str, format: str, columns: map
             said = (row.note or None, share, row.justification or None, row.author or None)
             link = Link(subject, row.relation, target, None, None, *said, row.line)
             put = workspace.add_denial if row.negated else workspace.add_link
-            put(number, link, (subjects, row.kind or targets))
+            put(number, link, (subjects, targets, row.kind))
 
 
 def _reader_of_names(spaces: Sequence[Namespace]) -> Callable[[str], str]:

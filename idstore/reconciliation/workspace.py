@@ -64,6 +64,8 @@ RELEASED: Final = "released"
 """The stage of an identifier that was given up before it was published."""
 Progress = Callable[[str], None]
 """Told now and then what is being done."""
+Kinds = tuple[str, str, str]
+"""What the ends of a statement are one of, where they are no IRIs: its subject; its target; the list that its row says the target is from."""
 
 
 class Workspace:
@@ -117,14 +119,9 @@ class Workspace:
         """What a side says of an identifier: a name, a target, a successor."""
         self._put("fact", (self.numbering.number(iri), name, side, value))
 
-    def add_link(self, side: int, link: Link, kinds: tuple[str, str] = ("", "")) -> None:
-        """A statement; ``kinds`` tells what its two ends are one of, where they are no IRIs."""
-        ends = (
-            self.numbering.number(link.subject, kinds[0]),
-            self.numbering.word(link.relation),
-            self.numbering.number(link.target, kinds[1]),
-        )
-        self._put("link", (*ends, side, *link[3:]))
+    def add_link(self, side: int, link: Link, kinds: Kinds) -> None:
+        """A statement of a table."""
+        self._put("link", (*self._ends(link, kinds), side, *link[3:]))
 
     def add_plain(self, side: int, subject: str, relation: str, target: str) -> None:
         """A triple by itself; it counts where no statement says who makes it."""
@@ -134,18 +131,14 @@ class Workspace:
         """What is said of a statement's node at one place of a file: subject, relation, target; by, at and the rest, as in `Link`."""
         self._put("piece", (hashed(node), side, *(None if end is None else self.numbering.number(end) for end in ends), *said))
 
-    def add_denial(self, side: int, link: Link, kinds: tuple[str, str]) -> None:
-        """A line that says that something is not so."""
-        self._put(
-            "denial",
-            (
-                self.numbering.number(link.subject, kinds[0]),
-                self.numbering.word(link.relation),
-                self.numbering.number(link.target, kinds[1]),
-                side,
-                link.line,
-            ),
-        )
+    def add_denial(self, side: int, link: Link, kinds: Kinds) -> None:
+        """A line of a table that says that something is not so."""
+        self._put("denial", (*self._ends(link, kinds), side, link.line))
+
+    def _ends(self, link: Link, kinds: Kinds) -> tuple[int, int, int]:
+        subjects, targets, within = kinds
+        number = self.numbering.number
+        return number(link.subject, subjects), self.numbering.word(link.relation), number(link.target, within or targets, within)
 
     def refuse(self, side: int, line: int, reason: str) -> None:
         """A row that could not be understood."""
@@ -205,14 +198,14 @@ class Workspace:
         return together(self.rows(f"SELECT {TOLD} FROM link {NAMED} WHERE {condition} ORDER BY {IN_ORDER}", values))
 
 
-TOLD: Final = "s.text, r.text, t.text, side, by, at, note, confidence, justification, author, line"
+TOLD: Final = "s.text, r.text, t.text, target, side, by, at, note, confidence, justification, author, line"
 NAMED: Final = "CROSS JOIN term s ON s.id = subject CROSS JOIN term r ON r.id = relation CROSS JOIN term t ON t.id = target"
-IN_ORDER: Final = "s.text, r.text, t.text, side, at, by, line"
+IN_ORDER: Final = "s.text, r.text, t.text, target, side, at, by, line"
 """What a query for statements asks for, of what, and in what order, for `together`."""
 
 
 def together(rows: Iterable[tuple[Any, ...]]) -> Iterator[Claim]:
     """The statements in rows as `TOLD` has them, those that say the same together."""
-    for key, alike in groupby(rows, key=itemgetter(0, 1, 2)):
+    for (*key, _), alike in groupby(rows, key=itemgetter(0, 1, 2, 3)):
         subject, relation, target = key
-        yield Claim(subject, relation, target, tuple((row[3], Link(*key, *row[4:])) for row in alike))
+        yield Claim(subject, relation, target, tuple((row[4], Link(*key, *row[5:])) for row in alike))

@@ -77,6 +77,13 @@ def test_other_relations_may_have_many_targets(run: Run, a: Path) -> None:
     assert kinds(run, table(a, *(f"{RDL}R1\t{relation}\t{WD}Q{number}" for relation in relations for number in (1, 2)))) == {}
 
 
+def test_a_text_in_two_lists_is_two_things(run: Run, a: Path) -> None:
+    rows = ("R1\tskos:closeMatch\t10522\tSTEPLIB", "R2\tskos:closeMatch\t10522\tISO 15926", "R3\tskos:closeMatch\t10522\tSTEPLIB")
+    table(a, *rows, head="subject_id\tpredicate_id\tobject_id\tobject_source")
+    [twice] = run("reconcile", a, "--json").objects
+    assert (twice["kind"], twice["about"], [claim["id"] for claim in twice["claims"]]) == ("claimed-twice", "10522", ["R1", "R3"])
+
+
 def test_what_only_one_side_says_and_how_differently(run: Run, a: Path, b: Path) -> None:
     table(a, f"{RDL}R1\tskos:closeMatch\t{WD}Q1", f"{RDL}R2\tskos:exactMatch\t{WD}Q2")
     table(b, f"{RDL}R2\tskos:broadMatch\t{WD}Q2")
