@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal as OneOf
 
 from pyoxigraph import Literal, NamedNode
 
@@ -16,11 +15,9 @@ from idstore.model.terms import UNDETERMINED, Term
 from idstore.registry.adopting import Adopting
 from idstore.registry.bindings import Statement
 from idstore.registry.naming import label_node, target_index
-from idstore.registry.stating import Outcome, Proposal, Rehearsed, Stating, refused
+from idstore.registry.stating import Outcome, Proposal, Rehearsed, Stating, Verdict, refused
 from idstore.stores import View
 from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
-
-Verdict = OneOf["new", "known", "contradictory"]
 
 
 @dataclass(frozen=True, slots=True)

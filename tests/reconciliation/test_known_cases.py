@@ -238,6 +238,26 @@ def replayed(store: Path, real_data: Path) -> list[Deed]:
     return done
 
 
+def test_the_same_log_as_a_table_of_decisions(run: Run, real_data: Path, tmp_path: Path) -> None:
+    """One file of everything that was done ends where the log ends; what took back something that nobody had bound is told."""
+    done = deeds(real_data)
+    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
+        registry.add_namespace("own", FORMATS, "puid", ALICE)
+        for puid in sorted({deed.puid for deed in done}):
+            registry.register("own", puid, ALICE)
+    bound, rows = Bound(), ["action\tid\ttarget"]
+    for deed in done:
+        gone, come = bound.changes(deed)
+        rows += [f"{act}\t{FORMATS}{puid}\t{WD}{deed.item}" for act, puids in (("unbind", gone), ("bind", come)) for puid in puids]
+        bound.follow(deed)
+    table = tmp_path / "decisions.tsv"
+    table.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    told = run("reconcile", "--accept", table, "--json").objects
+    absent = [one for one in told if one["verdict"] == "absent"]
+    assert (len(absent), {one["verdict"] for one in told} - {"absent"}) == (bound.vain, {"new", "contradictory"})
+    assert bindings(run("list", "--limit", "2000", "--json").objects) == bound.by_puid()
+
+
 def bindings(found: list[dict[str, object]]) -> dict[str, list[str]]:
     """Identifier → what it is bound to, of those that are bound."""
     made = {str(one["id"]): one["bindings"] for one in found}

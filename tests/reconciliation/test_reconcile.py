@@ -10,8 +10,9 @@ from rdflib import Graph, URIRef
 from rdflib.namespace import DCTERMS, RDF
 
 from idstore import validation
+from idstore.errors import NotRegistered
 from idstore.validation import shapes
-from idstore.vocabulary import IDS
+from idstore.vocabulary import IDS, SKOS
 
 WD = "http://www.wikidata.org/entity/"
 HEAD = "subject_id\tpredicate_id\tobject_id\tconfidence\tauthor_id\tpredicate_modifier"
@@ -349,10 +350,42 @@ def test_to_take_back_what_is_not_there_changes_nothing(run: Run, mint: Minting,
     id = mint()
     table(a, *(f"unbind\t{one}\tskos:exactMatch\t{WD}Q1" for one in (id, NEVER)), head="action\tid\trelation\ttarget")
     before = run("export").out
-    assert [one["verdict"] for one in run("reconcile", "--accept", a, "--dry-run", "--json").objects] == ["known", "known"]
-    run("reconcile", "--accept", a)
-    assert run("export").out == before
+    assert [one["verdict"] for one in run("reconcile", "--accept", a, "--dry-run", "--json").objects] == ["absent", "absent"]
+    for _ in range(2):
+        told = run("reconcile", "--accept", a)
+        assert told.err.splitlines()[1:] == [
+            f"idstore: warning: {a}, line 2: there is nothing to take back: {id} is not bound to {WD}Q1 by {SKOS.exactMatch.value}; `idstore show` lists its bindings",
+            f"idstore: warning: {a}, line 3: there is nothing to take back: {NotRegistered(NEVER).message}",
+            "idstore: 2 absent; done",
+        ]
+        assert run("export").out == before
     assert "compare in a second command" in run("reconcile", store, "--accept", a, code=2).err
+
+
+def test_what_was_taken_back_before_is_known_and_all_else_absent(run: Run, mint: Minting, a: Path) -> None:
+    """Whatever took it back; another target or relation of the same identifier was not."""
+    id = mint()
+    for number in (1, 2):
+        run("bind", id, f"{WD}Q{number}")
+    run("unbind", id, f"{WD}Q1")
+    rows = [f"unbind\t{id}\tskos:{relation}\t{WD}Q{number}" for number in (1, 2) for relation in ("exactMatch", "closeMatch")]
+    table(a, *rows, rows[2], head="action\tid\trelation\ttarget")
+    first, second = (run("reconcile", "--accept", a, "--json").objects for _ in range(2))
+    assert [one["verdict"] for one in first] == ["known", "absent", "new", "absent", "known"]
+    assert [one["verdict"] for one in second] == ["known", "absent", "known", "absent", "known"]
+
+
+@pytest.mark.parametrize("secret", [True, False])
+def test_an_unbinding_that_is_not_for_all_is_not_told(run: Run, mint: Minting, a: Path, secret: bool) -> None:
+    id = mint()
+    run("bind", id, f"{WD}Q1")
+    if not secret:
+        run("fixate", id)
+    run("unbind", id, f"{WD}Q1")
+    table(a, f"unbind\t{id}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    [told] = run("reconcile", "--accept", a, "--dry-run", "--json", by="mallory").objects
+    never = {"line": 2, "verdict": "absent", "id": id, "reason": NotRegistered(id).message}
+    assert told == (never if secret else {"line": 2, "verdict": "known", "id": id, "reason": "it was taken back before"})
 
 
 # bindings as a table
