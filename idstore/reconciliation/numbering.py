@@ -3,7 +3,8 @@
 import sqlite3
 from typing import Final
 
-from idstore.model.terms import hashed, stem
+from idstore.model.kinds import kind_of
+from idstore.model.terms import hashed
 
 SCHEMA: Final = "CREATE TABLE told (id INTEGER, text TEXT, hint TEXT); CREATE TABLE base (id INTEGER PRIMARY KEY);"
 _ONCE: Final = "CREATE TABLE term (id INTEGER PRIMARY KEY, text TEXT NOT NULL, kind INTEGER NOT NULL)"
@@ -72,11 +73,11 @@ class Numbering:
         db.executemany("INSERT INTO base VALUES (?)", ((hashed(base),) for base in self.bases))
 
     def _kind_of(self, text: str) -> str:
-        """What an identifier is one of: its registry's namespace, or else the stem of its IRI; of a bare text nothing."""
+        """What an identifier is one of: its registry's namespace, or else what its IRI tells; of a bare text nothing."""
         for length in self._lengths:
             if text[:length] in self.bases:
                 return text[:length]
-        return stem(text)
+        return kind_of(text)
 
     def _kind_number(self, number: int, text: str, hint: str) -> int:
         """The number of what a text is one of; its own where nothing is known."""

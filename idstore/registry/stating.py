@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from idstore.errors import IdstoreError, InvalidData, NotRegistered
+from idstore.model.kinds import kind_of
 from idstore.model.party import Party
 from idstore.model.record import Record
-from idstore.model.terms import stem
 from idstore.registry.bindings import Binding, Statement
 from idstore.vocabulary import IDS, MAPPING_PREFIXES, RDF, SKOS
 
@@ -106,9 +106,9 @@ class Stating(Binding):
         """What is said already and does not go together with a statement of identity, as far as the party may see."""
         if statement.relation not in IDENTITY:
             return
-        kind = stem(statement.target)
+        kind = kind_of(statement.target)
         for known in record.bindings:
-            if known.relation.value in IDENTITY and known.target.value != statement.target and kind and stem(known.target.value) == kind:
+            if known.relation.value in IDENTITY and known.target.value != statement.target and kind and kind_of(known.target.value) == kind:
                 yield f"{record.iri.value} is bound to {known.target.value}"
         for other in self.bound_to(statement.target, party):
             if other != record.iri.value and other.startswith(record.namespace):

@@ -78,6 +78,32 @@ def test_other_relations_may_have_many_targets(run: Run, a: Path) -> None:
     assert kinds(run, table(a, *(f"{RDL}R1\t{relation}\t{WD}Q{number}" for relation in relations for number in (1, 2)))) == {}
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (f"{WD}Q1", f"{WD}Q2", True),
+        (f"{WD}Q1", f"{WD}P1", False),
+        (f"{WD}L1", f"{WD}L1-F1", False),
+        (f"{WD}L1-S1", f"{WD}L2-S7", True),
+        (f"{WD}Q1", f"{WD}nothing", False),
+        ("https://www.wikidata.org/wiki/Q7", "https://www.wikidata.org/wiki/Property:P7", False),
+        ("https://database.factgrid.de/entity/Q1", "https://database.factgrid.de/entity/P1", False),
+        ("http://purl.obolibrary.org/obo/GO_0008150", "http://purl.obolibrary.org/obo/CHEBI_24867", False),
+        ("http://purl.obolibrary.org/obo/GO_0008150", "http://purl.obolibrary.org/obo/GO_0003674", True),
+        ("https://identifiers.org/chebi:24867", "https://identifiers.org/go:0008150", False),
+        ("https://identifiers.org/chebi:24867", "https://identifiers.org/chebi:15377", True),
+        ("http://example.org/Q1", "http://example.org/P1", True),
+    ],
+)
+def test_kinds_that_stand_beside_each_other_in_a_namespace(run: Run, mint: Minting, a: Path, one: str, other: str, same: bool) -> None:
+    """Reconciling and binding agree what is of one kind."""
+    id = mint()
+    table(a, *(f"{id}\tskos:exactMatch\t{target}" for target in (one, other)))
+    found = kinds(run, a)
+    assert (found.get("several-targets", []), "joined" in found) == (([id], True) if same else ([], False))
+    assert [line["verdict"] for line in run("import", a, "--dry-run", "--json").objects] == ["new", "contradictory" if same else "new"]
+
+
 def test_a_text_in_two_lists_is_two_things(run: Run, a: Path) -> None:
     rows = ("R1\tskos:closeMatch\t10522\tSTEPLIB", "R2\tskos:closeMatch\t10522\tISO 15926", "R3\tskos:closeMatch\t10522\tSTEPLIB")
     table(a, *rows, head="subject_id\tpredicate_id\tobject_id\tobject_source")
