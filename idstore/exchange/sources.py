@@ -17,6 +17,8 @@ STDIN: Final = "-"
 _CHUNK: Final = 1 << 16
 """Bytes read at once."""
 _GZIP: Final = b"\x1f\x8b"
+_BROKEN: Final = (EOFError, zlib.error, OSError)
+"""How a medium, or what packs it, fails."""
 
 Readable = str | PathLike[str] | IO[bytes]
 """A path, ``-`` for standard input, or a binary stream (which is left open)."""
@@ -45,8 +47,10 @@ class Source:
 
     def read(self, size: int) -> bytes:
         """At most so many bytes, none at the end. Raises what ``fail`` makes: the medium fails, gzip data are damaged or cut off."""
-        with self._translated():
+        try:
             found = self._stream.read1(size)  # what there is: of gzip data that are cut off, all that came before
+        except _BROKEN as error:
+            raise self._broken(error) from error
         self._line += found.count(b"\n")
         return found
 
@@ -68,12 +72,19 @@ class Source:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except EOFError as error:
-            raise self.error(self._line, "the gzip data end too soon; fetch the file again") from error
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise self.error(self._line, f"the gzip data are damaged ({error}); fetch the file again") from error
-        except OSError as error:
-            raise self.error(self._line, f"it cannot be read: {error.strerror or error}") from error
+        except _BROKEN as error:
+            raise self._broken(error) from error
+
+    def _broken(self, error: EOFError | zlib.error | OSError) -> InvalidData:
+        """What to raise where the medium fails."""
+        match error:
+            case EOFError():
+                reason = "the gzip data end too soon; fetch the file again"
+            case gzip.BadGzipFile() | zlib.error():
+                reason = f"the gzip data are damaged ({error}); fetch the file again"
+            case _:
+                reason = f"it cannot be read: {error.strerror or error}"
+        return self.error(self._line, reason)
 
     def chunks(self) -> Iterator[bytes]:
         """All of it piece by piece, proven to be UTF-8. Raises as `read`, and when it is not."""

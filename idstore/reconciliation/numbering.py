@@ -40,8 +40,9 @@ class Numbering:
 
         within  the list that such a text is said to stand in: the same text in another list is something else.
         """
-        number = hashed(f"{within}\n{text}" if within and ":" not in text else text)
-        if hint and ":" not in text:
+        bare = hint and ":" not in text
+        number = hashed(f"{within}\n{text}" if bare and within else text)
+        if bare:
             self._told[number] = max(self._told.get(number, (number, text, hint)), (number, text, hint))
         elif number not in self._seen:
             self._told.setdefault(number, (number, text, ""))

@@ -64,8 +64,8 @@ RELEASED: Final = "released"
 """The stage of an identifier that was given up before it was published."""
 Progress = Callable[[str], None]
 """Told now and then what is being done."""
-Kinds = tuple[str, str, str]
-"""What the ends of a statement are one of, where they are no IRIs: its subject; its target; the list that its row says the target is from."""
+Ends = tuple[int, int, int]
+"""Numbers of a statement's subject, relation and target."""
 
 
 class Workspace:
@@ -111,34 +111,29 @@ class Workspace:
 
     # writing
 
-    def add_record(self, side: int, iri: str, stage: str) -> None:
-        """An identifier that a side holds, or has given up."""
-        self._put("record", (self.numbering.number(iri), side, stage))
+    def add_record(self, side: int, id: int, stage: str) -> None:
+        """An identifier, by its number, that a side holds or has given up."""
+        self._put("record", (id, side, stage))
 
-    def add_fact(self, side: int, iri: str, name: str, value: str) -> None:
-        """What a side says of an identifier: a name, a target, a successor."""
-        self._put("fact", (self.numbering.number(iri), name, side, value))
+    def add_fact(self, side: int, id: int, name: str, value: str) -> None:
+        """What a side says of an identifier, by its number: a name, a target, a successor."""
+        self._put("fact", (id, name, side, value))
 
-    def add_link(self, side: int, link: Link, kinds: Kinds) -> None:
-        """A statement of a table."""
-        self._put("link", (*self._ends(link, kinds), side, *link[3:]))
+    def add_link(self, side: int, ends: Ends, said: tuple[object, ...]) -> None:
+        """A statement of a table; ``said`` as in `Link`, from ``by`` on."""
+        self._put("link", (*ends, side, *said))
 
-    def add_plain(self, side: int, subject: str, relation: str, target: str) -> None:
-        """A triple by itself; it counts where no statement says who makes it."""
-        self._put("plain", (self.numbering.number(subject), self.numbering.word(relation), self.numbering.number(target), side))
+    def add_plain(self, side: int, subject: int, relation: str, target: str) -> None:
+        """A triple by itself, about the subject of a number; it counts where no statement says who makes it."""
+        self._put("plain", (subject, self.numbering.word(relation), self.numbering.number(target), side))
 
     def add_piece(self, side: int, node: str, ends: Sequence[str | None], said: Sequence[object]) -> None:
         """What is said of a statement's node at one place of a file: subject, relation, target; by, at and the rest, as in `Link`."""
         self._put("piece", (hashed(node), side, *(None if end is None else self.numbering.number(end) for end in ends), *said))
 
-    def add_denial(self, side: int, link: Link, kinds: Kinds) -> None:
+    def add_denial(self, side: int, ends: Ends, line: int) -> None:
         """A line of a table that says that something is not so."""
-        self._put("denial", (*self._ends(link, kinds), side, link.line))
-
-    def _ends(self, link: Link, kinds: Kinds) -> tuple[int, int, int]:
-        subjects, targets, within = kinds
-        number = self.numbering.number
-        return number(link.subject, subjects), self.numbering.word(link.relation), number(link.target, within or targets, within)
+        self._put("denial", (*ends, side, line))
 
     def refuse(self, side: int, line: int, reason: str) -> None:
         """A row that could not be understood."""
