@@ -15,6 +15,7 @@ https://www.nationalarchives.gov.uk/aboutapps/pronom/droid-signature-files.htm.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 from xml.parsers import expat
 
@@ -26,6 +27,8 @@ _HELD: Final = 1 << 20
 """Bytes of one tag or comment, and characters that one format may hold: no file comes near it, and memory stays bounded."""
 _DEPTH: Final = 64
 """Elements within each other; real files have seven."""
+_TOLD: Final = 10
+"""Formats that an error names, at most."""
 _ROOT: Final = "FFSignatureFile"
 _WRAPPER: Final = "SignatureFile"
 
@@ -60,8 +63,9 @@ class Format:
 class SignatureFile:
     """An open signature file: iterate over it once for its formats, in file order. Memory: one format, and the PUIDs seen.
 
-    Raises ExchangeError, with the line: malformed, cut off, not UTF-8, with a document type (which could declare entities), a PUID that
-    is none or stands there twice, a format without a name, no ``FileFormatCollection``.
+    Raises ExchangeError, with the line: malformed, cut off, not UTF-8, with a document type (which could declare entities), no
+    ``FileFormatCollection``; and behind the last format, of all that were passed over at once: a PUID that is none or stands there twice,
+    a format without a name, what was refused.
     """
 
     def __init__(self, source: Source) -> None:
@@ -92,10 +96,12 @@ class SignatureFile:
         self._reader.take(b"")
         if not self._reader.collected:
             raise self._source.error(self._reader.line, "it has no <FileFormatCollection>: a DROID signature file lists its formats there")
+        if self._reader.flaws:
+            raise self._source.error(*self._reader.flaws.told())
 
-    def error(self, line: int, reason: str) -> InvalidData:
-        """What to raise about a format of this file."""
-        return self._source.error(line, reason)
+    def refuse(self, line: int, reason: str) -> None:
+        """Say that a format of this file is of no use; it is told with the others behind the last format."""
+        self._reader.flaws.add(line, reason)
 
 
 @contextmanager
@@ -106,6 +112,33 @@ def signatures(file: Readable) -> Iterator[SignatureFile]:
     """
     with opened(file) as source:
         yield SignatureFile(source)
+
+
+class _Flaw(Exception):
+    """What is wrong with one format."""
+
+
+class _Flaws:
+    """What is wrong with single formats. Memory: the first `_TOLD`."""
+
+    def __init__(self) -> None:
+        self._many = 0
+        self._first: list[tuple[int, str]] = []
+
+    def __bool__(self) -> bool:
+        return self._many > 0
+
+    def add(self, line: int, reason: str) -> None:
+        """Take one in."""
+        self._many += 1
+        self._first = sorted([*self._first, (line, reason)], key=itemgetter(0))[:_TOLD]
+
+    def told(self) -> tuple[int, str]:
+        """The line of the first, and all of them as one reason."""
+        (line, reason), *others = self._first
+        more = self._many - len(self._first)
+        told = [reason, *(f"line {place}: {other}" for place, other in others), *([f"and {more} more formats"] if more else [])]
+        return line, "; ".join(told)
 
 
 class _Reader:
@@ -129,6 +162,7 @@ class _Reader:
         self._held = 0
         self.release: Release | None = None
         self.collected = False
+        self.flaws = _Flaws()
 
     @property
     def line(self) -> int:
@@ -193,7 +227,10 @@ class _Reader:
     def _end(self, _: str) -> None:
         local = self._path.pop()
         if local == "FileFormat" and self._path[-1:] == ["FileFormatCollection"]:
-            self._formats.append(self._format(self._attributes))
+            try:
+                self._formats.append(self._format(self._attributes))
+            except _Flaw as flaw:
+                self.flaws.add(self._began, str(flaw))
         elif local == "Extension":
             self._hold("")
 
@@ -201,7 +238,7 @@ class _Reader:
         found = self._puid(attributes.get("PUID"))
         name = attributes.get("Name", "")
         if not name.strip():
-            raise self._source.error(self._began, f"the format {found} has no Name")
+            raise _Flaw(f"the format {found} has no Name")
         return Format(
             puid=found,
             name=name,
@@ -214,14 +251,14 @@ class _Reader:
 
     def _puid(self, text: str | None) -> str:
         if text is None:
-            raise self._source.error(self._began, "a <FileFormat> has no PUID")
+            raise _Flaw("a <FileFormat> has no PUID")
         try:
             canonical = str(puid.parse(text))
         except InvalidIdentifier as error:
-            raise self._source.error(self._began, f"{text!r} is no PUID: {error.reason} (at position {error.position})") from error
+            raise _Flaw(f"{text!r} is no PUID: {error.reason} (at position {error.position})") from error
         if canonical != text:
-            raise self._source.error(self._began, f"{text!r} is no PUID as files write it; write {canonical}")
+            raise _Flaw(f"{text!r} is no PUID as files write it; write {canonical}")
         if text in self._lines:
-            raise self._source.error(self._began, f"{text} stands there twice; the first is on line {self._lines[text]}")
+            raise _Flaw(f"{text} stands there twice; the first is on line {self._lines[text]}")
         self._lines[text] = self._began
         return text
