@@ -286,7 +286,7 @@ def test_all_bad_formats_are_told_at_once(registry: Registry) -> None:
     with pytest.raises(errors.ExchangeError) as caught:
         take_in(registry, *(entry(f"fmt/X{number}") for number in range(25)))
     assert caught.value.message.count("is no PUID") == 10
-    assert "; and 15 more formats; nothing" in caught.value.message
+    assert "; and 15 more; nothing" in caught.value.message
     assert registry.counts(ALICE).total == 0
 
 

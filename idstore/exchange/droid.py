@@ -15,20 +15,17 @@ https://www.nationalarchives.gov.uk/aboutapps/pronom/droid-signature-files.htm.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Final
 from xml.parsers import expat
 
 from idstore.errors import InvalidData, InvalidIdentifier
-from idstore.exchange.sources import Readable, Source, opened
+from idstore.exchange.sources import Flaws, Readable, Source, opened
 from idstore.schemes import puid
 
 _HELD: Final = 1 << 20
 """Bytes of one tag or comment, and characters that one format may hold: no file comes near it, and memory stays bounded."""
 _DEPTH: Final = 64
 """Elements within each other; real files have seven."""
-_TOLD: Final = 10
-"""Formats that an error names, at most."""
 _ROOT: Final = "FFSignatureFile"
 _WRAPPER: Final = "SignatureFile"
 
@@ -118,29 +115,6 @@ class _Flaw(Exception):
     """What is wrong with one format."""
 
 
-class _Flaws:
-    """What is wrong with single formats. Memory: the first `_TOLD`."""
-
-    def __init__(self) -> None:
-        self._many = 0
-        self._first: list[tuple[int, str]] = []
-
-    def __bool__(self) -> bool:
-        return self._many > 0
-
-    def add(self, line: int, reason: str) -> None:
-        """Take one in."""
-        self._many += 1
-        self._first = sorted([*self._first, (line, reason)], key=itemgetter(0))[:_TOLD]
-
-    def told(self) -> tuple[int, str]:
-        """The line of the first, and all of them as one reason."""
-        (line, reason), *others = self._first
-        more = self._many - len(self._first)
-        told = [reason, *(f"line {place}: {other}" for place, other in others), *([f"and {more} more formats"] if more else [])]
-        return line, "; ".join(told)
-
-
 class _Reader:
     """The parser's callbacks, and what they found."""
 
@@ -162,7 +136,7 @@ class _Reader:
         self._held = 0
         self.release: Release | None = None
         self.collected = False
-        self.flaws = _Flaws()
+        self.flaws = Flaws()
 
     @property
     def line(self) -> int:

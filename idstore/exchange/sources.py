@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, BinaryIO, Final, cast
@@ -14,6 +15,8 @@ from typing import IO, BinaryIO, Final, cast
 from idstore.errors import ExchangeError, InvalidData
 
 STDIN: Final = "-"
+_TOLD: Final = 10
+"""Flaws that an error names, at most."""
 _CHUNK: Final = 1 << 16
 """Bytes read at once."""
 _GZIP: Final = b"\x1f\x8b"
@@ -24,6 +27,29 @@ Readable = str | PathLike[str] | IO[bytes]
 """A path, ``-`` for standard input, or a binary stream (which is left open)."""
 Failure = Callable[[str, int | None, str], InvalidData]
 """Makes the error for what is wrong with a source: its name, the line, the reason."""
+
+
+class Flaws:
+    """What is wrong with single entries of a source, to be told in one go. Memory: the first `_TOLD`."""
+
+    def __init__(self) -> None:
+        self._many = 0
+        self._first: list[tuple[int, str]] = []
+
+    def __bool__(self) -> bool:
+        return self._many > 0
+
+    def add(self, line: int, reason: str) -> None:
+        """Take one in."""
+        self._many += 1
+        self._first = sorted([*self._first, (line, reason)], key=itemgetter(0))[:_TOLD]
+
+    def told(self) -> tuple[int, str]:
+        """The line of the first, and all of them as one reason."""
+        (line, reason), *others = self._first
+        more = self._many - len(self._first)
+        told = [reason, *(f"line {place}: {other}" for place, other in others), *([f"and {more} more"] if more else [])]
+        return line, "; ".join(told)
 
 
 class Source:
