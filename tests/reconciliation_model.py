@@ -6,6 +6,7 @@ from itertools import combinations
 
 SKOS = "http://www.w3.org/2004/02/skos/core#"
 SAME = "http://www.w3.org/2002/07/owl#sameAs"
+WIKIDATA = "http://www.wikidata.org/entity/"
 REPLACES = "http://purl.org/dc/terms/replaces"
 IDENTITY = (SKOS + "exactMatch", SKOS + "closeMatch", SAME)
 EQUIVALENCE = (SKOS + "exactMatch", SAME)
@@ -58,6 +59,8 @@ def kind_of(text: str, bases: Collection[str]) -> str:
     for base in sorted(bases, key=len, reverse=True):
         if text.startswith(base):
             return base
+    if text.startswith(WIKIDATA):
+        return text.rstrip("0123456789")
     return text[: max(text.rfind("/"), text.rfind("#")) + 1]
 
 

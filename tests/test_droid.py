@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -269,6 +270,53 @@ def test_one_bad_format_and_nothing_is_imported(registry: Registry) -> None:
         take_in(registry, PNG, entry("fmt/1"), entry("fmt/X"))
     assert events(registry) == before
     assert registry.counts(ALICE).total == 0
+
+
+def test_all_bad_formats_are_told_at_once(registry: Registry) -> None:
+    """In the order of their lines, whether the file is wrong or the namespace takes no such type; at most ten."""
+    registry.add_namespace("formats", "http://formats.example.org/", "puid", ALICE, {"types": "fmt"})
+    bad = (entry("sfw/1"), PNG, entry("fmt/X"), PNG, entry("fmt/7", " "))
+    with pytest.raises(errors.ExchangeError) as caught:
+        take_in(registry, *bad, namespace="formats")
+    assert caught.value.fields["line"] == 5
+    assert re.findall(r"; line (\d+): ", caught.value.message) == ["7", "8", "9"]
+    assert [part in caught.value.message for part in ("sfw/1 cannot be", "'fmt/X' is no PUID", "stands there twice", "has no Name")] == [
+        True
+    ] * 4
+    with pytest.raises(errors.ExchangeError) as caught:
+        take_in(registry, *(entry(f"fmt/X{number}") for number in range(25)))
+    assert caught.value.message.count("is no PUID") == 10
+    assert "; and 15 more; nothing" in caught.value.message
+    assert registry.counts(ALICE).total == 0
+
+
+def released(version: str, name: str) -> io.BytesIO:
+    return io.BytesIO(xml(entry("fmt/1", name)).replace(b'Version="122"', f'Version="{version}"'.encode()))
+
+
+def test_an_older_file_over_a_newer_is_told(registry: Registry) -> None:
+    """Measured by the last file that changed something; a file that tells no number is not judged."""
+    told: list[str] = []
+    for version, name, warned in [
+        ("100", "One", False),
+        ("99", "Old", True),
+        ("99", "Old", False),
+        ("100", "One", False),
+        ("101", "One", False),
+        ("9", "One", True),
+        ("beta", "Two", False),
+        ("98", "Uno", True),
+        ("98", "Uno", False),
+    ]:
+        told.clear()
+        with droid.signatures(released(version, name)) as read:
+            pronom.import_formats(registry, read, ALICE, warn=told.append)
+        assert bool(told) == warned, (version, name)
+    with droid.signatures(released("97", "Ein")) as read:
+        pronom.import_formats(registry, read, ALICE, dry_run=True, warn=told.append)
+    [warning] = told
+    assert warning.startswith("the stream is version 97, and version 98 was taken in last: ")
+    assert "would get their former names again" in warning
 
 
 def test_only_administrators_import(registry: Registry) -> None:

@@ -347,6 +347,8 @@ def test_releases_one_over_the_other(run: Run, real_data: Path) -> None:
     assert run("resolve", "x-fmt/246", "--quiet").line == "info:pronom/fmt/166"
     assert "circle" not in run("resolve", "fmt/60", code=4).err
     with as_file(files("fido") / "conf") as carried:
-        back = run("import", carried / "DROID_SignatureFile-v109.xml", "--dry-run").lines
+        outcome = run("import", carried / "DROID_SignatureFile-v109.xml", "--dry-run")
+    back = outcome.lines
+    assert "is version 109, and version 122 was taken in last" in outcome.err
     assert sum(line.startswith("vanished\t") for line in back) == 298
     assert run("verify").line == "sound"

@@ -19,7 +19,7 @@ from typing import Final
 from xml.parsers import expat
 
 from idstore.errors import InvalidData, InvalidIdentifier
-from idstore.exchange.sources import Readable, Source, opened
+from idstore.exchange.sources import Flaws, Readable, Source, opened
 from idstore.schemes import puid
 
 _HELD: Final = 1 << 20
@@ -60,8 +60,9 @@ class Format:
 class SignatureFile:
     """An open signature file: iterate over it once for its formats, in file order. Memory: one format, and the PUIDs seen.
 
-    Raises ExchangeError, with the line: malformed, cut off, not UTF-8, with a document type (which could declare entities), a PUID that
-    is none or stands there twice, a format without a name, no ``FileFormatCollection``.
+    Raises ExchangeError, with the line: malformed, cut off, not UTF-8, with a document type (which could declare entities), no
+    ``FileFormatCollection``; and behind the last format, of all that were passed over at once: a PUID that is none or stands there twice,
+    a format without a name, what was refused.
     """
 
     def __init__(self, source: Source) -> None:
@@ -92,10 +93,12 @@ class SignatureFile:
         self._reader.take(b"")
         if not self._reader.collected:
             raise self._source.error(self._reader.line, "it has no <FileFormatCollection>: a DROID signature file lists its formats there")
+        if self._reader.flaws:
+            raise self._source.error(*self._reader.flaws.told())
 
-    def error(self, line: int, reason: str) -> InvalidData:
-        """What to raise about a format of this file."""
-        return self._source.error(line, reason)
+    def refuse(self, line: int, reason: str) -> None:
+        """Say that a format of this file is of no use; it is told with the others behind the last format."""
+        self._reader.flaws.add(line, reason)
 
 
 @contextmanager
@@ -106,6 +109,10 @@ def signatures(file: Readable) -> Iterator[SignatureFile]:
     """
     with opened(file) as source:
         yield SignatureFile(source)
+
+
+class _Flaw(Exception):
+    """What is wrong with one format."""
 
 
 class _Reader:
@@ -129,6 +136,7 @@ class _Reader:
         self._held = 0
         self.release: Release | None = None
         self.collected = False
+        self.flaws = Flaws()
 
     @property
     def line(self) -> int:
@@ -193,7 +201,10 @@ class _Reader:
     def _end(self, _: str) -> None:
         local = self._path.pop()
         if local == "FileFormat" and self._path[-1:] == ["FileFormatCollection"]:
-            self._formats.append(self._format(self._attributes))
+            try:
+                self._formats.append(self._format(self._attributes))
+            except _Flaw as flaw:
+                self.flaws.add(self._began, str(flaw))
         elif local == "Extension":
             self._hold("")
 
@@ -201,7 +212,7 @@ class _Reader:
         found = self._puid(attributes.get("PUID"))
         name = attributes.get("Name", "")
         if not name.strip():
-            raise self._source.error(self._began, f"the format {found} has no Name")
+            raise _Flaw(f"the format {found} has no Name")
         return Format(
             puid=found,
             name=name,
@@ -214,14 +225,14 @@ class _Reader:
 
     def _puid(self, text: str | None) -> str:
         if text is None:
-            raise self._source.error(self._began, "a <FileFormat> has no PUID")
+            raise _Flaw("a <FileFormat> has no PUID")
         try:
             canonical = str(puid.parse(text))
         except InvalidIdentifier as error:
-            raise self._source.error(self._began, f"{text!r} is no PUID: {error.reason} (at position {error.position})") from error
+            raise _Flaw(f"{text!r} is no PUID: {error.reason} (at position {error.position})") from error
         if canonical != text:
-            raise self._source.error(self._began, f"{text!r} is no PUID as files write it; write {canonical}")
+            raise _Flaw(f"{text!r} is no PUID as files write it; write {canonical}")
         if text in self._lines:
-            raise self._source.error(self._began, f"{text} stands there twice; the first is on line {self._lines[text]}")
+            raise _Flaw(f"{text} stands there twice; the first is on line {self._lines[text]}")
         self._lines[text] = self._began
         return text

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from operator import itemgetter
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
@@ -184,7 +185,7 @@ class Cells:
         self.name, self.found = table.name, found
         self._rows = table.rows
         self._places = {role: table.header.index(name) for role, name in found.items()}
-        self._in_order = [self._places.get(role) for role in ROLES]
+        self._in_order = itemgetter(*(self._places.get(role, -1) for role in ROLES))
         self._columns = columns
         self._relations = {**RELATIONS, **columns.relations}
         self._prefixes = prefixes
@@ -208,7 +209,7 @@ class Cells:
 
     def mapping(self, row: tables.Row) -> MappingRow:
         """The mapping that a row says. Raises InvalidData."""
-        cells = ["" if place is None else row.cells[place].strip() for place in self._in_order]
+        cells = map(str.strip, self._in_order((*row.cells, "")))  # the last one stands for columns that are not there
         subject, relation, target, note, confidence, justification, author, author_name, name, target_name, kind, modifier, action = cells
         return MappingRow(
             row.line,
@@ -234,8 +235,10 @@ class Cells:
         if not text:
             raise InvalidData(f"the {role} is empty")
         expanded = self._expanded(text)
+        if expanded != text or "://" in text:
+            return expanded
         base = self._columns.bases.get(role)
-        return expanded if base is None or expanded != text or "://" in text or text.startswith(base) else base + text
+        return text if base is None or text.startswith(base) else base + text
 
     def _relation(self, text: str) -> str:
         if not text:

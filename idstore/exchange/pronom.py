@@ -3,7 +3,8 @@
 The formats of a DROID signature file become identifiers, names follow, PUIDs stay; PRONOM's reports tell how they are related.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -23,19 +24,34 @@ from idstore.vocabulary import ADMS, IDS, SKOS
 
 
 def import_formats(
-    registry: Registry, signatures: SignatureFile, party: Party, namespace: str | None = None, *, dry_run: bool = False
+    registry: Registry,
+    signatures: SignatureFile,
+    party: Party,
+    namespace: str | None = None,
+    *,
+    dry_run: bool = False,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Adoption:
     """Register the PUIDs of a signature file that are new, and rename those that PRONOM names otherwise now; all or nothing.
 
     namespace  where to; unless said, the one of the base ``info:pronom/``.
     dry_run    report only.
+    warn       is told if the file is older than the one that changed something last, as the log tells: names go back to what they were.
 
     Only administrators may. Reading the same file again writes nothing; PUIDs that are missing in the file are reported, never deleted.
     Raises ExchangeError (the file), NotPermitted, InvalidData or UnknownNamespace (no such namespace of PUIDs), StoreUnavailable.
     Cost: a second for 2,500 formats.
     """
     home = _home(registry, namespace)
-    return registry.adopt(home.base, _published(signatures, home), party, _note(signatures), dry_run=dry_run)
+    last = _last(registry, party, home)
+    found = registry.adopt(home.base, _published(signatures, home), party, _note(signatures), dry_run=dry_run)
+    version = signatures.release.version or ""
+    if last is not None and version.isdecimal() and int(version) < last:
+        warn(
+            f"{signatures.name} is version {version}, and version {last} was taken in last: formats that were renamed since"
+            f" {'would get' if dry_run else 'have'} their former names again; import the newer file to set that right"
+        )
+    return found
 
 
 RELATIONS: Final[Mapping[str, NamedNode]] = MappingProxyType(
@@ -110,12 +126,23 @@ def _published(signatures: SignatureFile, home: Namespace) -> Iterator[Published
         try:
             label = scheme.label(one.puid, context)
         except InvalidIdentifier as error:
-            raise signatures.error(one.line, f"{one.puid} cannot be in namespace {home.name}: {error.reason}") from error
+            signatures.refuse(one.line, f"{one.puid} cannot be in namespace {home.name}: {error.reason}")
+            continue
         yield Published(label, one.name, one.version)
 
 
+def _last(registry: Registry, party: Party, home: Namespace) -> int | None:
+    """The version of the signature file that changed something last, None if the log tells of none."""
+    notes = (entry.event.text(SKOS.note) or "" for entry in registry.log(party, id=home.base, kinds=("Import",)))
+    return next((int(said[1]) for said in reversed([_VERSION.match(note) for note in notes]) if said is not None), None)
+
+
+_SORT: Final = "DROID signature file"
+_VERSION: Final = re.compile(rf"{_SORT} version (\d+)\b", re.ASCII)
+
+
 def _note(signatures: SignatureFile) -> str:
-    """Where the formats come from, for the log."""
+    """Where the formats come from, for the log; `_VERSION` reads it."""
     release = signatures.release
-    parts = ["DROID signature file", release.version and f"version {release.version}", release.date and f"of {release.date}"]
+    parts = [_SORT, release.version and f"version {release.version}", release.date and f"of {release.date}"]
     return " ".join(part for part in parts if part)

@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, BinaryIO, Final, cast
@@ -14,14 +15,41 @@ from typing import IO, BinaryIO, Final, cast
 from idstore.errors import ExchangeError, InvalidData
 
 STDIN: Final = "-"
+_TOLD: Final = 10
+"""Flaws that an error names, at most."""
 _CHUNK: Final = 1 << 16
 """Bytes read at once."""
 _GZIP: Final = b"\x1f\x8b"
+_BROKEN: Final = (EOFError, zlib.error, OSError)
+"""How a medium, or what packs it, fails."""
 
 Readable = str | PathLike[str] | IO[bytes]
 """A path, ``-`` for standard input, or a binary stream (which is left open)."""
 Failure = Callable[[str, int | None, str], InvalidData]
 """Makes the error for what is wrong with a source: its name, the line, the reason."""
+
+
+class Flaws:
+    """What is wrong with single entries of a source, to be told in one go. Memory: the first `_TOLD`."""
+
+    def __init__(self) -> None:
+        self._many = 0
+        self._first: list[tuple[int, str]] = []
+
+    def __bool__(self) -> bool:
+        return self._many > 0
+
+    def add(self, line: int, reason: str) -> None:
+        """Take one in."""
+        self._many += 1
+        self._first = sorted([*self._first, (line, reason)], key=itemgetter(0))[:_TOLD]
+
+    def told(self) -> tuple[int, str]:
+        """The line of the first, and all of them as one reason."""
+        (line, reason), *others = self._first
+        more = self._many - len(self._first)
+        told = [reason, *(f"line {place}: {other}" for place, other in others), *([f"and {more} more"] if more else [])]
+        return line, "; ".join(told)
 
 
 class Source:
@@ -45,8 +73,10 @@ class Source:
 
     def read(self, size: int) -> bytes:
         """At most so many bytes, none at the end. Raises what ``fail`` makes: the medium fails, gzip data are damaged or cut off."""
-        with self._translated():
+        try:
             found = self._stream.read1(size)  # what there is: of gzip data that are cut off, all that came before
+        except _BROKEN as error:
+            raise self._broken(error) from error
         self._line += found.count(b"\n")
         return found
 
@@ -68,12 +98,19 @@ class Source:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except EOFError as error:
-            raise self.error(self._line, "the gzip data end too soon; fetch the file again") from error
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise self.error(self._line, f"the gzip data are damaged ({error}); fetch the file again") from error
-        except OSError as error:
-            raise self.error(self._line, f"it cannot be read: {error.strerror or error}") from error
+        except _BROKEN as error:
+            raise self._broken(error) from error
+
+    def _broken(self, error: EOFError | zlib.error | OSError) -> InvalidData:
+        """What to raise where the medium fails."""
+        match error:
+            case EOFError():
+                reason = "the gzip data end too soon; fetch the file again"
+            case gzip.BadGzipFile() | zlib.error():
+                reason = f"the gzip data are damaged ({error}); fetch the file again"
+            case _:
+                reason = f"it cannot be read: {error.strerror or error}"
+        return self.error(self._line, reason)
 
     def chunks(self) -> Iterator[bytes]:
         """All of it piece by piece, proven to be UTF-8. Raises as `read`, and when it is not."""

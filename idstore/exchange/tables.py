@@ -98,7 +98,7 @@ def _rows(reader: Any, lines: "_Lines", width: int) -> Iterator[Row]:
         if len(cells) > width:
             yield Row(begun, cells, f"it has {len(cells)} cells, and the header names {width} columns")
         else:
-            yield Row(begun, cells + [""] * (width - len(cells)))
+            yield Row(begun, cells + [""] * (width - len(cells)) if len(cells) < width else cells)
 
 
 class _Lines:

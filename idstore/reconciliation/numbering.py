@@ -3,7 +3,8 @@
 import sqlite3
 from typing import Final
 
-from idstore.model.terms import hashed, stem
+from idstore.model.kinds import kind_of
+from idstore.model.terms import hashed
 
 SCHEMA: Final = "CREATE TABLE told (id INTEGER, text TEXT, hint TEXT); CREATE TABLE base (id INTEGER PRIMARY KEY);"
 _ONCE: Final = "CREATE TABLE term (id INTEGER PRIMARY KEY, text TEXT NOT NULL, kind INTEGER NOT NULL)"
@@ -34,10 +35,14 @@ class Numbering:
         self.bases.add(base)
         self._lengths = sorted({len(one) for one in self.bases}, reverse=True)
 
-    def number(self, text: str, hint: str = "") -> int:
-        """The number of a text; ``hint`` tells what it is one of, where it is no IRI."""
-        number = hashed(text)
-        if hint and ":" not in text:
+    def number(self, text: str, hint: str = "", within: str = "") -> int:
+        """The number of a text; ``hint`` tells what it is one of, where it is no IRI.
+
+        within  the list that such a text is said to stand in: the same text in another list is something else.
+        """
+        bare = hint and ":" not in text
+        number = hashed(f"{within}\n{text}" if bare and within else text)
+        if bare:
             self._told[number] = max(self._told.get(number, (number, text, hint)), (number, text, hint))
         elif number not in self._seen:
             self._told.setdefault(number, (number, text, ""))
@@ -69,11 +74,11 @@ class Numbering:
         db.executemany("INSERT INTO base VALUES (?)", ((hashed(base),) for base in self.bases))
 
     def _kind_of(self, text: str) -> str:
-        """What an identifier is one of: its registry's namespace, or else the stem of its IRI; of a bare text nothing."""
+        """What an identifier is one of: its registry's namespace, or else what its IRI tells; of a bare text nothing."""
         for length in self._lengths:
             if text[:length] in self.bases:
                 return text[:length]
-        return stem(text)
+        return kind_of(text)
 
     def _kind_number(self, number: int, text: str, hint: str) -> int:
         """The number of what a text is one of; its own where nothing is known."""

@@ -5,23 +5,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
-from math import cos, pi, sin
 from string import Template
 from typing import Final
 
 from idstore.exchange.mappings import RELATIONS
 from idstore.reconciliation.claims import Claim
 from idstore.reconciliation.kinds import CHAIN, CLUSTER, JOINED, LACKING, MALFORMED, Finding, Kind
+from idstore.reconciliation.pictures import picture
 from idstore.reconciliation.report import Reconciliation, by_kind, joined, short
 
 MOST: Final = 2_000
 """Findings of each kind that a page shows."""
 _TOLD: Final = 100
 """Statements and weak links of a finding that a page shows, at most."""
-_DRAWN: Final = 30
-"""Members of a cluster that is drawn, at most."""
-_MIDDLE: Final = 240
-"""Where the middle of a picture is, from the left."""
 _INSTEAD: Final = tuple((RELATIONS[name], f"{name} instead") for name in ("closeMatch", "broadMatch", "narrowMatch", "relatedMatch"))
 _UNBIND, _TAKE_OVER = ("unbind", "unbind"), ("bind", "take over")
 _CHOICES: Final = {
@@ -70,12 +66,12 @@ def _row(found: Reconciliation, finding: Finding) -> str:
     named = f'<br><span class="name">{escape(name)}</span>' if name else ""
     weak = {link.claim.key for link in finding.weakest}
     claims = "".join(_claim(found, finding.kind, claim, claim.key in weak) for claim in finding.claims[:_TOLD])
-    picture = _picture(finding) if finding.kind in (JOINED, CLUSTER) else ""
+    drawn = picture(finding) if finding.kind in (JOINED, CLUSTER) else ""
     said = "".join(f"<li><span></span><span>{text}</span></li>" for text in _told(found, finding))
     where = ", ".join(_where(found, finding))
     return (
         f'<tr><td class="about" data-sort="{escape(finding.about)}">{_link(finding.about)}{named}</td>'
-        f'<td data-sort="{len(finding.claims) + len(finding.values)}">{picture}<ul class="claims">{said}{claims}</ul></td>'
+        f'<td data-sort="{len(finding.claims) + len(finding.values)}">{drawn}<ul class="claims">{said}{claims}</ul></td>'
         f'<td data-sort="{escape(where)}">{escape(where)}</td></tr>'
     )
 
@@ -136,38 +132,3 @@ def _words(found: Reconciliation, claim: Claim) -> Iterator[str]:
 def _link(text: str) -> str:
     shown = escape(text)
     return f'<a href="{shown}" rel="noreferrer">{shown}</a>' if text.startswith(("http://", "https://")) else shown
-
-
-# pictures
-
-
-def _picture(finding: Finding) -> str:
-    """The cluster: members on a circle, links between them, the weakest dashed, identifiers of one namespace filled."""
-    members = sorted({end for claim in finding.claims for end in (claim.subject, claim.target)})
-    if len(members) > _DRAWN:
-        return f"<p>{len(members)} members are too many to be drawn.</p>"
-    places = {
-        member: (_MIDDLE + 130 * cos(2 * pi * number / len(members)), 160 + 120 * sin(2 * pi * number / len(members)))
-        for number, member in enumerate(members)
-    }
-    weak = {link.claim.key for link in finding.weakest}
-    twins = {one for link in finding.weakest for pair in link.pairs for one in pair}
-    lines = "".join(_line(places[claim.subject], places[claim.target], claim, claim.key in weak) for claim in finding.claims)
-    dots = "".join(_dot(place, member, member in twins) for member, place in places.items())
-    return f'<svg viewBox="0 0 480 320" role="img" aria-label="Cluster of {len(members)} equivalents">{lines}{dots}</svg>'
-
-
-def _line(one: tuple[float, float], other: tuple[float, float], claim: Claim, weak: bool) -> str:
-    ends = f'x1="{one[0]:.0f}" y1="{one[1]:.0f}" x2="{other[0]:.0f}" y2="{other[1]:.0f}"'
-    return f"<line {ends}{' class=weak' if weak else ''}><title>{escape(claim.subject)} → {escape(claim.target)}</title></line>"
-
-
-def _dot(place: tuple[float, float], member: str, twin: bool) -> str:
-    x, y = place
-    sort = "twin" if twin else "alone"
-    anchor, shift = ("start", 9) if x >= _MIDDLE else ("end", -9)
-    label = member.rstrip("/#").replace("#", "/").rpartition("/")[2][-24:]
-    return (
-        f'<g><title>{escape(member)}</title><circle cx="{x:.0f}" cy="{y:.0f}" r="5" class="{sort}"/>'
-        f'<text x="{x + shift:.0f}" y="{y + 4:.0f}" text-anchor="{anchor}">{escape(label)}</text></g>'
-    )

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from idstore.errors import InvalidIdentifier
 from idstore.exchange import mappings
 from idstore.model.namespace import Namespace
-from idstore.reconciliation.claims import Link
 from idstore.reconciliation.workspace import Workspace
 
 
@@ -15,6 +14,7 @@ def read(workspace: Workspace, number: int, name: str, format: str, columns: map
     spaces  namespaces of registries among the sides: a text that names an identifier of one of them, and of no other, is read as such.
     Raises ExchangeError: it cannot be read as a table. What is wrong with single rows is kept with them.
     """
+    number_of, word = workspace.numbering.number, workspace.numbering.word
     named = _reader_of_names(spaces)
     with mappings.read(name, format, columns) as reading:
         subjects, targets = reading.found["subject"], reading.found["target"]
@@ -23,13 +23,15 @@ def read(workspace: Workspace, number: int, name: str, format: str, columns: map
                 workspace.refuse(number, row.line, row.reason)
                 continue
             subject, target = named(row.subject), named(row.target)
+            ends = number_of(subject, subjects), word(row.relation), number_of(target, row.kind or targets, row.kind)
             if row.name:
-                workspace.add_fact(number, subject, "name", row.name)
+                workspace.add_fact(number, ends[0], "name", row.name)
+            if row.negated:
+                workspace.add_denial(number, ends, row.line)
+                continue
             share = None if row.confidence is None else float(row.confidence)
             said = (row.note or None, share, row.justification or None, row.author or None)
-            link = Link(subject, row.relation, target, None, None, *said, row.line)
-            put = workspace.add_denial if row.negated else workspace.add_link
-            put(number, link, (subjects, row.kind or targets))
+            workspace.add_link(number, ends, (None, None, *said, row.line))
 
 
 def _reader_of_names(spaces: Sequence[Namespace]) -> Callable[[str], str]:

@@ -64,6 +64,8 @@ RELEASED: Final = "released"
 """The stage of an identifier that was given up before it was published."""
 Progress = Callable[[str], None]
 """Told now and then what is being done."""
+Ends = tuple[int, int, int]
+"""Numbers of a statement's subject, relation and target."""
 
 
 class Workspace:
@@ -109,43 +111,29 @@ class Workspace:
 
     # writing
 
-    def add_record(self, side: int, iri: str, stage: str) -> None:
-        """An identifier that a side holds, or has given up."""
-        self._put("record", (self.numbering.number(iri), side, stage))
+    def add_record(self, side: int, id: int, stage: str) -> None:
+        """An identifier, by its number, that a side holds or has given up."""
+        self._put("record", (id, side, stage))
 
-    def add_fact(self, side: int, iri: str, name: str, value: str) -> None:
-        """What a side says of an identifier: a name, a target, a successor."""
-        self._put("fact", (self.numbering.number(iri), name, side, value))
+    def add_fact(self, side: int, id: int, name: str, value: str) -> None:
+        """What a side says of an identifier, by its number: a name, a target, a successor."""
+        self._put("fact", (id, name, side, value))
 
-    def add_link(self, side: int, link: Link, kinds: tuple[str, str] = ("", "")) -> None:
-        """A statement; ``kinds`` tells what its two ends are one of, where they are no IRIs."""
-        ends = (
-            self.numbering.number(link.subject, kinds[0]),
-            self.numbering.word(link.relation),
-            self.numbering.number(link.target, kinds[1]),
-        )
-        self._put("link", (*ends, side, *link[3:]))
+    def add_link(self, side: int, ends: Ends, said: tuple[object, ...]) -> None:
+        """A statement of a table; ``said`` as in `Link`, from ``by`` on."""
+        self._put("link", (*ends, side, *said))
 
-    def add_plain(self, side: int, subject: str, relation: str, target: str) -> None:
-        """A triple by itself; it counts where no statement says who makes it."""
-        self._put("plain", (self.numbering.number(subject), self.numbering.word(relation), self.numbering.number(target), side))
+    def add_plain(self, side: int, subject: int, relation: str, target: str) -> None:
+        """A triple by itself, about the subject of a number; it counts where no statement says who makes it."""
+        self._put("plain", (subject, self.numbering.word(relation), self.numbering.number(target), side))
 
     def add_piece(self, side: int, node: str, ends: Sequence[str | None], said: Sequence[object]) -> None:
         """What is said of a statement's node at one place of a file: subject, relation, target; by, at and the rest, as in `Link`."""
         self._put("piece", (hashed(node), side, *(None if end is None else self.numbering.number(end) for end in ends), *said))
 
-    def add_denial(self, side: int, link: Link, kinds: tuple[str, str]) -> None:
-        """A line that says that something is not so."""
-        self._put(
-            "denial",
-            (
-                self.numbering.number(link.subject, kinds[0]),
-                self.numbering.word(link.relation),
-                self.numbering.number(link.target, kinds[1]),
-                side,
-                link.line,
-            ),
-        )
+    def add_denial(self, side: int, ends: Ends, line: int) -> None:
+        """A line of a table that says that something is not so."""
+        self._put("denial", (*ends, side, line))
 
     def refuse(self, side: int, line: int, reason: str) -> None:
         """A row that could not be understood."""
@@ -205,14 +193,14 @@ class Workspace:
         return together(self.rows(f"SELECT {TOLD} FROM link {NAMED} WHERE {condition} ORDER BY {IN_ORDER}", values))
 
 
-TOLD: Final = "s.text, r.text, t.text, side, by, at, note, confidence, justification, author, line"
+TOLD: Final = "s.text, r.text, t.text, target, side, by, at, note, confidence, justification, author, line"
 NAMED: Final = "CROSS JOIN term s ON s.id = subject CROSS JOIN term r ON r.id = relation CROSS JOIN term t ON t.id = target"
-IN_ORDER: Final = "s.text, r.text, t.text, side, at, by, line"
+IN_ORDER: Final = "s.text, r.text, t.text, target, side, at, by, line"
 """What a query for statements asks for, of what, and in what order, for `together`."""
 
 
 def together(rows: Iterable[tuple[Any, ...]]) -> Iterator[Claim]:
     """The statements in rows as `TOLD` has them, those that say the same together."""
-    for key, alike in groupby(rows, key=itemgetter(0, 1, 2)):
+    for (*key, _), alike in groupby(rows, key=itemgetter(0, 1, 2, 3)):
         subject, relation, target = key
-        yield Claim(subject, relation, target, tuple((row[3], Link(*key, *row[4:])) for row in alike))
+        yield Claim(subject, relation, target, tuple((row[4], Link(*key, *row[5:])) for row in alike))

@@ -1,7 +1,6 @@
 """Taking in identifiers that exist already, issued elsewhere: by a list of them, with what they are called, lead to and are bound to."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal as OneOf
 
 from pyoxigraph import Literal, NamedNode
 
@@ -16,11 +15,9 @@ from idstore.model.terms import UNDETERMINED, Term
 from idstore.registry.adopting import Adopting
 from idstore.registry.bindings import Statement
 from idstore.registry.naming import label_node, target_index
-from idstore.registry.stating import Outcome, Proposal, Rehearsed, Stating, refused
+from idstore.registry.stating import Outcome, Proposal, Rehearsed, Stating, Verdict, refused
 from idstore.stores import View
 from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
-
-Verdict = OneOf["new", "known", "contradictory"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ from typing import Final, Literal
 
 from idstore.errors import IdstoreError, InvalidData, NotRegistered
 from idstore.frozen import dataclass
+from idstore.model.kinds import kind_of
 from idstore.model.party import Party
 from idstore.model.record import Record
-from idstore.model.terms import stem
 from idstore.registry.bindings import Binding, Statement
-from idstore.vocabulary import MAPPING_PREFIXES, SKOS
+from idstore.vocabulary import IDS, MAPPING_PREFIXES, RDF, SKOS
 
 Act = Literal["bind", "unbind"]
+Verdict = Literal["new", "known", "contradictory", "absent", "refused", "malformed"]
 IDENTITY: Final = frozenset(
     {SKOS.exactMatch.value, MAPPING_PREFIXES["skos"] + "closeMatch", MAPPING_PREFIXES["owl"] + "sameAs"},
 )
@@ -37,11 +38,12 @@ class Outcome:
     """What became, or would become, of a proposal.
 
     verdict  ``new``: it is done; ``known``: it was so already; ``contradictory``: it is done, and `reason` says what speaks against it;
-             ``refused``: it cannot be done, and `reason` says why; ``malformed``: what it is about is no identifier of the namespace.
+             ``absent``: there is no such binding to be taken back, and never was one that the party may see; ``refused``: it cannot be done,
+             and `reason` says why; ``malformed``: what it is about is no identifier of the namespace.
     """
 
     line: int
-    verdict: Literal["new", "known", "contradictory", "refused", "malformed"]
+    verdict: Verdict
     id: str
     reason: str = ""
 
@@ -66,20 +68,20 @@ class Stating(Binding):
             with self.store.staging() as staged:
                 inner = Stating(staged)
                 outcomes.extend(_outcome(inner, proposal, party) for proposal in proposals)
-                if dry_run or all(outcome.verdict in ("known", "refused") for outcome in outcomes) or refused(outcomes):
+                if dry_run or all(outcome.verdict in ("known", "absent", "refused") for outcome in outcomes) or refused(outcomes):
                     raise Rehearsed  # noqa: TRY301 the staged generation is to be given up
         except Rehearsed:
             pass
         return outcomes
 
-    def carry_out(self, proposal: Proposal, party: Party) -> tuple[str, Literal["new", "known", "contradictory"], str]:
+    def carry_out(self, proposal: Proposal, party: Party) -> tuple[str, Verdict, str]:
         """Do one thing, by itself: the identifier, what became of it, and what speaks against it. Raises as `bind` and `unbind`."""
         statement = proposal.statement
         if proposal.act == "unbind":
             try:
                 iri = self.unbind(proposal.id, statement, party).about.value
             except NotRegistered as absent:
-                return proposal.id, "known", absent.message
+                return proposal.id, *self._missed(proposal, absent.message, party)
             return iri, "new", ""
         record = self.show(proposal.id, party)
         iri = record.iri.value
@@ -88,13 +90,25 @@ class Stating(Binding):
             return iri, "known", ""
         return iri, "contradictory" if against else "new", against
 
+    def _missed(self, proposal: Proposal, reason: str, party: Party) -> tuple[Verdict, str]:
+        """What became of taking back what is not bound: it was taken back before, or was never there."""
+        said = proposal.statement
+        with self.store.reading() as view:
+            try:
+                about = self._identify(view, proposal.id, party)
+            except NotRegistered:
+                return "absent", reason
+            events = [event for event, _ in self._history(view, about, self.sight(view, party)) if event.kind == IDS.Unbind]
+        taken = any((event.text(RDF.predicate), event.text(RDF.object)) == (said.relation, said.target) for event in events)
+        return ("known", "it was taken back before") if taken else ("absent", reason)
+
     def _against(self, record: Record, statement: Statement, party: Party) -> Iterator[str]:
         """What is said already and does not go together with a statement of identity, as far as the party may see."""
         if statement.relation not in IDENTITY:
             return
-        kind = stem(statement.target)
+        kind = kind_of(statement.target)
         for known in record.bindings:
-            if known.relation.value in IDENTITY and known.target.value != statement.target and kind and stem(known.target.value) == kind:
+            if known.relation.value in IDENTITY and known.target.value != statement.target and kind and kind_of(known.target.value) == kind:
                 yield f"{record.iri.value} is bound to {known.target.value}"
         for other in self.bound_to(statement.target, party):
             if other != record.iri.value and other.startswith(record.namespace):

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, serialize
-from reconciliation_model import IDENTITY, REPLACES, SKOS, Found, Side, compare
+from reconciliation_model import IDENTITY, REPLACES, SKOS, WIKIDATA, Found, Side, compare
 
 from idstore.model.party import Party
 from idstore.reconciliation import report
@@ -15,7 +15,8 @@ from idstore.reconciliation.kinds import Finding
 from idstore.vocabulary import DCTERMS, IDS, OWL, RDF, RDFS
 
 BASE = "http://rdl.example.org/data#"
-ENDS = [f"{space}{number}" for space in (BASE, "http://b.example.org/", "http://c.example.org/x/") for number in range(4)]
+ENDS = [f"{space}{number}" for space in (BASE, "http://c.example.org/x/") for number in range(4)]
+ENDS += [f"{WIKIDATA}{letter}{number}" for letter in "QP" for number in (1, 2)]
 RELATIONS = (*IDENTITY, SKOS + "relatedMatch", REPLACES)
 STAGES = {"created": IDS.Created, "fixated": IDS.Fixated, "tombstone": IDS.Tombstone}
 FACTS = {"name": RDFS.label, "version": OWL.versionInfo, "replaced by": DCTERMS.isReplacedBy}

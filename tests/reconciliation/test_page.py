@@ -1,8 +1,10 @@
 """The page in a real browser: a curator sorts, searches, decides, saves, and the decisions are carried out."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -128,12 +130,36 @@ def test_what_is_searched_for_alone_is_shown(page: webdriver.Chrome, identifiers
 
 def test_the_cluster_is_drawn_and_its_weakest_link_stands_out(page: webdriver.Chrome) -> None:
     [picture] = page.find_elements(By.CSS_SELECTOR, "#joined svg")
-    assert picture.rect["width"] > 100 and picture.rect["height"] > 100
-    assert len(picture.find_elements(By.TAG_NAME, "line")) == 3
-    assert len(picture.find_elements(By.CSS_SELECTOR, "line.weak")) == 2, "two targets of one kind come together, and two identifiers"
+    assert picture.rect["width"] > 200 and picture.rect["height"] > 70
+    assert len(picture.find_elements(By.TAG_NAME, "path")) == 3
+    assert len(picture.find_elements(By.CSS_SELECTOR, "path.weak")) == 2, "two targets of one kind come together, and two identifiers"
     assert len(picture.find_elements(By.CSS_SELECTOR, "circle")) == 4
     assert len(picture.find_elements(By.CSS_SELECTOR, "circle.twin")) == 4, "two identifiers of the registry, two of Wikidata"
     assert page.find_element(By.CSS_SELECTOR, "#joined ul.claims li").text.startswith("the weakest link, ")
+
+
+def test_of_forty_members_each_name_can_be_read(driver: webdriver.Chrome, run: Run, tmp_path: Path) -> None:
+    """No name covers another or is cut off, and each statement has an arc that ends at the dots of its two ends."""
+    members = [f"{(RDL + 'R', WD + 'Q', 'http://vocab.example.org/things/rather-long-')[number % 3]}{number}" for number in range(40)]
+    rows = [f"{members[number]}\tskos:exactMatch\t{members[0]}" for number in range(1, 40)]
+    rows += [f"{members[number]}\tskos:exactMatch\t{members[number // 2]}" for number in range(1, 40)]
+    (tmp_path / "crowd.tsv").write_text("id\trelation\ttarget\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    pages = [tmp_path / f"{number}.html" for number in range(2)]
+    for page in pages:
+        run("reconcile", tmp_path / "crowd.tsv", "-o", page)
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+    driver.get(pages[0].as_uri())
+    [picture] = driver.find_elements(By.CSS_SELECTOR, "#joined svg")
+    names = [name.rect for name in picture.find_elements(By.TAG_NAME, "text")]
+    assert len(names) == 40
+    upright = sorted(names, key=lambda rect: rect["y"])
+    assert all(one["y"] + one["height"] <= other["y"] + 1 for one, other in pairwise(upright))
+    around = picture.rect
+    assert all(rect["x"] + rect["width"] <= around["x"] + around["width"] for rect in names)
+    dots = {(dot.get_attribute("cx"), dot.get_attribute("cy")) for dot in picture.find_elements(By.TAG_NAME, "circle")}
+    arcs = [re.split("[MA ]", arc.get_attribute("d") or "") for arc in picture.find_elements(By.TAG_NAME, "path")]
+    assert len(arcs) == len(set(rows))
+    assert all({(arc[1], arc[2]), (arc[-2], arc[-1])} <= dots for arc in arcs)
 
 
 def test_decisions_are_kept_saved_and_carried_out(

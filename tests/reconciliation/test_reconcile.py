@@ -10,8 +10,9 @@ from rdflib import Graph, URIRef
 from rdflib.namespace import DCTERMS, RDF
 
 from idstore import validation
+from idstore.errors import NotRegistered
 from idstore.validation import shapes
-from idstore.vocabulary import IDS
+from idstore.vocabulary import IDS, SKOS
 
 WD = "http://www.wikidata.org/entity/"
 HEAD = "subject_id\tpredicate_id\tobject_id\tconfidence\tauthor_id\tpredicate_modifier"
@@ -75,6 +76,39 @@ def test_two_that_are_bound_to_each_other_are_no_circle(run: Run, a: Path) -> No
 def test_other_relations_may_have_many_targets(run: Run, a: Path) -> None:
     relations = ("skos:broadMatch", "skos:relatedMatch", "rdfs:seeAlso", "foaf:isPrimaryTopicOf", "http://example.org/partOf")
     assert kinds(run, table(a, *(f"{RDL}R1\t{relation}\t{WD}Q{number}" for relation in relations for number in (1, 2)))) == {}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (f"{WD}Q1", f"{WD}Q2", True),
+        (f"{WD}Q1", f"{WD}P1", False),
+        (f"{WD}L1", f"{WD}L1-F1", False),
+        (f"{WD}L1-S1", f"{WD}L2-S7", True),
+        (f"{WD}Q1", f"{WD}nothing", False),
+        ("https://www.wikidata.org/wiki/Q7", "https://www.wikidata.org/wiki/Property:P7", False),
+        ("https://database.factgrid.de/entity/Q1", "https://database.factgrid.de/entity/P1", False),
+        ("http://purl.obolibrary.org/obo/GO_0008150", "http://purl.obolibrary.org/obo/CHEBI_24867", False),
+        ("http://purl.obolibrary.org/obo/GO_0008150", "http://purl.obolibrary.org/obo/GO_0003674", True),
+        ("https://identifiers.org/chebi:24867", "https://identifiers.org/go:0008150", False),
+        ("https://identifiers.org/chebi:24867", "https://identifiers.org/chebi:15377", True),
+        ("http://example.org/Q1", "http://example.org/P1", True),
+    ],
+)
+def test_kinds_that_stand_beside_each_other_in_a_namespace(run: Run, mint: Minting, a: Path, one: str, other: str, same: bool) -> None:
+    """Reconciling and binding agree what is of one kind."""
+    id = mint()
+    table(a, *(f"{id}\tskos:exactMatch\t{target}" for target in (one, other)))
+    found = kinds(run, a)
+    assert (found.get("several-targets", []), "joined" in found) == (([id], True) if same else ([], False))
+    assert [line["verdict"] for line in run("import", a, "--dry-run", "--json").objects] == ["new", "contradictory" if same else "new"]
+
+
+def test_a_text_in_two_lists_is_two_things(run: Run, a: Path) -> None:
+    rows = ("R1\tskos:closeMatch\t10522\tSTEPLIB", "R2\tskos:closeMatch\t10522\tISO 15926", "R3\tskos:closeMatch\t10522\tSTEPLIB")
+    table(a, *rows, head="subject_id\tpredicate_id\tobject_id\tobject_source")
+    [twice] = run("reconcile", a, "--json").objects
+    assert (twice["kind"], twice["about"], [claim["id"] for claim in twice["claims"]]) == ("claimed-twice", "10522", ["R1", "R3"])
 
 
 def test_what_only_one_side_says_and_how_differently(run: Run, a: Path, b: Path) -> None:
@@ -342,10 +376,42 @@ def test_to_take_back_what_is_not_there_changes_nothing(run: Run, mint: Minting,
     id = mint()
     table(a, *(f"unbind\t{one}\tskos:exactMatch\t{WD}Q1" for one in (id, NEVER)), head="action\tid\trelation\ttarget")
     before = run("export").out
-    assert [one["verdict"] for one in run("reconcile", "--accept", a, "--dry-run", "--json").objects] == ["known", "known"]
-    run("reconcile", "--accept", a)
-    assert run("export").out == before
+    assert [one["verdict"] for one in run("reconcile", "--accept", a, "--dry-run", "--json").objects] == ["absent", "absent"]
+    for _ in range(2):
+        told = run("reconcile", "--accept", a)
+        assert told.err.splitlines()[1:] == [
+            f"idstore: warning: {a}, line 2: there is nothing to take back: {id} is not bound to {WD}Q1 by {SKOS.exactMatch.value}; `idstore show` lists its bindings",
+            f"idstore: warning: {a}, line 3: there is nothing to take back: {NotRegistered(NEVER).message}",
+            "idstore: 2 absent; done",
+        ]
+        assert run("export").out == before
     assert "compare in a second command" in run("reconcile", store, "--accept", a, code=2).err
+
+
+def test_what_was_taken_back_before_is_known_and_all_else_absent(run: Run, mint: Minting, a: Path) -> None:
+    """Whatever took it back; another target or relation of the same identifier was not."""
+    id = mint()
+    for number in (1, 2):
+        run("bind", id, f"{WD}Q{number}")
+    run("unbind", id, f"{WD}Q1")
+    rows = [f"unbind\t{id}\tskos:{relation}\t{WD}Q{number}" for number in (1, 2) for relation in ("exactMatch", "closeMatch")]
+    table(a, *rows, rows[2], head="action\tid\trelation\ttarget")
+    first, second = (run("reconcile", "--accept", a, "--json").objects for _ in range(2))
+    assert [one["verdict"] for one in first] == ["known", "absent", "new", "absent", "known"]
+    assert [one["verdict"] for one in second] == ["known", "absent", "known", "absent", "known"]
+
+
+@pytest.mark.parametrize("secret", [True, False])
+def test_an_unbinding_that_is_not_for_all_is_not_told(run: Run, mint: Minting, a: Path, secret: bool) -> None:
+    id = mint()
+    run("bind", id, f"{WD}Q1")
+    if not secret:
+        run("fixate", id)
+    run("unbind", id, f"{WD}Q1")
+    table(a, f"unbind\t{id}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    [told] = run("reconcile", "--accept", a, "--dry-run", "--json", by="mallory").objects
+    never = {"line": 2, "verdict": "absent", "id": id, "reason": NotRegistered(id).message}
+    assert told == (never if secret else {"line": 2, "verdict": "known", "id": id, "reason": "it was taken back before"})
 
 
 # bindings as a table

@@ -22,7 +22,7 @@ def import_signatures(call: Call, file: str, namespace: str | None, dry_run: boo
 
     def act(registry: "Registry", party: "Party") -> "Adoption":
         with droid.signatures(file) as signatures:
-            return pronom.import_formats(registry, signatures, party, namespace, dry_run=dry_run)
+            return pronom.import_formats(registry, signatures, party, namespace, dry_run=dry_run, warn=call.output.warn)
 
     return _report(call, session.write(call, act, dry=dry_run), "file", dry_run)
 

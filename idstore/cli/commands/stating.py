@@ -23,6 +23,9 @@ def state(call: Call, file: str, format: str | None, columns: "Columns | None" =
         proposed = list(mappings.proposals(reading.rows, broken))
     rehearse = dry_run or bool(broken)
     outcomes = session.write(call, lambda registry, party: registry.state(proposed, party, dry_run=rehearse), dry=rehearse)
+    for one in outcomes:
+        if one.verdict == "absent":
+            call.output.warn(f"{reading.name}, line {one.line}: there is nothing to take back: {one.reason}")
     return _report(call, outcomes, broken, dry_run=dry_run)
 
 
