@@ -36,7 +36,7 @@ def check(registry: Registry, party: Party) -> Report:
     """
     if registry.administers(party):
         with registry.store.snapshot() as engine:
-            return validate_registry(StoreSource(engine_to_read(engine)), shapes(registry.namespaces()))
+            return validate_registry(StoreSource(engine_to_read(engine), 2), shapes(registry.namespaces()))
     with registry.quads(party) as quads:
         source = in_memory(quads)
     return validate_registry(source, shapes(registry.namespaces()))
