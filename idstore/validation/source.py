@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from pyoxigraph import BlankNode, NamedNode, Quad, QuerySolutions, Store, Triple
+from pyoxigraph import NamedNode, Quad, QuerySolutions, Store, Triple
 
 from idstore.errors import StoreUnavailable
 from idstore.validation.graph import Term
@@ -31,7 +31,7 @@ class StoreSource:
     def __init__(self, store: Store, threads: int = 1, graphs: Sequence[NamedNode] | None = None) -> None:
         self._store = store
         self._threads = threads
-        self._graphs: list[NamedNode | BlankNode] | None = None if graphs is None else list(graphs)
+        self._graphs = graphs
 
     @property
     def threads(self) -> int:
@@ -44,7 +44,7 @@ class StoreSource:
             if self._graphs is None:
                 solutions = self._store.query(query, use_default_graph_as_union=True)
             else:
-                solutions = self._store.query(query, default_graph=self._graphs, named_graphs=self._graphs)
+                solutions = self._store.query(query, default_graph=[*self._graphs], named_graphs=[*self._graphs])
             assert isinstance(solutions, QuerySolutions)
             yield from map(tuple, solutions)
         except OSError as error:
