@@ -1,7 +1,7 @@
 """SPARQL expressions that say exactly when a value satisfies a constraint on values: SHACL's definitions, one by one.
 
-None of them ends in an error: what cannot be evaluated, such as the length of a blank node, which has no text, does not satisfy. Each mention of
-a variable costs a look-up of its text.
+None of them ends in an error: what cannot be evaluated, such as the length of a blank node or the datatype of an IRI, does not satisfy. Each mention
+of a variable in an expression costs a look-up of its text.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -82,7 +82,7 @@ def _class(writer: Writing, constraint: Constraint, value: str, _: str) -> str:
 
 def _datatype(_: Writing, constraint: Constraint, value: str, __: str) -> str:
     wanted = constraint.terms[0]
-    return safe(f"isLiteral({value}) && sameTerm(DATATYPE({value}), {wanted}){_lexical(wanted, value)}")
+    return safe(f"sameTerm(DATATYPE({value}), {wanted}){_lexical(wanted, value)}")
 
 
 def _lexical(wanted: Term, value: str) -> str:
