@@ -46,8 +46,7 @@ class Search:
             if screen.doubts and screen.quick not in found:
                 found[screen.quick] = set() if unfounded.intersection(screen.doubts) else self._some(screen.quick)
         crowded = {screen for screen in screens if len(found[screen.quick]) > self._few}
-        narrow = self._at_once(self.nodes, (screen.narrow for screen in crowded if not screen.doubts))
-        narrow.update((screen.narrow, self.nodes(screen.narrow)) for screen in crowded if screen.doubts)
+        narrow = {text: self.nodes(text) for text in dict.fromkeys(screen.narrow for screen in crowded)}
         return {screen: narrow[screen.narrow] if screen in crowded else found[screen.quick] for screen in screens}
 
     def _counts(self, queries: Iterable[str]) -> Mapping[str, Count]:
