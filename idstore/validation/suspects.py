@@ -42,12 +42,11 @@ class Search:
         """Those that join are asked only where counts leave a doubt, and one after the other for their memory."""
         unfounded = settled((doubt for screen in screens for doubt in screen.doubts), self._counts)
         found = self._at_once(self._some, (screen.quick for screen in screens if not screen.doubts))
-        for screen in screens:
-            if screen.doubts and screen.quick not in found:
-                found[screen.quick] = set() if unfounded.intersection(screen.doubts) else self._some(screen.quick)
-        crowded = {screen for screen in screens if len(found[screen.quick]) > self._few}
-        narrow = {text: self.nodes(text) for text in dict.fromkeys(screen.narrow for screen in crowded)}
-        return {screen: narrow[screen.narrow] if screen in crowded else found[screen.quick] for screen in screens}
+        joins = (screen.quick for screen in screens if screen.doubts and not unfounded.intersection(screen.doubts))
+        found |= self._at_once(self._some, (text for text in joins if text not in found), 1)
+        crowded = {screen for screen in screens if len(found.get(screen.quick, ())) > self._few}
+        narrow = self._at_once(self.nodes, (screen.narrow for screen in crowded), 1)
+        return {screen: narrow[screen.narrow] if screen in crowded else found.get(screen.quick, set()) for screen in screens}
 
     def _counts(self, queries: Iterable[str]) -> Mapping[str, Count]:
         return self._at_once(self._count, queries)
@@ -64,10 +63,13 @@ class Search:
         """The first column."""
         return {row[0] for row in self._source.rows(query) if row[0] is not None}
 
-    def _at_once(self, ask: Callable[[str], Answer], queries: Iterable[str]) -> dict[str, Answer]:
-        """The answers; several at a time if the source allows it."""
+    def _at_once(self, ask: Callable[[str], Answer], queries: Iterable[str], most: int | None = None) -> dict[str, Answer]:
+        """The answers; several at a time, ``most`` if given, if the source allows it.
+
+        What threads give back is memory for other threads, not for this one: if any are used, they are always used.
+        """
         texts = list(dict.fromkeys(queries))
         if self._source.threads == 1:
             return {text: ask(text) for text in texts}
-        with ThreadPoolExecutor(self._source.threads) as pool:
+        with ThreadPoolExecutor(most or self._source.threads) as pool:
             return dict(zip(texts, pool.map(ask, texts), strict=True))
