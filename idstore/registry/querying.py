@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import NamedNode
 
 from idstore.errors import InvalidData, QueryRefused
 from idstore.model.party import Party
@@ -48,12 +51,18 @@ class Querying(Core):
         from idstore.queries.process import Job, run
 
         _check(text, format, timeout, memory)
+        with self.seen(party) as (engine, graphs):
+            yield partial(run, Job(str(engine), text, [graph.value for graph in graphs], PREFIXES, format, rows, timeout, memory))
+
+    @contextmanager
+    def seen(self, party: Party) -> Iterator[tuple[Path, list[NamedNode]]]:
+        """An engine with the state of this moment, which nothing changes while the block runs, and the graphs in it that the party sees."""
         with ExitStack() as held:
             with self.store.reading() as view:
                 sight = self.sight(view, party)
-                graphs = [graph.value for graph in view.graphs() if sight.sees(graph)]
+                graphs = [graph for graph in view.graphs() if sight.sees(graph)]
                 engine = held.enter_context(self.store.snapshot())
-            yield partial(run, Job(str(engine), text, graphs, PREFIXES, format, rows, timeout, memory))
+            yield engine, graphs
 
 
 def _check(text: str, format: str | None, timeout: float, memory: int) -> None:

@@ -8,8 +8,7 @@ The engine keeps numbers, booleans and dates by their value, so patterns, length
 ``1.50``.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,6 +21,7 @@ from idstore.validation.report import Finding, Report, report
 from idstore.validation.screens import Screen, scan, scannable, screens
 from idstore.validation.shapes import Shapes
 from idstore.validation.source import Source
+from idstore.validation.suspects import Search
 from idstore.vocabulary import RDFS
 
 Pairs = tuple[tuple[Term, Term], ...]
@@ -85,6 +85,7 @@ class _Run:
     def __init__(self, source: Source, pairs: Pairs) -> None:
         self._source = source
         self._pairs = pairs
+        self._search = Search(source, _AT_ONCE)
 
     def findings(self, checked: Iterable[Check]) -> Iterator[Finding]:
         """Every finding; a check with few focus nodes looks at these, the others at what their screens suspect."""
@@ -108,7 +109,7 @@ class _Run:
 
     def _first(self, focus: Focus) -> set[Term]:
         """The focus nodes, counted no further than need be."""
-        return self._nodes(f"SELECT DISTINCT ?this {{ {focus.pattern(self._writer(), '?this')} }} LIMIT {_AT_ONCE + 1}")
+        return self._search.nodes(f"SELECT DISTINCT ?this {{ {focus.pattern(self._writer(), '?this')} }} LIMIT {_AT_ONCE + 1}")
 
     def _steps(self, checked: Iterable[Check]) -> Iterator[Step]:
         alike: dict[tuple[Focus, str], list[Check]] = {}
@@ -121,7 +122,7 @@ class _Run:
             yield Step(tuple(group), (scan(group, self._writer()),))
 
     def _screened(self, steps: Sequence[Step]) -> Iterator[Finding]:
-        suspects = self._suspects(list(dict.fromkeys(screen for step in steps for screen in step.screens)))
+        suspects = self._search.suspects(screen for step in steps for screen in step.screens)
         for step in steps:
             nodes = sorted(set().union(*(suspects[screen] for screen in step.screens)), key=str)
             for check in step.checks:
@@ -129,36 +130,6 @@ class _Run:
                     yield from self._everywhere(check)
                 else:
                     yield from self._among(check, nodes)
-
-    def _suspects(self, found: Sequence[Screen]) -> dict[Screen, set[Term]]:
-        limit = f" LIMIT {_AT_ONCE + 1}"
-        values = self._asked([screen.scan.values for screen in found if screen.scan], limit)
-        sharp = {screen: self._sharpened(screen, values) for screen in found}
-        quick = self._asked([screen.quick for screen in sharp.values() if screen], limit)
-        crowded = {screen for screen in sharp.values() if screen and len(quick[screen.quick]) > _AT_ONCE}
-        narrow = self._asked([screen.narrow for screen in crowded])
-        return {
-            screen: set() if use is None else narrow[use.narrow] if use in crowded else quick[use.quick] for screen, use in sharp.items()
-        }
-
-    def _sharpened(self, screen: Screen, values: Mapping[str, set[Term]]) -> Screen | None:
-        """The screen, or one for the few values that fail where there are few values at all; None if none of those fails."""
-        known = values[screen.scan.values] if screen.scan else set()
-        if screen.scan is None or len(known) > _AT_ONCE or not namable(known):
-            return screen
-        failing = self._nodes(screen.scan.failing(known))
-        return screen.scan.having(failing) if failing else None
-
-    def _asked(self, queries: Iterable[str], limit: str = "") -> dict[str, set[Term]]:
-        """What each of the queries finds; several at a time if the source allows it."""
-        texts = list(dict.fromkeys(queries))
-        if self._source.threads == 1:
-            return {text: self._nodes(text + limit) for text in texts}
-        with ThreadPoolExecutor(self._source.threads) as pool:
-            return dict(zip(texts, pool.map(lambda text: self._nodes(text + limit), texts), strict=True))
-
-    def _nodes(self, query: str) -> set[Term]:
-        return {row[0] for row in self._source.rows(query) if row[0] is not None}
 
     def _everywhere(self, check: Check) -> Iterator[Finding]:
         writer = self._writer()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from idstore.validation.checks import Check
+from idstore.validation.counts import Doubt, Lack, Repetition, either
 from idstore.validation.expressions import Writer, about_focus
 from idstore.validation.graph import Term
 from idstore.validation.paths import Path, sequence
@@ -27,11 +28,13 @@ class Screen:
     quick   goes through all nodes, whether they are checked or not.
     narrow  the same for the nodes that are checked; dearer, and only worth it where the quick one suspects many.
     scan    for a test of the values of a plain path: what it goes through.
+    doubts  why there may be suspects: where one of these is unfounded, there are none.
     """
 
     quick: str
     narrow: str
     scan: "Scan | None" = None
+    doubts: tuple[Doubt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +70,32 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Nodes for which every pattern in ``found`` has a solution for ?this and none in ``missing``."""
+    """Nodes for which every pattern in ``found`` has a solution for ?this and none in ``missing``.
+
+    doubts  where one of these is unfounded, a pattern in ``found`` has no solution.
+    """
 
     found: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     def screen(self, focus: str) -> "Screen":
         """The queries for these nodes; ``focus`` is the pattern of the nodes that are checked."""
         missing = "".join(f" MINUS {{ {pattern} }}" for pattern in self.missing)
         near = "".join(f" {{ SELECT ?this {{ {pattern} }} }}" for pattern in self.found)  # subqueries are hash-joined
         whole = f"SELECT DISTINCT ?this {{ {{ {focus} }}{near}{missing} }}"
-        return Screen(f"SELECT DISTINCT ?this {{{near}{missing} }}" if near else whole, whole)
+        lack = (Lack("?this", near or focus, either(self.missing)),) if self.missing else ()
+        return Screen(f"SELECT DISTINCT ?this {{{near}{missing} }}" if near else whole, whole, doubts=(*self.doubts, *lack))
 
 
 def screens(check: Check, writer: Writer) -> list[Screen]:
     """The screens that together find every node that may break the check; none if only the exact query can."""
-    cases = _breaks(check.constraint, check.shape.path, writer) or ()
-    return [case.screen(check.focus.pattern(writer, "?this")) for case in cases]
+    focus, path = check.focus.pattern(writer, "?this"), check.shape.path
+    cases = _breaks(check.constraint, path, writer)
+    if cases is None and path is None and _simple(check.constraint):
+        whole = f"SELECT DISTINCT ?this {{ {{ {focus} }} FILTER({no(writer.accepts(check.constraint, '?this', '?this'))}) }}"
+        return [Screen(whole, whole)]
+    return [case.screen(focus) for case in cases or ()]
 
 
 def scan(checks: Sequence[Check], writer: Writer) -> Screen:
@@ -125,15 +137,20 @@ def _too_few(constraint: Constraint, path: Path, writer: Writer) -> list[Case] |
     cases = [Case((), (f"?this {first} {writer.fresh()}",))]
     if others:
         middle, rest = writer.fresh(), sequence(others)
-        cases.append(Case((f"?this {first} {middle} MINUS {{ {middle} {rest} {writer.fresh()} }}",)))
+        cases.append(_lacking(f"?this {first} {middle}", middle, f"{middle} {rest} {writer.fresh()}"))
     return cases
+
+
+def _lacking(having: str, node: str, wanted: str) -> Case:
+    """Nodes that ``having`` leads to a node that ``wanted`` does not give."""
+    return Case((f"{having} MINUS {{ {wanted} }}",), doubts=(Lack(node, having, wanted),))
 
 
 def _too_many(constraint: Constraint, path: Path, writer: Writer) -> list[Case] | None:
     value = writer.fresh()
     if constraint.count == 0:
         return [Case((f"?this {path} {value}",))]
-    return [_grouped(f"?this {path} {value}", "?this", constraint.count)] if path.plain else None
+    return [_repeated(f"?this {path} {value}", "", "?this", constraint.count)] if path.plain else None
 
 
 def _unlike(constraint: Constraint, path: Path, _: Writer) -> list[Case]:
@@ -142,16 +159,18 @@ def _unlike(constraint: Constraint, path: Path, _: Writer) -> list[Case]:
 
 def _one_language(_: Constraint, path: Path, writer: Writer) -> list[Case]:
     value = writer.fresh()
-    return [_grouped(f'?this {path} {value} FILTER(LANG({value}) != "")', f"?this (LCASE(LANG({value})) AS {writer.fresh()})", 1)]
+    return [_repeated(f"?this {path} {value}", f' FILTER(LANG({value}) != "")', f"?this (LCASE(LANG({value})) AS {writer.fresh()})", 1)]
 
 
-def _grouped(pattern: str, key: str, most: int) -> Case:
-    return Case((f"{{ SELECT ?this {{ {pattern} }} GROUP BY {key} HAVING(COUNT(*) > {most}) }}",))
+def _repeated(pattern: str, such: str, key: str, most: int) -> Case:
+    """Nodes that the pattern gives more than ``most`` times for one ``key``, of those solutions that pass the filter ``such``."""
+    grouped = f"{{ SELECT ?this {{ {pattern}{such} }} GROUP BY {key} HAVING(COUNT(*) > {most}) }}"
+    return Case((grouped,), doubts=(Repetition("?this", pattern),))
 
 
 def _of_no_class(constraint: Constraint, path: Path, writer: Writer) -> list[Case]:
     value = writer.fresh()
-    return [Case((f"?this {path} {value} MINUS {{ {writer.instances(value, *constraint.terms)} }}",))]
+    return [_lacking(f"?this {path} {value}", value, writer.instances(value, *constraint.terms))]
 
 
 def _shared(constraint: Constraint, path: Path, writer: Writer) -> list[Case]:
@@ -224,7 +243,11 @@ def _together(parts: list[list[Case] | None]) -> list[Case] | None:
     """Nodes that break every part: those that break the parts that can be screened."""
     known = [part for part in parts if part is not None]
     cases = [
-        Case(tuple(text for case in chosen for text in case.found), tuple(text for case in chosen for text in case.missing))
+        Case(
+            tuple(text for case in chosen for text in case.found),
+            tuple(text for case in chosen for text in case.missing),
+            tuple(doubt for case in chosen for doubt in case.doubts),
+        )
         for chosen in product(*known)
     ]
     return cases if known and len(cases) <= _MOST_CASES else None

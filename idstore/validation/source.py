@@ -1,9 +1,9 @@
 """Where the data to be checked are: anything that answers SPARQL SELECT over the union of its graphs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from pyoxigraph import Quad, QuerySolutions, Store, Triple
+from pyoxigraph import NamedNode, Quad, QuerySolutions, Store, Triple
 
 from idstore.errors import StoreUnavailable
 from idstore.validation.graph import Term
@@ -25,11 +25,13 @@ class StoreSource:
     """A pyoxigraph store.
 
     threads     how many queries run at a time; each needs memory in proportion to the largest predicate.
+    graphs      only what is in these graphs is there; None: all.
     """
 
-    def __init__(self, store: Store, threads: int = 1) -> None:
+    def __init__(self, store: Store, threads: int = 1, graphs: Sequence[NamedNode] | None = None) -> None:
         self._store = store
         self._threads = threads
+        self._graphs = graphs
 
     @property
     def threads(self) -> int:
@@ -39,7 +41,10 @@ class StoreSource:
     def rows(self, query: str) -> Iterator[tuple[Term | None, ...]]:
         """The rows of a SELECT query. Raises StoreUnavailable if the store cannot be read."""
         try:
-            solutions = self._store.query(query, use_default_graph_as_union=True)
+            if self._graphs is None:
+                solutions = self._store.query(query, use_default_graph_as_union=True)
+            else:
+                solutions = self._store.query(query, default_graph=[*self._graphs], named_graphs=[*self._graphs])
             assert isinstance(solutions, QuerySolutions)
             yield from map(tuple, solutions)
         except OSError as error:

@@ -1,6 +1,7 @@
 """SPARQL expressions that say exactly when a value satisfies a constraint on values: SHACL's definitions, one by one.
 
-None of them ends in an error: what cannot be evaluated, such as the length of a blank node, does not satisfy.
+None of them ends in an error: what cannot be evaluated, such as the length of a blank node or the datatype of an IRI, does not satisfy. Each mention
+of a variable in an expression costs a look-up of its text.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -81,7 +82,7 @@ def _class(writer: Writing, constraint: Constraint, value: str, _: str) -> str:
 
 def _datatype(_: Writing, constraint: Constraint, value: str, __: str) -> str:
     wanted = constraint.terms[0]
-    return safe(f"isLiteral({value}) && sameTerm(DATATYPE({value}), {wanted}){_lexical(wanted, value)}")
+    return safe(f"sameTerm(DATATYPE({value}), {wanted}){_lexical(wanted, value)}")
 
 
 def _lexical(wanted: Term, value: str) -> str:
@@ -119,14 +120,14 @@ def _compared(sign: str) -> Test:
 
 
 def _length(sign: str) -> Test:
-    return lambda _, constraint, value, __: safe(f"!isBlank({value}) && STRLEN(STR({value})) {sign} {constraint.count}")
+    return lambda _, constraint, value, __: safe(f"STRLEN(STR({value})) {sign} {constraint.count}")
 
 
 def _pattern(_: Writing, constraint: Constraint, value: str, __: str) -> str:
     pattern, flags = constraint.text, constraint.flags
     if not understood(pattern, flags):
         raise UnsupportedShapes(f"the pattern {pattern!r} with flags {flags!r} is not one that every engine understands", pattern=pattern)
-    return safe(f"!isBlank({value}) && REGEX(STR({value}), {Literal(pattern)}, {Literal(flags)})")
+    return safe(f"REGEX(STR({value}), {Literal(pattern)}, {Literal(flags)})")
 
 
 def _languages(_: Writing, constraint: Constraint, value: str, __: str) -> str:

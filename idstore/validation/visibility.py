@@ -45,4 +45,6 @@ def _query(graph: Term, among: Collection[Term] | None, *, private: bool) -> str
     pattern = f"VALUES ?stage {{ {stages} }} GRAPH {graph} {{ ?this {IDS.stage} ?stage }}"
     if among is not None:
         pattern = f"{these(among)} {pattern}"
-    return f"SELECT ?this {{ {pattern} MINUS {{ ?this {IDS.about} ?of }} }}"  # an event says in which stage an identifier came in
+    return (
+        f"SELECT ?this {{ {pattern} FILTER NOT EXISTS {{ ?this {IDS.about} ?of }} }}"  # an event says in which stage an identifier came in
+    )
