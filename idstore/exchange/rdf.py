@@ -20,6 +20,7 @@ from idstore.exchange.sorting import Progress, Sorted
 from idstore.model.event import Event
 from idstore.model.history import History
 from idstore.model.party import Party
+from idstore.model.terms import triples
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
 from idstore.registry.merging import Divergence
@@ -208,7 +209,7 @@ class _Intake:
         done = 0
         for group in self._found.groups(state=compare):
             history = self._history(group.events) if group.events else None
-            state = {str(quad.triple) for quad in history.state} if history else set()
+            state = triples(history.state) if history else set()
             for line in group.state:
                 if line not in state and not self._follows(line, state):
                     raise self._refused(

@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import chain, groupby, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Final, Self, TypeAlias
 
-from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 from pyoxigraph import parse as parse_rdf
 
 from idstore.errors import ExchangeError, InvalidData
@@ -59,6 +59,8 @@ _REQUEST: Final = IDS.requestDigest.value
 
 Pairs: TypeAlias = list[tuple[str, str]]
 """What is said of a subject: predicates and objects, as N-Triples write them."""
+Said: TypeAlias = Quad | Triple
+"""A triple; one of a file without graphs comes as a quad in the default graph."""
 File: TypeAlias = tuple[Path, RdfFormat | None, str]
 """A file, its format (None for a patch), and what the format is called."""
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -92,12 +94,12 @@ class Sorted:
         with ExitStack() as opened:
             self._db = opened.enter_context(closing(sqlite3.connect(folder / "sorted.sqlite", isolation_level=None)))
             self._db.executescript(_SCHEMA)
-            if any(format is None for _, format, _ in files) or not self._fill(_runs(_quads(files, progress))):
+            if any(format is None for _, format, _ in files) or not self._fill(_runs(_portions(files, progress))):
                 self._db.executescript("DELETE FROM event; DELETE FROM state; BEGIN")
                 scratch = Scratch(folder / "engine")
                 for file in files:
                     _gather(scratch, file, progress)
-                self._fill(_runs(scratch.quads()), last=True)
+                self._fill(_runs(_batches(scratch.quads())), last=True)
             opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -157,7 +159,7 @@ class Sorted:
         request = next((written(value).value for name, value in arguments if name == _REQUEST), None)
         row = (about, at, origin, token, kind, made.by, kept, is_general(made), request)
         own = {_TYPE: f"<{kind}>", _ABOUT: f"<{about}>", _BY: str(node(made.by)), _AT: str(times.literal(at))}
-        head = own.keys() if str(made.iri) == subject else ()
+        head = own.keys() if f"<{made.name}>" == subject else ()
         odd = [(name, value) for name, value in pairs if name in _HEAD and not (name in head and _same(value, own[name]))]
         return row, odd
 
@@ -296,31 +298,40 @@ def _gather(scratch: Scratch, file: File, progress: Progress) -> None:
     """Bring together what a file says; a patch is carried out on what was read so far. Raises ExchangeError."""
     path, format, _ = file
     if format is not None:
-        scratch.load(triple for quad in _quads([file], progress) for triple in _marked(quad))
+        scratch.load(triple for portion in _portions([file], progress) for triple in portion)
         return
     for quad, appears in patch.changes(path):
-        for triple in _marked(quad):
+        for triple in _marked([quad]):
             scratch.change(triple, appears=appears)
 
 
-def _marked(quad: Quad) -> Iterator[Triple]:
-    """A triple, and that it is in a graph that is not for everybody."""
-    yield quad.triple
-    if hides(quad.graph_name):
-        yield Triple(quad.subject, _HIDDEN, TRUE)
+def _marked(quads: Iterable[Quad]) -> Iterator[Triple]:
+    """Triples, and which subjects are spoken of in a graph that is not for everybody."""
+    for quad in quads:
+        yield quad.triple
+        if hides(quad.graph_name):
+            yield Triple(quad.subject, _HIDDEN, TRUE)
 
 
-def _quads(files: Sequence[File], progress: Progress) -> Iterator[Quad]:
+def _batches(said: Iterable[Said]) -> Iterator[list[Said]]:
+    """So much at once that the engine writes it out at no cost."""
+    ahead = iter(said)
+    while found := list(islice(ahead, _ROWS)):
+        yield found
+
+
+def _portions(files: Sequence[File], progress: Progress) -> Iterator[list[Said]]:
     """What the files say. Raises ExchangeError."""
     total = done = 0
     for path, format, name in files:
         try:
             total += path.stat().st_size
             with path.open("rb") as file:
-                for number, quad in enumerate(parse_rdf(file, format=format)):
-                    if not number % _ROWS:
-                        progress("reading", done + file.tell(), total)
-                    yield quad
+                quads = parse_rdf(file, format=format)
+                progress("reading", done, total)
+                for portion in _batches(_marked(quads) if format is not None and format.supports_datasets else quads):
+                    progress("reading", done + file.tell(), total)
+                    yield portion
                 done += file.tell()
         except SyntaxError as error:
             raise ExchangeError(str(path), error.lineno, f"not valid {name}: {error.msg}") from error
@@ -328,24 +339,31 @@ def _quads(files: Sequence[File], progress: Progress) -> Iterator[Quad]:
             raise ExchangeError(str(path), None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _runs(quads: Iterable[Quad]) -> Iterator[tuple[str, Pairs, bool]]:
+def _runs(portions: Iterable[list[Said]]) -> Iterator[tuple[str, Pairs, bool]]:
     """What is said of one subject, as long as nothing else is spoken of in between; and whether in a graph that is not for everybody."""
-    subject, hidden = "", False
+    subject, start, hidden = "", "\n", False  # no line starts so
     pairs: Pairs = []
     mark = str(_HIDDEN)
-    for quad in quads:
-        text = str(quad.triple)
-        if not text.startswith(f"{subject} ") or not subject:
+    for line in chain.from_iterable(map(_lines, portions)):
+        if not line.startswith(start):
             if subject:
                 yield subject, pairs, hidden
-            subject, pairs, hidden = str(quad.subject), [], hides(quad.graph_name)
-        name, _, value = text[len(subject) + 1 :].partition(" ")
+            subject = line.partition(" ")[0]
+            start, pairs, hidden = f"{subject} ", [], False
+        name, _, value = line[len(start) : -2].partition(" ")
         if name == mark:
             hidden = True
         else:
             pairs.append((name, value))
     if subject:
         yield subject, pairs, hidden
+
+
+def _lines(portion: list[Said]) -> list[str]:
+    """What N-Triples make of it; they write an end of line within a text otherwise."""
+    text = serialize(portion, format=RdfFormat.N_TRIPLES)
+    assert text is not None
+    return text.decode().removesuffix("\n").split("\n")
 
 
 def _made(row: list[str | int]) -> Event:
@@ -355,6 +373,7 @@ def _made(row: list[str | int]) -> Event:
     return Event(str(origin), token, _named(str(kind)), NamedNode(str(key)), str(by), at, arguments)
 
 
+@lru_cache(maxsize=4096)
 def _argument(line: str) -> tuple[NamedNode, Term]:
     name, _, value = line.partition(" ")
     return _named(name), written(value)

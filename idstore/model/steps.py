@@ -34,7 +34,7 @@ def _begin(event: Event) -> Record:
     namespace, kind, version = given[IDS.inNamespace], given[IDS.type], given.get(OWL.versionInfo)
     assert isinstance(namespace, NamedNode) and isinstance(kind, NamedNode)
     published = given.get(IDS.stage) == IDS.Fixated
-    below = given.get(IDS.below)
+    below, target = given.get(IDS.below), given.get(IDS.target)
     successors = tuple(sorted((named(value) for value in event.all(DCTERMS.isReplacedBy)), key=lambda value: value.value))
     begun = Record(
         event.about,
@@ -53,8 +53,9 @@ def _begin(event: Event) -> Record:
         successors=successors,
         below=below if isinstance(below, NamedNode) else None,
         kind=given[IDS.kind].value if IDS.kind in given else None,
+        target=target if isinstance(target, NamedNode) and IDS.index not in given else None,
     )
-    return _aim(begun, event) if IDS.target in given else begun
+    return _aim(begun, event) if IDS.index in given else begun  # a handle's: a value says where it leads
 
 
 def _begin_again(record: Record, event: Event) -> Record:

@@ -153,9 +153,9 @@ class Generation:
         """Add quads to the engine, which writes files of its own for many; other threads go on. Raises OSError."""
         if len(nquads) < _FEW:
             self._loose += 1
-            self.engine.load(input=nquads, format=RdfFormat.N_QUADS)
+            self.engine.load(input=nquads, format=RdfFormat.N_QUADS, lenient=True)
         else:
-            self.engine.bulk_load(input=nquads, format=RdfFormat.N_QUADS)
+            self.engine.bulk_load(input=nquads, format=RdfFormat.N_QUADS, lenient=True)
 
     def sync(self) -> None:
         """Bring everything to disk, the folder's own entries included."""
