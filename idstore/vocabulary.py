@@ -281,6 +281,7 @@ def party_iri(name: str) -> NamedNode:
     return NamedNode(_PARTY + quote(name, safe=""))
 
 
+@lru_cache(maxsize=4096)
 def party_name(iri: NamedNode) -> str:
     """The name of the party that ``iri`` stands for."""
     return unquote(iri.value.removeprefix(_PARTY))

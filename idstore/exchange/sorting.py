@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain, groupby, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias, TypeVar, cast
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 from pyoxigraph import parse as parse_rdf
@@ -59,6 +59,7 @@ _REQUEST: Final = IDS.requestDigest.value
 
 Pairs: TypeAlias = list[tuple[str, str]]
 """What is said of a subject: predicates and objects, as N-Triples write them."""
+T = TypeVar("T")
 Said: TypeAlias = Quad | Triple
 """A triple; one of a file without graphs comes as a quad in the default graph."""
 File: TypeAlias = tuple[Path, RdfFormat | None, str]
@@ -94,12 +95,12 @@ class Sorted:
         with ExitStack() as opened:
             self._db = opened.enter_context(closing(sqlite3.connect(folder / "sorted.sqlite", isolation_level=None)))
             self._db.executescript(_SCHEMA)
-            if any(format is None for _, format, _ in files) or not self._fill(_runs(_portions(files, progress))):
+            if any(format is None for _, format, _ in files) or not self._fill(_runs(_portions(files, progress, _lines))):
                 self._db.executescript("DELETE FROM event; DELETE FROM state; BEGIN")
                 scratch = Scratch(folder / "engine")
                 for file in files:
                     _gather(scratch, file, progress)
-                self._fill(_runs(_batches(scratch.quads())), last=True)
+                self._fill(_runs(_portioned(scratch.quads(), _lines)), last=True)
             opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -147,16 +148,16 @@ class Sorted:
         """The row of an event, None if its head is not whole; and what is said of it that it would not say of itself."""
         try:
             origin, token = split(subject[1:-1])
-            kind, about, by = (_iri(said[name]) for name in (_TYPE, _ABOUT, _BY))
+            kind, about, by = _iri(said[_TYPE]), _iri(said[_ABOUT]), _iri(said[_BY])
             at = times.parse(_literal(said[_AT]).value)
-            arguments = sorted((name[1:-1], _canonical(value)) for name, value in dict.fromkeys(pairs) if name not in _HEAD)
+            arguments = sorted([(name[1:-1], _canonical(value)) for name, value in dict.fromkeys(pairs) if name not in _HEAD])
         except (KeyError, ValueError, InvalidData):
             return None, pairs
         if not 0 <= token < 1 << 63:
             return None, pairs
-        made = Event(origin, token, NamedNode(kind), NamedNode(about), party_name(NamedNode(by)), at)
+        made = Event(origin, token, _named(kind), NamedNode(about), party_name(_named(by)), at)
         kept = "\n".join([f"{name} {value}" for name, value in arguments])
-        request = next((written(value).value for name, value in arguments if name == _REQUEST), None)
+        request = next(written(value).value for name, value in arguments if name == _REQUEST) if f"<{_REQUEST}>" in said else None
         row = (about, at, origin, token, kind, made.by, kept, is_general(made), request)
         own = {_TYPE: f"<{kind}>", _ABOUT: f"<{about}>", _BY: str(node(made.by)), _AT: str(times.literal(at))}
         head = own.keys() if f"<{made.name}>" == subject else ()
@@ -298,7 +299,7 @@ def _gather(scratch: Scratch, file: File, progress: Progress) -> None:
     """Bring together what a file says; a patch is carried out on what was read so far. Raises ExchangeError."""
     path, format, _ = file
     if format is not None:
-        scratch.load(triple for portion in _portions([file], progress) for triple in portion)
+        scratch.load(triple for portion in _portions([file], progress, list) for triple in portion)
         return
     for quad, appears in patch.changes(path):
         for triple in _marked([quad]):
@@ -313,15 +314,15 @@ def _marked(quads: Iterable[Quad]) -> Iterator[Triple]:
             yield Triple(quad.subject, _HIDDEN, TRUE)
 
 
-def _batches(said: Iterable[Said]) -> Iterator[list[Said]]:
-    """So much at once that the engine writes it out at no cost."""
+def _portioned(said: Iterable[Said], take: Callable[[Iterable[Said]], list[T]]) -> Iterator[list[T]]:
+    """What ``take`` makes of so much at once, until nothing is left."""
     ahead = iter(said)
-    while found := list(islice(ahead, _ROWS)):
-        yield found
+    while taken := take(islice(ahead, _ROWS)):
+        yield taken
 
 
-def _portions(files: Sequence[File], progress: Progress) -> Iterator[list[Said]]:
-    """What the files say. Raises ExchangeError."""
+def _portions(files: Sequence[File], progress: Progress, take: Callable[[Iterable[Said]], list[T]]) -> Iterator[list[T]]:
+    """What ``take`` makes of what the files say. Raises ExchangeError."""
     total = done = 0
     for path, format, name in files:
         try:
@@ -329,9 +330,9 @@ def _portions(files: Sequence[File], progress: Progress) -> Iterator[list[Said]]
             with path.open("rb") as file:
                 quads = parse_rdf(file, format=format)
                 progress("reading", done, total)
-                for portion in _batches(_marked(quads) if format is not None and format.supports_datasets else quads):
+                for taken in _portioned(_marked(quads) if format is not None and format.supports_datasets else quads, take):
                     progress("reading", done + file.tell(), total)
-                    yield portion
+                    yield taken
                 done += file.tell()
         except SyntaxError as error:
             raise ExchangeError(str(path), error.lineno, f"not valid {name}: {error.msg}") from error
@@ -339,12 +340,12 @@ def _portions(files: Sequence[File], progress: Progress) -> Iterator[list[Said]]
             raise ExchangeError(str(path), None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _runs(portions: Iterable[list[Said]]) -> Iterator[tuple[str, Pairs, bool]]:
+def _runs(portions: Iterable[list[str]]) -> Iterator[tuple[str, Pairs, bool]]:
     """What is said of one subject, as long as nothing else is spoken of in between; and whether in a graph that is not for everybody."""
     subject, start, hidden = "", "\n", False  # no line starts so
     pairs: Pairs = []
     mark = str(_HIDDEN)
-    for line in chain.from_iterable(map(_lines, portions)):
+    for line in chain.from_iterable(portions):
         if not line.startswith(start):
             if subject:
                 yield subject, pairs, hidden
@@ -359,11 +360,12 @@ def _runs(portions: Iterable[list[Said]]) -> Iterator[tuple[str, Pairs, bool]]:
         yield subject, pairs, hidden
 
 
-def _lines(portion: list[Said]) -> list[str]:
-    """What N-Triples make of it; they write an end of line within a text otherwise."""
-    text = serialize(portion, format=RdfFormat.N_TRIPLES)
+def _lines(said: Iterable[Said]) -> list[str]:
+    """Triples as N-Triples write them, which have no end of line but the one after each. Many at once, they cost no more than reading them."""
+    text = serialize(cast("Iterable[Triple]", said), format=RdfFormat.N_TRIPLES)
     assert text is not None
-    return text.decode().removesuffix("\n").split("\n")
+    *lines, _ = text.decode().split("\n")
+    return lines
 
 
 def _made(row: list[str | int]) -> Event:
