@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
@@ -130,15 +130,20 @@ def decode(values: list[Any]) -> Event:
 
 def digest(event: Event) -> int:
     """A 63-bit number that tells whether an event is still what it was; independent of how a store writes numbers and moments."""
-    said = [f"{name.value} {value.datatype if _is_typed(value) else value}" for name, value in event.arguments]
+    said = [f"{name.value} {_lasting(value)}" for name, value in event.arguments]
     return hashed("\0".join((event.name, event.kind.value, event.about.value, event.by, str(event.at), *sorted(said))))
 
 
 _REWRITTEN = (XSD.boolean, XSD.dateTime, XSD.decimal, XSD.integer)
 
 
-def _is_typed(value: Term) -> TypeGuard[Literal]:
-    return isinstance(value, Literal) and value.datatype in _REWRITTEN
+def _lasting(value: Term) -> str:
+    """What no store writes otherwise: of some literals the datatype only."""
+    text = str(value)
+    if not (text.startswith('"') and text.endswith(">")):
+        return text
+    assert isinstance(value, Literal)
+    return str(value.datatype) if value.datatype in _REWRITTEN else text
 
 
 def split(iri: str) -> tuple[str, int]:

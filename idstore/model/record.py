@@ -187,16 +187,18 @@ class Record:
             return
         iri, graph = self.iri, self.graph
         yield iri, self._said(), graph
-        shared: list[tuple[NamedNode, Term]] = [(IDS.bindGrantee if binds else IDS.grantee, node(name)) for name, binds in self.grants]
-        if self.offered:
-            shared.append((IDS.offeredTo, node(self.offered)))
-        if shared:
-            yield iri, shared, self.private_graph
+        if self.grants or self.offered:
+            yield iri, self._shared(), self.private_graph
         for binding in self.bindings:
             yield iri, ((binding.relation, binding.target),), graph
             yield binding.node, binding.told(iri), graph
         for value in self.values:
             yield value.node(iri), value.told(iri), graph if value.public else self.owner_graph
+
+    def _shared(self) -> list[tuple[NamedNode, Term]]:
+        """With whom it is shared."""
+        made: list[tuple[NamedNode, Term]] = [(IDS.bindGrantee if binds else IDS.grantee, node(name)) for name, binds in self.grants]
+        return [*made, (IDS.offeredTo, node(self.offered))] if self.offered else made
 
     def _optional(self) -> Iterable[tuple[NamedNode, Term]]:
         if self.fixated is not None:

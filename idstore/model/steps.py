@@ -3,7 +3,7 @@
 `apply` is the meaning of the log: a stored record is what folding the events about the identifier gives, nothing else.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from pyoxigraph import NamedNode
@@ -35,7 +35,7 @@ def _begin(event: Event) -> Record:
     assert isinstance(namespace, NamedNode) and isinstance(kind, NamedNode)
     published = given.get(IDS.stage) == IDS.Fixated
     below, target = given.get(IDS.below), given.get(IDS.target)
-    successors = tuple(sorted((named(value) for value in event.all(DCTERMS.isReplacedBy)), key=lambda value: value.value))
+    successors = _sorted(map(named, event.all(DCTERMS.isReplacedBy))) if DCTERMS.isReplacedBy in given else ()
     begun = Record(
         event.about,
         kind,
@@ -46,7 +46,7 @@ def _begin(event: Event) -> Record:
         event.at,
         fixated=event.at if published else None,
         provisional=given.get(IDS.quality) == IDS.Provisional,
-        grants=_grants(event),
+        grants=_grants(event) if IDS.grantee in given or IDS.bindGrantee in given else (),
         names=tuple(sorted(name_of(value) for value in event.all(IDS.name))) if IDS.name in given else (),
         version=None if version is None else version.value,
         deprecated=bool(successors),
@@ -165,7 +165,11 @@ def _supersede(record: Record, event: Event) -> Record:
 
 def _successors(record: Record, event: Event) -> tuple[NamedNode, ...]:
     known = {*record.successors, *(named(value) for value in event.all(DCTERMS.isReplacedBy))}
-    return tuple(sorted(known, key=lambda value: value.value))
+    return _sorted(known)
+
+
+def _sorted(nodes: Iterable[NamedNode]) -> tuple[NamedNode, ...]:
+    return tuple(sorted(nodes, key=lambda node: node.value))
 
 
 def _transfer(record: Record, event: Event) -> Record:
