@@ -16,7 +16,8 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, parse, serialize
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
 from idstore.exchange import jsonld, patch, turtle
 from idstore.exchange.merging import LeftOut, divergences, leave_out, sound
-from idstore.exchange.sorting import Progress, Sorted
+from idstore.exchange.parsing import Progress
+from idstore.exchange.sorting import Sorted
 from idstore.model.event import Event
 from idstore.model.history import History
 from idstore.model.party import Party

@@ -266,7 +266,7 @@ class Scratch:
     def __init__(self, folder: Path) -> None:
         self._engine = Engine(str(folder))
 
-    def load(self, triples: Iterable[Quad | Triple]) -> None:
+    def load(self, triples: Iterable[Triple]) -> None:
         """Take triples in. Raises what giving them raises; OSError."""
         self._engine.bulk_extend(Quad(triple.subject, triple.predicate, triple.object) for triple in triples)
 
@@ -275,9 +275,9 @@ class Scratch:
         quad = Quad(triple.subject, triple.predicate, triple.object)
         (self._engine.add if appears else self._engine.remove)(quad)
 
-    def quads(self) -> Iterator[Quad]:
-        """What was read, each triple once, those of one subject together; see `idstore.stores.scans`."""
-        return scan(self._engine.quads_for_pattern(None, None, None, None))
+    def triples(self) -> Iterator[Triple]:
+        """What was read, each once, those of one subject together; see `idstore.stores.scans`."""
+        return (quad.triple for quad in scan(self._engine.quads_for_pattern(None, None, None, None)))
 
 
 @lru_cache(maxsize=4096)
