@@ -114,7 +114,7 @@ def import_registry(
     progress  is told what is being done, how much of it is done, and how much there is.
     Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable.
     Cost: identifiers of which the registry knows nothing are taken in in bulk, what happened to others event by event. Memory: flat, but for
-    a rehearsal: what differs; on disk 1 kB for each identifier, while it runs.
+    a rehearsal: what differs; on disk 1 kB for each identifier, while it runs, and beside the new state 0.4 GB at most.
     """
     files = [(path, *_format(path, format)) for path in paths]
     source = ", ".join(str(path) for path in paths)
