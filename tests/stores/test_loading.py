@@ -31,7 +31,7 @@ def taken_in(registry: Registry, export: Path) -> int:
 
 
 def test_many_portions_make_one_registry(tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = []
+    sizes: list[int] = []
 
     def load(self: Generation, nquads: Path) -> None:
         sizes.append(nquads.read_text(encoding="utf-8").count("\n"))
@@ -51,7 +51,7 @@ def test_many_portions_make_one_registry(tmp_path: Path, export: Path, monkeypat
 def test_a_portion_that_cannot_be_loaded_leaves_the_store_as_it_was(
     tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch, good: int
 ) -> None:
-    loaded = []
+    loaded: list[Path] = []
 
     def load(self: Generation, nquads: Path) -> None:
         if len(loaded) == good:
