@@ -281,6 +281,7 @@ def party_iri(name: str) -> NamedNode:
     return NamedNode(_PARTY + quote(name, safe=""))
 
 
+@lru_cache(maxsize=4096)
 def party_name(iri: NamedNode) -> str:
     """The name of the party that ``iri`` stands for."""
     return unquote(iri.value.removeprefix(_PARTY))
@@ -316,3 +317,8 @@ def closed_party(graph: NamedNode) -> str | None:
     if not graph.value.startswith(_CLOSED):
         return None
     return unquote(graph.value.removeprefix(_CLOSED))
+
+
+def hides(graph: object) -> bool:
+    """Whether what is in a graph is not for everybody; a file without graphs does not tell."""
+    return isinstance(graph, NamedNode) and (access_list(graph) is not None or closed_party(graph) is not None)

@@ -10,22 +10,21 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Final, Self, TypeAlias
 
-from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple
-from pyoxigraph import parse as parse_rdf
+from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
-from idstore.errors import ExchangeError, InvalidData
+from idstore.errors import InvalidData
 from idstore.exchange import patch
+from idstore.exchange.parsing import HIDDEN, Progress, marked, portions
+from idstore.exchange.parsing import written as written_out
 from idstore.model import times
 from idstore.model.event import Event, split
-from idstore.model.namespace import TRUE
 from idstore.model.party import node
 from idstore.model.terms import Term, written
-from idstore.registry.merging import hides
 from idstore.registry.replaying import is_general
 from idstore.stores.engine import Scratch, canonical
 from idstore.vocabulary import EVENTS, IDS, PROV, RDF, party_name
@@ -53,16 +52,12 @@ _HEAD: Final = frozenset({_TYPE, _ABOUT, _BY, _AT})
 _SUBJECT, _VALUE_OF, _PARTIAL = str(RDF.subject), str(IDS.valueOf), str(IDS.partial)
 
 _ANY: Final = "<x:> <x:>"
-_HIDDEN: Final = NamedNode("urn:x-hidden")
-"""Says in the scratch engine, which keeps no graphs, of what is in one that is not for everybody."""
 _REQUEST: Final = IDS.requestDigest.value
 
 Pairs: TypeAlias = list[tuple[str, str]]
 """What is said of a subject: predicates and objects, as N-Triples write them."""
 File: TypeAlias = tuple[Path, RdfFormat | None, str]
 """A file, its format (None for a patch), and what the format is called."""
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +87,12 @@ class Sorted:
         with ExitStack() as opened:
             self._db = opened.enter_context(closing(sqlite3.connect(folder / "sorted.sqlite", isolation_level=None)))
             self._db.executescript(_SCHEMA)
-            if any(format is None for _, format, _ in files) or not self._fill(_runs(_quads(files, progress))):
+            if not self._fill_from(files, progress):
                 self._db.executescript("DELETE FROM event; DELETE FROM state; BEGIN")
                 scratch = Scratch(folder / "engine")
                 for file in files:
                     _gather(scratch, file, progress)
-                self._fill(_runs(scratch.quads()), last=True)
+                self._fill(written_out(scratch.triples()), last=True)
             opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -113,20 +108,26 @@ class Sorted:
         """Whether they tell of no event."""
         return self._db.execute("SELECT 1 FROM event LIMIT 1").fetchone() is None
 
-    def _fill(self, runs: Iterable[tuple[str, Pairs, bool]], *, last: bool = False) -> bool:
+    def _fill_from(self, files: Sequence[File], progress: Progress) -> bool:
+        """Take in what files say as they say it; False if that does not do."""
+        plain = [(path, format, name) for path, format, name in files if format is not None]
+        with closing(portions(plain, progress)) as said:
+            return len(plain) == len(files) and self._fill(said)
+
+    def _fill(self, said: Iterable[bytes], *, last: bool = False) -> bool:
         """Take in what is said of each subject; False if what is said of one event or binding does not stand together."""
         events: list[tuple[object, ...]] = []
         state: list[tuple[str, str]] = []
         subjects: list[tuple[int, bool]] = []
-        for subject, pairs, hidden in runs:
-            said, rest = dict(pairs), pairs
-            of = said.get(_SUBJECT) or said.get(_VALUE_OF)  # a binding, or a handle's value
-            whole = _ABOUT in said or of is not None
+        for subject, pairs, hidden in _runs(said):
+            told, rest = dict(pairs), pairs
+            of = told.get(_SUBJECT) or told.get(_VALUE_OF)  # a binding, or a handle's value
+            whole = _ABOUT in told or of is not None
             subjects.append((hash(subject), whole))
-            if _PARTIAL in said:
+            if _PARTIAL in told:
                 self.whole = False
-            if _ABOUT in said:
-                row, rest = self._event(subject, pairs, said)
+            if _ABOUT in told:
+                row, rest = self._event(subject, pairs, told)
                 if row is None and not last:
                     return False
                 if row is None:
@@ -145,19 +146,19 @@ class Sorted:
         """The row of an event, None if its head is not whole; and what is said of it that it would not say of itself."""
         try:
             origin, token = split(subject[1:-1])
-            kind, about, by = (_iri(said[name]) for name in (_TYPE, _ABOUT, _BY))
+            kind, about, by = _iri(said[_TYPE]), _iri(said[_ABOUT]), _iri(said[_BY])
             at = times.parse(_literal(said[_AT]).value)
-            arguments = sorted((name[1:-1], _canonical(value)) for name, value in dict.fromkeys(pairs) if name not in _HEAD)
+            arguments = sorted([(name[1:-1], _canonical(value)) for name, value in dict.fromkeys(pairs) if name not in _HEAD])
         except (KeyError, ValueError, InvalidData):
             return None, pairs
         if not 0 <= token < 1 << 63:
             return None, pairs
-        made = Event(origin, token, NamedNode(kind), NamedNode(about), party_name(NamedNode(by)), at)
+        made = Event(origin, token, _named(kind), NamedNode(about), party_name(_named(by)), at)
         kept = "\n".join([f"{name} {value}" for name, value in arguments])
-        request = next((written(value).value for name, value in arguments if name == _REQUEST), None)
+        request = next(written(value).value for name, value in arguments if name == _REQUEST) if f"<{_REQUEST}>" in said else None
         row = (about, at, origin, token, kind, made.by, kept, is_general(made), request)
         own = {_TYPE: f"<{kind}>", _ABOUT: f"<{about}>", _BY: str(node(made.by)), _AT: str(times.literal(at))}
-        head = own.keys() if str(made.iri) == subject else ()
+        head = own.keys() if f"<{made.name}>" == subject else ()
         odd = [(name, value) for name, value in pairs if name in _HEAD and not (name in head and _same(value, own[name]))]
         return row, odd
 
@@ -294,58 +295,40 @@ class Sorted:
 
 def _gather(scratch: Scratch, file: File, progress: Progress) -> None:
     """Bring together what a file says; a patch is carried out on what was read so far. Raises ExchangeError."""
-    path, format, _ = file
+    path, format, name = file
     if format is not None:
-        scratch.load(triple for quad in _quads([file], progress) for triple in _marked(quad))
+        said = portions([(path, format, name)], progress)
+        scratch.load(quad.triple for text in said for quad in parse(text, format=RdfFormat.N_TRIPLES, lenient=True))
         return
     for quad, appears in patch.changes(path):
-        for triple in _marked(quad):
+        for triple in marked([quad]):
             scratch.change(triple, appears=appears)
 
 
-def _marked(quad: Quad) -> Iterator[Triple]:
-    """A triple, and that it is in a graph that is not for everybody."""
-    yield quad.triple
-    if hides(quad.graph_name):
-        yield Triple(quad.subject, _HIDDEN, TRUE)
-
-
-def _quads(files: Sequence[File], progress: Progress) -> Iterator[Quad]:
-    """What the files say. Raises ExchangeError."""
-    total = done = 0
-    for path, format, name in files:
-        try:
-            total += path.stat().st_size
-            with path.open("rb") as file:
-                for number, quad in enumerate(parse_rdf(file, format=format)):
-                    if not number % _ROWS:
-                        progress("reading", done + file.tell(), total)
-                    yield quad
-                done += file.tell()
-        except SyntaxError as error:
-            raise ExchangeError(str(path), error.lineno, f"not valid {name}: {error.msg}") from error
-        except (OSError, ValueError) as error:
-            raise ExchangeError(str(path), None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _runs(quads: Iterable[Quad]) -> Iterator[tuple[str, Pairs, bool]]:
+def _runs(said: Iterable[bytes]) -> Iterator[tuple[str, Pairs, bool]]:
     """What is said of one subject, as long as nothing else is spoken of in between; and whether in a graph that is not for everybody."""
-    subject, hidden = "", False
+    subject, start, hidden = "", "\n", False  # no line starts so
     pairs: Pairs = []
-    mark = str(_HIDDEN)
-    for quad in quads:
-        text = str(quad.triple)
-        if not text.startswith(f"{subject} ") or not subject:
+    mark = str(HIDDEN)
+    for line in chain.from_iterable(map(_lines, said)):
+        if not line.startswith(start):
             if subject:
                 yield subject, pairs, hidden
-            subject, pairs, hidden = str(quad.subject), [], hides(quad.graph_name)
-        name, _, value = text[len(subject) + 1 :].partition(" ")
+            subject = line.partition(" ")[0]
+            start, pairs, hidden = f"{subject} ", [], False
+        name, _, value = line[len(start) : -2].partition(" ")
         if name == mark:
             hidden = True
         else:
             pairs.append((name, value))
     if subject:
         yield subject, pairs, hidden
+
+
+def _lines(text: bytes) -> list[str]:
+    """The triples of N-Triples, which have no end of line but the one after each."""
+    *lines, _ = text.decode().split("\n")
+    return lines
 
 
 def _made(row: list[str | int]) -> Event:
@@ -355,6 +338,7 @@ def _made(row: list[str | int]) -> Event:
     return Event(str(origin), token, _named(str(kind)), NamedNode(str(key)), str(by), at, arguments)
 
 
+@lru_cache(maxsize=4096)
 def _argument(line: str) -> tuple[NamedNode, Term]:
     name, _, value = line.partition(" ")
     return _named(name), written(value)

@@ -41,18 +41,17 @@ class Binding:
         """What was said with it: note, confidence, justification or author; None if that was not."""
         return next((value.value for name, value in self.notes if name == predicate), None)
 
-    def quads(self, subject: NamedNode, graph: NamedNode) -> list[Quad]:
-        """The plain triple and the statement beside it."""
-        made = [
-            Quad(subject, self.relation, self.target, graph),
-            Quad(self.node, RDF.type, IDS.Binding, graph),
-            Quad(self.node, RDF.subject, subject, graph),
-            Quad(self.node, RDF.predicate, self.relation, graph),
-            Quad(self.node, RDF.object, self.target, graph),
-            Quad(self.node, PROV.wasAssociatedWith, node(self.by), graph),
-            Quad(self.node, PROV.endedAtTime, times.literal(self.at), graph),
+    def told(self, subject: NamedNode) -> list[tuple[NamedNode, Term]]:
+        """What the statement, which stands beside the plain triple, says."""
+        return [
+            (RDF.type, IDS.Binding),
+            (RDF.subject, subject),
+            (RDF.predicate, self.relation),
+            (RDF.object, self.target),
+            (PROV.wasAssociatedWith, node(self.by)),
+            (PROV.endedAtTime, times.literal(self.at)),
+            *self.notes,
         ]
-        return made + [Quad(self.node, name, value, graph) for name, value in self.notes]
 
 
 _STATEMENT = {RDF.type, RDF.subject, RDF.predicate, RDF.object, PROV.wasAssociatedWith, PROV.endedAtTime}

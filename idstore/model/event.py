@@ -1,7 +1,7 @@
 """Events: what was done, by whom, when, with which arguments. They are never changed or removed."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeGuard
+from typing import Any
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
@@ -10,7 +10,7 @@ from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.party import node
 from idstore.model.terms import Term, hashed, lines
-from idstore.vocabulary import DCTERMS, IDS, ONTOLOGY, PROV, RDF, XSD, party_name
+from idstore.vocabulary import DCTERMS, EVENTS, IDS, ONTOLOGY, PROV, RDF, XSD, party_name
 
 _HEAD = {RDF.type, IDS.about, PROV.wasAssociatedWith, PROV.endedAtTime}
 
@@ -38,8 +38,13 @@ class Event:
 
     @property
     def iri(self) -> NamedNode:
-        """Name of the event."""
-        return NamedNode(f"urn:uuid:{self.origin}#{self.token:016x}")
+        """What names the event."""
+        return NamedNode(self.name)
+
+    @property
+    def name(self) -> str:
+        """Its IRI's text."""
+        return f"{EVENTS}{self.origin}#{self.token:016x}"
 
     @property
     def order(self) -> tuple[int, str, int]:
@@ -53,7 +58,10 @@ class Event:
 
     def one(self, predicate: NamedNode) -> Term | None:
         """The argument, None if it was not given."""
-        return next((value for name, value in self.arguments if name == predicate), None)
+        for name, value in self.arguments:  # called for every event many times: a generator would cost three times as much
+            if name == predicate:
+                return value
+        return None
 
     def text(self, predicate: NamedNode) -> str | None:
         """The argument's text, None if it was not given."""
@@ -96,7 +104,7 @@ class Event:
 
     def lines(self, graph: NamedNode) -> str:
         """Its `quads` as N-Quads."""
-        return lines(f"<urn:uuid:{self.origin}#{self.token:016x}>", self._said(), graph)
+        return lines(f"<{self.name}>", self._said(), graph)
 
 
 def encode(event: Event) -> list[object]:
@@ -122,15 +130,20 @@ def decode(values: list[Any]) -> Event:
 
 def digest(event: Event) -> int:
     """A 63-bit number that tells whether an event is still what it was; independent of how a store writes numbers and moments."""
-    said = [f"{name.value} {value.datatype if _is_typed(value) else value}" for name, value in event.arguments]
-    return hashed("\0".join((event.iri.value, event.kind.value, event.about.value, event.by, str(event.at), *sorted(said))))
+    said = [f"{name.value} {_lasting(value)}" for name, value in event.arguments]
+    return hashed("\0".join((event.name, event.kind.value, event.about.value, event.by, str(event.at), *sorted(said))))
 
 
 _REWRITTEN = (XSD.boolean, XSD.dateTime, XSD.decimal, XSD.integer)
 
 
-def _is_typed(value: Term) -> TypeGuard[Literal]:
-    return isinstance(value, Literal) and value.datatype in _REWRITTEN
+def _lasting(value: Term) -> str:
+    """What no store writes otherwise: of some literals the datatype only."""
+    text = str(value)
+    if not (text.startswith('"') and text.endswith(">")):
+        return text
+    assert isinstance(value, Literal)
+    return str(value.datatype) if value.datatype in _REWRITTEN else text
 
 
 def split(iri: str) -> tuple[str, int]:

@@ -1,11 +1,11 @@
 """Histories: all that a log tells of one identifier."""
 
-from pyoxigraph import NamedNode, Quad
+from pyoxigraph import NamedNode
 
 from idstore.frozen import dataclass
 from idstore.model.change import Entry, entry_of
 from idstore.model.event import Event
-from idstore.model.record import Record, claim_quad
+from idstore.model.record import Record, claim_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class History:
     """An identifier from its beginning, for a store that knows nothing of it.
 
     events  all about it, in order.
-    record  what they give; ``state`` its triples.
+    record  what they give; ``state`` its triples, as N-Quads.
     claims  labels and request keys that it takes, with itself as their holder.
     issued  its label: namespace's base, series, number there.
     """
 
     events: tuple[Told, ...]
     record: Record
-    state: tuple[Quad, ...]
+    state: str
     claims: tuple[tuple[NamedNode, NamedNode], ...]
     issued: tuple[str, str, int]
 
@@ -44,9 +44,7 @@ class History:
         """How the catalogue lists it."""
         return entry_of(self.record, fresh=True)
 
-    def quads(self) -> list[Quad]:
-        """Every quad that appears with it."""
-        made = [*self.state, *(claim_quad(claimed, holder) for claimed, holder in self.claims)]
-        for told in self.events:
-            made += told.event.quads(told.graph)
-        return made
+    def lines(self) -> str:
+        """Every quad that appears with it, as N-Quads."""
+        claims = [claim_line(claimed, holder) for claimed, holder in self.claims]
+        return "".join([self.state, *claims, *[told.event.lines(told.graph) for told in self.events]])

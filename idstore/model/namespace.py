@@ -56,6 +56,9 @@ class Namespace:
     frozen: bool = False
     offered: str | None = None
 
+    def __hash__(self) -> int:  # asked for with every identifier: of all fields it would cost many times as much
+        return hash(self.base)
+
     @property
     def iri(self) -> NamedNode:
         """Its name: the base."""

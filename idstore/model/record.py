@@ -1,6 +1,6 @@
 """Records: what the registry holds of an identifier. How events change it is said in `idstore.model.steps`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
@@ -163,17 +163,11 @@ class Record:
 
     def quads(self) -> list[Quad]:
         """Its triples, bindings included; none for a released identifier."""
-        if self.stage is Stage.RELEASED:
-            return []
-        iri, graph = self.iri, self.graph
-        return [Quad(iri, predicate, value, graph) for predicate, value in self._said()] + self._further(graph)
+        return [Quad(subject, predicate, value, graph) for subject, said, graph in self._told() for predicate, value in said]
 
     def lines(self) -> str:
         """Its `quads` as N-Quads."""
-        if self.stage is Stage.RELEASED:
-            return ""
-        graph = self.graph
-        return lines(self.iri, self._said(), graph) + "".join([f"{quad} .\n" for quad in self._further(graph)])
+        return "".join([lines(subject, said, graph) for subject, said, graph in self._told()])
 
     def _said(self) -> list[tuple[NamedNode, Term]]:
         """What its graph says of its IRI, but bindings."""
@@ -187,17 +181,24 @@ class Record:
             *self._optional(),
         ]
 
-    def _further(self, graph: NamedNode) -> list[Quad]:
-        """The rest: grants, which are private, and bindings."""
-        iri, private = self.iri, self.private_graph if self.grants or self.offered else graph
-        made = [Quad(iri, IDS.bindGrantee if binds else IDS.grantee, node(name), private) for name, binds in self.grants]
-        if self.offered:
-            made.append(Quad(iri, IDS.offeredTo, node(self.offered), private))
+    def _told(self) -> Iterator[tuple[NamedNode, Sequence[tuple[NamedNode, Term]], NamedNode]]:
+        """What is said of it, of its bindings and of its values, and where: grants are private."""
+        if self.stage is Stage.RELEASED:
+            return
+        iri, graph = self.iri, self.graph
+        yield iri, self._said(), graph
+        if self.grants or self.offered:
+            yield iri, self._shared(), self.private_graph
         for binding in self.bindings:
-            made += binding.quads(iri, graph)
+            yield iri, ((binding.relation, binding.target),), graph
+            yield binding.node, binding.told(iri), graph
         for value in self.values:
-            made += value.quads(iri, graph if value.public else self.owner_graph)
-        return made
+            yield value.node(iri), value.told(iri), graph if value.public else self.owner_graph
+
+    def _shared(self) -> list[tuple[NamedNode, Term]]:
+        """With whom it is shared."""
+        made: list[tuple[NamedNode, Term]] = [(IDS.bindGrantee if binds else IDS.grantee, node(name)) for name, binds in self.grants]
+        return [*made, (IDS.offeredTo, node(self.offered))] if self.offered else made
 
     def _optional(self) -> Iterable[tuple[NamedNode, Term]]:
         if self.fixated is not None:

@@ -3,7 +3,7 @@
 `apply` is the meaning of the log: a stored record is what folding the events about the identifier gives, nothing else.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from pyoxigraph import NamedNode
@@ -34,8 +34,8 @@ def _begin(event: Event) -> Record:
     namespace, kind, version = given[IDS.inNamespace], given[IDS.type], given.get(OWL.versionInfo)
     assert isinstance(namespace, NamedNode) and isinstance(kind, NamedNode)
     published = given.get(IDS.stage) == IDS.Fixated
-    below = given.get(IDS.below)
-    successors = tuple(sorted((named(value) for value in event.all(DCTERMS.isReplacedBy)), key=lambda value: value.value))
+    below, target = given.get(IDS.below), given.get(IDS.target)
+    successors = _sorted(map(named, event.all(DCTERMS.isReplacedBy))) if DCTERMS.isReplacedBy in given else ()
     begun = Record(
         event.about,
         kind,
@@ -46,15 +46,16 @@ def _begin(event: Event) -> Record:
         event.at,
         fixated=event.at if published else None,
         provisional=given.get(IDS.quality) == IDS.Provisional,
-        grants=_grants(event),
+        grants=_grants(event) if IDS.grantee in given or IDS.bindGrantee in given else (),
         names=tuple(sorted(name_of(value) for value in event.all(IDS.name))) if IDS.name in given else (),
         version=None if version is None else version.value,
         deprecated=bool(successors),
         successors=successors,
         below=below if isinstance(below, NamedNode) else None,
         kind=given[IDS.kind].value if IDS.kind in given else None,
+        target=target if isinstance(target, NamedNode) and IDS.index not in given else None,
     )
-    return _aim(begun, event) if IDS.target in given else begun
+    return _aim(begun, event) if IDS.index in given else begun  # a handle's: a value says where it leads
 
 
 def _begin_again(record: Record, event: Event) -> Record:
@@ -164,7 +165,11 @@ def _supersede(record: Record, event: Event) -> Record:
 
 def _successors(record: Record, event: Event) -> tuple[NamedNode, ...]:
     known = {*record.successors, *(named(value) for value in event.all(DCTERMS.isReplacedBy))}
-    return tuple(sorted(known, key=lambda value: value.value))
+    return _sorted(known)
+
+
+def _sorted(nodes: Iterable[NamedNode]) -> tuple[NamedNode, ...]:
+    return tuple(sorted(nodes, key=lambda node: node.value))
 
 
 def _transfer(record: Record, event: Event) -> Record:

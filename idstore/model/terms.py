@@ -95,6 +95,11 @@ def lines(subject: NamedNode | str, pairs: Iterable[tuple[NamedNode, Term]], gra
     return "".join([f"{start} {predicate!s} {value!s} {end}" for predicate, value in pairs])
 
 
+def triples(nquads: str) -> set[str]:
+    """The triples of what `lines` wrote, as N-Triples write them but for the dot."""
+    return {line.rpartition(" <")[0] for line in nquads.split("\n")}
+
+
 def tagged(text: str, lang: str) -> Literal:
     """The literal of a text in a language."""
     return Literal(text) if lang == UNDETERMINED else Literal(text, language=lang)
@@ -117,7 +122,8 @@ def stem(iri: str) -> str:
     return f"{scheme}:{head[: cut + 1]}" if cut > 1 else iri
 
 
-_SIMPLE: Final = r'"([^"\\]*)"(?:@([A-Za-z0-9-]+))?'
+_SIMPLE: Final = r'"([^"\\]*)"(?:@([A-Za-z0-9-]+)|\^\^<([^<>\\]+)>)?'
+_DATATYPES: Final = {datatype.value: datatype for datatype in (XSD.boolean, XSD.dateTime, XSD.decimal, XSD.hexBinary, XSD.integer)}
 
 
 def written(text: str) -> Term:
@@ -125,8 +131,9 @@ def written(text: str) -> Term:
     if text.startswith("<") and not text.startswith("<<"):
         return NamedNode(text[1:-1])
     simple = re.fullmatch(_SIMPLE, text)
-    if simple is not None:
-        return Literal(simple[1], language=simple[2]) if simple[2] else Literal(simple[1])
+    if simple is not None and (simple[3] is None or simple[3] in _DATATYPES):
+        said, tag, datatype = simple.groups()
+        return Literal(said, datatype=_DATATYPES[datatype]) if datatype else Literal(said, language=tag) if tag else Literal(said)
     (quad,) = parse(f"<x:> <x:> {text} .", format=RdfFormat.N_TRIPLES)
     if not isinstance(quad.object, NamedNode | Literal):
         raise ValueError(f"{text} is neither an IRI nor a literal")  # noqa: TRY004 it is the text's fault

@@ -25,7 +25,11 @@ def iso(moment: int) -> str:
     >>> iso(0)
     '1970-01-01T00:00:00.000Z'
     """
-    return (_EPOCH + timedelta(milliseconds=moment)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    number, rest = divmod(moment, DAY)
+    seconds, thousandths = divmod(rest, 1000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{day_text(number)}T{hour:02}:{minute:02}:{second:02}.{thousandths:03}Z"
 
 
 @lru_cache(maxsize=256)
@@ -54,6 +58,7 @@ def day(moment: int) -> int:
     return moment // DAY
 
 
+@lru_cache(maxsize=256)
 def day_text(number: int) -> str:
     """The date of a day number.
 

@@ -71,15 +71,13 @@ class Value:
             (IDS.permissions, Literal(self.permissions)),
         ]
 
-    def quads(self, subject: NamedNode, graph: NamedNode) -> list[Quad]:
-        """Its triples: it is named by its handle and index."""
-        node = NamedNode(f"{subject.value}#{self.index}")
-        said: list[tuple[NamedNode, Term]] = [
-            (RDF.type, IDS.HandleValue),
-            (IDS.valueOf, subject),
-            (DCTERMS.modified, times.literal(self.at)),
-        ]
-        return [Quad(node, predicate, value, graph) for predicate, value in [*said, *self.arguments()]]
+    def node(self, handle: NamedNode) -> NamedNode:
+        """Its name: the handle's, and its index."""
+        return NamedNode(f"{handle.value}#{self.index}")
+
+    def told(self, handle: NamedNode) -> list[tuple[NamedNode, Term]]:
+        """What is stored of it."""
+        return [(RDF.type, IDS.HandleValue), (IDS.valueOf, handle), (DCTERMS.modified, times.literal(self.at)), *self.arguments()]
 
 
 def public(permissions: str) -> bool:

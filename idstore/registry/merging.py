@@ -13,7 +13,7 @@ from idstore.model.event import Event, split
 from idstore.model.record import Record
 from idstore.registry.replaying import BEGINNINGS, Replaying, fold, keeps_to_itself
 from idstore.stores import View
-from idstore.vocabulary import IDS, RDF, access_list, closed_party
+from idstore.vocabulary import IDS, RDF
 
 Reception = Literal["taken", "private", "parties", "held"]
 """What becomes of what another registry tells about one thing.
@@ -84,8 +84,3 @@ class Merging(Replaying):
         """An identifier that the other does not know."""
         here = self._folded(view, about)[0]
         return Divergence(about.value, "here", None, here, None, here)
-
-
-def hides(graph: object) -> bool:
-    """Whether what is in a graph is not for everybody; a file without graphs does not tell."""
-    return isinstance(graph, NamedNode) and (access_list(graph) is not None or closed_party(graph) is not None)

@@ -90,7 +90,7 @@ class Replaying(Core):
             Told(number, event, graph, max(number, public or 0) if graph == PUBLIC_LOG else None)
             for (number, event), graph in zip(events, graphs, strict=True)
         )
-        return History(told, record, tuple(record.quads()), tuple(claims.items()), issued)
+        return History(told, record, record.lines(), tuple(claims.items()), issued)
 
     def _beginning(self, view: View, event: Event) -> tuple[NamedNode, tuple[str, str, int]]:
         """What stands for the label of an identifier that begins so, and where it is counted. Raises InvalidData."""

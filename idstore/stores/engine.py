@@ -63,9 +63,9 @@ class Scratch:
         quad = Quad(triple.subject, triple.predicate, triple.object)
         (self._engine.add if appears else self._engine.remove)(quad)
 
-    def quads(self) -> Iterator[Quad]:
-        """What was read, each triple once, those of one subject together; see `idstore.stores.scans`."""
-        return scan(self._engine.quads_for_pattern(None, None, None, None))
+    def triples(self) -> Iterator[Triple]:
+        """What was read, each once, those of one subject together; see `idstore.stores.scans`."""
+        return (quad.triple for quad in scan(self._engine.quads_for_pattern(None, None, None, None)))
 
 
 @lru_cache(maxsize=4096)

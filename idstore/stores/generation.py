@@ -154,13 +154,13 @@ class Generation:
         self.engine.flush()
         self._loose = 0
 
-    def load(self, nquads: bytes) -> None:
-        """Add quads to the engine, which writes files of its own for many; other threads go on. Raises OSError."""
-        if len(nquads) < _FEW:
+    def load(self, nquads: Path) -> None:
+        """Add the quads of a file to the engine, which writes files of its own for many; other threads go on. Raises OSError."""
+        if nquads.stat().st_size < _FEW:
             self._loose += 1
-            self.engine.load(input=nquads, format=RdfFormat.N_QUADS)
+            self.engine.load(path=nquads, format=RdfFormat.N_QUADS, lenient=True)
         else:
-            self.engine.bulk_load(input=nquads, format=RdfFormat.N_QUADS)
+            self.engine.bulk_load(path=nquads, format=RdfFormat.N_QUADS, lenient=True)
 
     def sync(self) -> None:
         """Bring everything to disk, the folder's own entries included."""

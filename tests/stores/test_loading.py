@@ -1,0 +1,71 @@
+"""Whole histories come to the engine portion by portion: all of them, or nothing is changed."""
+
+from pathlib import Path
+
+import pytest
+from random_acts import ROOT, begun, exported
+
+import idstore
+from idstore import Registry, Request
+from idstore.errors import StoreUnavailable
+from idstore.exchange import rdf
+from idstore.stores import loading
+from idstore.stores.generation import Generation
+
+
+@pytest.fixture
+def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a registry of 40 identifiers exports; the engine is to get it in many portions."""
+    monkeypatch.setattr(loading, "_FIRST", 20)
+    monkeypatch.setattr(loading, "_PORTION", 100)
+    with begun(tmp_path / "source") as registry:
+        for number in range(40):
+            made = registry.mint("rdl", ROOT, Request(f"thing {number}", "en"))
+            if number % 3:
+                registry.fixate([made.iri.value], ROOT)
+        return exported(registry, ROOT, tmp_path / "all", "trig")
+
+
+def taken_in(registry: Registry, export: Path) -> int:
+    return rdf.import_registry(registry, [export], ROOT, "trig").created
+
+
+def test_many_portions_make_one_registry(tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def load(self: Generation, nquads: Path) -> None:
+        sizes.append(nquads.read_text(encoding="utf-8").count("\n"))
+        real(self, nquads)
+
+    real = Generation.load
+    monkeypatch.setattr(Generation, "load", load)
+    with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
+        assert taken_in(copy, export) == 40
+        assert exported(copy, ROOT, tmp_path / "again", "trig").read_bytes() == export.read_bytes()
+        assert list(copy.verify(ROOT)) == []
+    assert len(sizes) > 5 and sizes[0] < sizes[1] < sizes[2] and max(sizes) < 130
+    assert list((tmp_path / "copy").rglob("*.nq")) == []
+
+
+@pytest.mark.parametrize("good", [0, 3])
+def test_a_portion_that_cannot_be_loaded_leaves_the_store_as_it_was(
+    tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch, good: int
+) -> None:
+    loaded: list[Path] = []
+
+    def load(self: Generation, nquads: Path) -> None:
+        if len(loaded) == good:
+            raise OSError("no space")
+        loaded.append(nquads)
+        real(self, nquads)
+
+    real = Generation.load
+    with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
+        before = exported(copy, ROOT, tmp_path / "before").read_bytes()
+        with monkeypatch.context() as failing:
+            failing.setattr(Generation, "load", load)
+            with pytest.raises(StoreUnavailable, match="no space"):
+                taken_in(copy, export)
+        assert exported(copy, ROOT, tmp_path / "after").read_bytes() == before
+        assert taken_in(copy, export) == 40
+    assert list((tmp_path / "copy").rglob("*.nq")) == []
