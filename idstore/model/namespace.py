@@ -56,9 +56,6 @@ class Namespace:
     frozen: bool = False
     offered: str | None = None
 
-    def __hash__(self) -> int:  # asked for with every identifier: of all fields it would cost many times as much
-        return hash(self.base)
-
     @property
     def iri(self) -> NamedNode:
         """Its name: the base."""
@@ -81,12 +78,12 @@ class Namespace:
     @property
     def context(self) -> Context:
         """What the scheme needs to know."""
-        return _context(self)
+        return _context(self.base, self.settings)
 
     @property
     def identifier_class(self) -> NamedNode:
         """The class of its identifiers: the scheme's when every setting is the default, so that the scheme's shape file holds, else the namespace."""
-        return _identifier_class(self)
+        return _identifier_class(self.base, self.scheme_name, self.settings)
 
     @property
     def types(self) -> Sequence[LabelType]:
@@ -132,15 +129,15 @@ def _type_quads(namespace: NamedNode, one: LabelType) -> Iterator[Quad]:
 
 
 @lru_cache(maxsize=8192)
-def _context(namespace: Namespace) -> Context:
-    return Context(namespace.base, dict(namespace.settings))
+def _context(base: str, settings: tuple[tuple[str, str], ...]) -> Context:
+    return Context(base, dict(settings))
 
 
 @lru_cache(maxsize=8192)
-def _identifier_class(namespace: Namespace) -> NamedNode:
-    code = namespace.scheme
-    settings = {**code.defaults, **dict(namespace.settings)}  # a namespace is as old as the settings that it names
-    return NamedNode(code.identifier_class) if settings == dict(code.defaults) else namespace.iri
+def _identifier_class(base: str, scheme_name: str, settings: tuple[tuple[str, str], ...]) -> NamedNode:
+    code = scheme(scheme_name)
+    full = {**code.defaults, **dict(settings)}  # a namespace is as old as the settings that it names
+    return NamedNode(code.identifier_class) if full == dict(code.defaults) else NamedNode(base)
 
 
 def parse(iri: NamedNode, quads: Iterable[Quad]) -> Namespace:
