@@ -1,7 +1,7 @@
 """Telling by counts that there is nothing to look for.
 
 To find nodes that lack something, or have it twice, the engine has to keep all the nodes with what they are joined to. In sound data there are
-none, and that shows by counting different nodes, which takes half the time and a third of the memory.
+none, and that shows by counting different nodes, which takes less time and memory.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
