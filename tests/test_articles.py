@@ -308,6 +308,7 @@ def test_an_extract_of_what_is_below_is_whole(registry: Registry) -> None:
 # real data
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_every_real_article_gets_an_identifier_of_its_own(tmp_path: Path, real_data: Path) -> None:
     """Also those of every collision group, in the order of arrival; loading them again gives the same."""

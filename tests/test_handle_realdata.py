@@ -82,6 +82,7 @@ def written(iri: str, label: str) -> str:
     return str(read)
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 @pytest.mark.parametrize("format", ["turtle", "trig", "ntriples", "nquads", "jsonld", "rdfxml"])
 def test_every_real_handle_survives_an_rdf_format(filled: tuple[Registry, dict[str, str]], format: str) -> None:
@@ -101,6 +102,7 @@ def test_every_real_handle_survives_an_rdf_format(filled: tuple[Registry, dict[s
     assert len(read) == len(known)
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 @pytest.mark.parametrize("format", ["csv", "tsv", "xml", "json"])
 def test_every_real_handle_survives_a_table(filled: tuple[Registry, dict[str, str]], format: str) -> None:
@@ -140,6 +142,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_a_literal_percent_sign_stays_one(filled: tuple[Registry, dict[str, str]]) -> None:
     registry, known = filled

@@ -325,6 +325,7 @@ def test_relations_without_a_term_or_a_report_are_passed_over(registry: Registry
     )
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_releases_one_over_the_other(run: Run, real_data: Path) -> None:
     """V109 with its reports, then V122: names change, identifiers, relations and what is deprecated stay."""

@@ -527,7 +527,7 @@ _QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck), report
 
 
 def test_short_histories() -> None:
-    run_state_machine_as_test(Histories, settings=settings(_QUIET, max_examples=14, stateful_step_count=25, derandomize=True))
+    run_state_machine_as_test(Histories, settings=settings(_QUIET, max_examples=6, stateful_step_count=25, derandomize=True))
 
 
 @pytest.mark.slow
