@@ -167,7 +167,7 @@ def test_it_can_be_written_out_and_copied(registry: Registry) -> None:
     assert len(copy) == 1
 
 
-@pytest.mark.parametrize("odd", [URIRef("no iri at all"), Literal("a subject"), rdflib.BNode()])
+@pytest.mark.parametrize("odd", [URIRef("no iri at all"), Literal("a subject"), rdflib.BNode("nowhere")])
 def test_terms_that_cannot_be_there_match_nothing(registry: Registry, odd: rdflib.term.Identifier) -> None:
     graph = registry.as_graph(ROOT)
     assert [*graph.triples((odd, None, None))] == []
