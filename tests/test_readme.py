@@ -45,7 +45,7 @@ def test_blocks_say_what_they_are(document: Path) -> None:
     assert {block.language for block in blocks(text)} <= LANGUAGES
 
 
-@pytest.mark.parametrize("last", [".venv/bin/idstore quickstart", ".venv/bin/pytest"])
+@pytest.mark.parametrize("last", [".venv/bin/idstore quickstart", ".venv/bin/pytest -n auto --dist loadfile"])
 def test_set_up_is_one_line(last: str) -> None:
     """The two commands of the README start from nothing but Python, and run twice."""
     lines = [line for block in blocks(DOCUMENTS[0].read_text(encoding="utf-8"), "sh") for line in block.text.splitlines()]
