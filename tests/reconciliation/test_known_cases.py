@@ -18,7 +18,7 @@ from idstore.errors import NotRegistered
 from idstore.model import times
 from idstore.registry.bindings import Statement
 
-pytestmark = pytest.mark.realdata
+pytestmark = [pytest.mark.realdata, pytest.mark.slow]
 
 WD = "http://www.wikidata.org/entity/"
 FORMATS = "http://formats.example.org/"
@@ -87,7 +87,6 @@ def judged(found: list[dict[str, object]], kind: str, end: str) -> list[tuple[st
     return [(str(about), frozenset(claim[end] for claim in some)) for about, some in claims if isinstance(some, list)]
 
 
-@pytest.mark.slow
 def test_codes_with_several_equivalents_of_one_list(run: Run, rdl: str, store: Path, equivalents: Equivalents, tmp_path: Path) -> None:
     """3,091 equivalences of 1,998 codes: imported as bindings, and compared as they stand in the store."""
     assert rdl
