@@ -4,11 +4,10 @@ Writers are serialised by one lock in the process and one on the directory; the 
 applies what is durable to the generation, in order. Readers wait for it.
 """
 
-import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -26,7 +25,7 @@ from idstore.stores.applying import Applier, Durable, Unit
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.engine import ENGINE
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
-from idstore.stores.generation import CATALOGUE, FAILURES, Generation, copy_files, discard, is_abandoned
+from idstore.stores.generation import CATALOGUE, FAILURES, Generation, copy_files, discard
 from idstore.stores.journal import Journal, Written, write
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.scans import scanning
@@ -493,51 +492,14 @@ class EmbeddedStore:
 
     # large changes
 
-    @contextmanager
-    def staging(self, *, empty: bool = False) -> "Iterator[Staged]":
-        """Take the turn for a change too large for one batch: it is made in the next generation, which takes effect when the block ends without an error.
+    def staging(self, *, empty: bool = False) -> "AbstractContextManager[Staged]":
+        """Take the turn for a change too large for one batch: see `idstore.stores.staging.staging`."""
+        from idstore.stores.staging import staging
 
-        empty  begin with nothing instead of a copy of the present state.
-        Until then readers see the present state; whatever stops the block, a power cut included, leaves it as it was.
-        Raises StoreUnavailable.
-        """
-        from idstore.stores.staging import Staged
+        return staging(self, empty=empty)
 
-        if self._read_only:
-            raise StoreUnavailable("the store was opened for reading only; open it for writing")
-        with self._turn_lock:
-            self._check()
-            if self._refused:
-                self._forget()
-            self._settle()
-            number = next(one for one in count(self._journal.generation + 1) if not is_abandoned(self._folder(one)))
-            folder = self._folder(number)
-            discard([folder])
-            staged: Staged | None = None
-            give_up = Generation.close
-            try:
-                if not empty:
-                    self._generation.copy(folder)
-                staged = Staged(self, Generation(folder, create=empty), empty)
-                with scanning():
-                    yield staged
-                staged.finish()
-                if staged.last is not None:
-                    self._switch(number, staged.generation, staged.last)
-            except (OSError, sqlite3.Error) as error:
-                give_up = Generation.abandon
-                if isinstance(error, IdstoreError):
-                    raise
-                raise StoreUnavailable(
-                    f"the store at {self.path} cannot be written: {error}; nothing was changed, free some space and try again"
-                ) from error
-            finally:
-                if self._failure is None and self._generation.folder != folder:
-                    if staged is not None:
-                        give_up(staged.generation)
-                    discard([folder])
-
-    def _switch(self, number: int, generation: Generation, last: Written) -> None:
+    def switch(self, number: int, generation: Generation, last: Written) -> None:
+        """Make a prepared generation the present one; ``last`` is what was enlisted last in it. Raises StoreUnavailable."""
         if last.at < self._at:  # older events were taken in; the next one is later than all
             last = replace(last, token=self._token, at=self._at)
         with self._apply_lock, self._journal_lock:

@@ -1,19 +1,21 @@
 """The turn for a large change: it is made in a generation that is being prepared."""
 
+import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.errors import StoreUnavailable
+from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.history import History
 from idstore.model.terms import Term
 from idstore.stores import bases
 from idstore.stores.catalogue import Catalogue
-from idstore.stores.generation import Generation
+from idstore.stores.generation import Generation, discard, is_abandoned
 from idstore.stores.journal import Written, write
 from idstore.stores.scans import scanning
 from idstore.stores.turns import Numbering, concerns_registry
@@ -154,3 +156,46 @@ class Staged(Numbering):
             bases.keep(self.generation.folder, self.last.sequence, self.last.event, self.generation.copy_engine)
         self.generation.sync()
         self.generation.sync_folder()
+
+
+@contextmanager
+def staging(store: "EmbeddedStore", *, empty: bool = False) -> Iterator[Staged]:
+    """Take the turn for a change too large for one batch: it is made in the next generation, which takes effect when the block ends without an error.
+
+    empty  begin with nothing instead of a copy of the present state.
+    Until then readers see the present state; whatever stops the block, a power cut included, leaves it as it was.
+    Raises StoreUnavailable.
+    """
+    if store._read_only:
+        raise StoreUnavailable("the store was opened for reading only; open it for writing")
+    with store._turn_lock:
+        store._check()
+        if store._refused:
+            store._forget()
+        store._settle()
+        number = next(one for one in count(store._journal.generation + 1) if not is_abandoned(store._folder(one)))
+        folder = store._folder(number)
+        discard([folder])
+        staged: Staged | None = None
+        give_up = Generation.close
+        try:
+            if not empty:
+                store._generation.copy(folder)
+            staged = Staged(store, Generation(folder, create=empty), empty)
+            with scanning():
+                yield staged
+            staged.finish()
+            if staged.last is not None:
+                store.switch(number, staged.generation, staged.last)
+        except (OSError, sqlite3.Error) as error:
+            give_up = Generation.abandon
+            if isinstance(error, IdstoreError):
+                raise
+            raise StoreUnavailable(
+                f"the store at {store.path} cannot be written: {error}; nothing was changed, free some space and try again"
+            ) from error
+        finally:
+            if store._failure is None and store._generation.folder != folder:
+                if staged is not None:
+                    give_up(staged.generation)
+                discard([folder])

@@ -220,11 +220,12 @@ class Said(NamedTuple):
 
     def is_brief(self, call: Call) -> bool:
         """Whether nothing is asked of the store but to allocate; see `session.allocate`."""
-        return self.target is None and self.request_key is None and not (call.output.json and self.comment is not None)
+        return self.target is None and self.request_key is None and not _shows(call, self.comment)
 
 
-def _shows_comment(call: Call, request: "Request") -> bool:
-    return call.output.json and request.comment is not None
+def _shows(call: Call, comment: str | None) -> bool:
+    """Whether what is printed of a new identifier has its comment."""
+    return call.output.json and comment is not None
 
 
 def _allocate(
@@ -235,7 +236,7 @@ def _allocate(
 
     bound = [] if request.target is None else registry.bound_to(request.target, party)
     made = _given(registry, party, request, namespace, label)
-    if _shows_comment(call, request):
+    if _shows(call, request.comment):
         [made] = described(registry, party, [made.record], remarks=True)
     return made, [iri for iri in bound if iri != made.iri]
 
