@@ -141,6 +141,10 @@ class _Empty:
     context: Context
     metadata: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def asked(self) -> int:
+        return times.now()
+
     def now(self) -> int:
         return times.now()
 

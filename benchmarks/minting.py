@@ -57,7 +57,7 @@ class _Rates:
 
 def one_client(bench: Bench) -> Iterable[Row]:
     """Durable minting, one client in this process, beside appends of 1 kB with fdatasync on the same disk."""
-    number = bench.amount(500)
+    number = bench.amount(2000)
     with begun(bench.path("mint")) as power, begun(bench.path("mint"), durability="process") as process:
         file, durable, loose = bench.path("appends"), _Rates(power), _Rates(process)
         floor, measured, unsynced = alternate(

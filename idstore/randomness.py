@@ -4,12 +4,38 @@ As the standard library's ``secrets``, which imports cryptography that takes lon
 """
 
 import os
+import threading
+from typing import Final
+
+_STOCK: Final = 512
+"""Bytes that a thread fetches at once: each call of the system takes as long as a hundred steps of the interpreter."""
+
+
+class _Stock(threading.local):
+    """Bytes from the system that this thread has not used yet; each is given once."""
+
+    def __init__(self) -> None:
+        self.empty()
+
+    def empty(self) -> None:
+        self._bytes, self._used = b"", 0
+
+    def take(self, length: int) -> bytes:
+        start, end = self._used, self._used + length
+        if end > len(self._bytes):
+            self._bytes, start, end = os.urandom(max(length, _STOCK)), 0, length
+        self._used = end
+        return self._bytes[start:end]
+
+
+_OWN: Final = _Stock()
+os.register_at_fork(after_in_child=_OWN.empty)  # or parent and child would draw the same
 
 
 def bits(count: int) -> int:
     """A number of so many bits, each number being equally likely."""
     length = (count + 7) // 8
-    return int.from_bytes(os.urandom(length), "big") >> (8 * length - count)
+    return int.from_bytes(_OWN.take(length), "big") >> (8 * length - count)
 
 
 def below(limit: int) -> int:
@@ -22,4 +48,4 @@ def below(limit: int) -> int:
 
 def word(length: int) -> str:
     """Hexadecimal digits for so many bytes."""
-    return os.urandom(length).hex()
+    return _OWN.take(length).hex()

@@ -34,6 +34,7 @@ class SimulatedAllocation:
     clock     milliseconds since 1970; `wait_until` moves it on.
     counts    of each series how many labels were issued.
     marks     of each series the highest number issued.
+    waited    milliseconds since it was asked for.
     """
 
     context: Context
@@ -41,6 +42,12 @@ class SimulatedAllocation:
     clock: int = 1_800_000_000_000
     counts: Mapping[str, int] = field(default_factory=dict)
     marks: Mapping[str, int] = field(default_factory=dict)
+    waited: int = 0
+
+    @property
+    def asked(self) -> int:
+        """So long ago."""
+        return self.clock - self.waited
 
     def now(self) -> int:
         """What the clock shows."""

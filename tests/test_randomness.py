@@ -1,5 +1,9 @@
 """Numbers from the system: in their limits, and all of them."""
 
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from idstore import randomness
@@ -22,3 +26,26 @@ def test_words_differ() -> None:
     words = {randomness.word(8) for _ in range(1000)}
     assert len(words) == 1000
     assert {len(word) for word in words} == {16}
+
+
+_FORKED = """
+import os
+from idstore import randomness
+randomness.bits(8)
+child = os.fork()
+print(randomness.word(32), flush=True)
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+def test_a_forked_process_draws_others() -> None:
+    done = subprocess.run([sys.executable, "-c", _FORKED], check=True, capture_output=True, text=True)
+    words = done.stdout.split()
+    assert len(words) == len(set(words)) == 2
+
+
+def test_threads_draw_others() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        drawn = list(pool.map(lambda _: randomness.word(8), range(20_000)))
+    assert len(set(drawn)) == len(drawn)

@@ -63,6 +63,17 @@ def test_a_taken_millisecond_is_waited_out() -> None:
         assert decode(next(candidates)) == allocation.clock == 1_180_064_992_865 + passed
 
 
+def test_milliseconds_that_passed_while_it_waited_are_not_lost() -> None:
+    allocation = SimulatedAllocation(CONTEXT, clock=1_180_064_992_865, waited=3)
+    moments = [decode(label) for label in islice(SCHEME.candidates(allocation), 6)]
+    assert moments == list(range(1_180_064_992_862, 1_180_064_992_868))
+
+
+def test_a_clock_that_was_set_back_while_it_waited_is_not_run_ahead_of() -> None:
+    allocation = SimulatedAllocation(CONTEXT, clock=1_180_064_992_865, waited=-60_000)
+    assert decode(next(SCHEME.candidates(allocation))) == 1_180_064_992_865
+
+
 def test_a_clock_that_was_set_back_is_not_run_ahead_of() -> None:
     class SetBack(SimulatedAllocation):
         def wait_until(self, moment: int) -> None:

@@ -33,6 +33,7 @@ class _Allocation:
     def __init__(self, turn: Turn, namespace: Namespace, metadata: Mapping[str, str]) -> None:
         self.context: Context = namespace.context
         self.metadata = metadata
+        self.asked = turn.asked
         self._series = turn.issued(namespace.base)
         self._told = 0
 

@@ -1,7 +1,10 @@
 """From the texts that people write to identifiers of this registry."""
 
+from functools import cache
+
 from pyoxigraph import NamedNode
 
+from idstore import schemes
 from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered, UnknownScheme, clearest
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
@@ -20,9 +23,15 @@ def label_node(namespace: Namespace, label: str) -> NamedNode:
     return NamedNode(scheme.iri(scheme.key(label, context), context))
 
 
+@cache
+def _valued(name: str) -> bool:
+    """Whether identifiers of a scheme have values; remembered, since it is asked for every allocation, and asking is slow."""
+    return isinstance(schemes.scheme(name), Valued)
+
+
 def target_index(namespace: Namespace, record: Record | None = None) -> list[tuple[NamedNode, Term]]:
     """What an event that says where an identifier leads adds, if values say so in its scheme: the index of the URL value."""
-    if not isinstance(namespace.scheme, Valued):
+    if not _valued(namespace.scheme_name):
         return []
     values = () if record is None else record.values
     url = first_url(value for value in values if value.is_type(value_types.URL))

@@ -90,6 +90,10 @@ class Allocation(Protocol):
     metadata: Mapping[str, str]
     """What the label is derived from (empty for opaque schemes)."""
 
+    @property
+    def asked(self) -> int:
+        """When the label was asked for, in milliseconds since 1970: whoever asks may have to wait for others first."""
+
     def now(self) -> int:
         """Milliseconds since 1970-01-01T00:00Z."""
 

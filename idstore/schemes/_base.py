@@ -40,8 +40,13 @@ def unguided(allocation: Allocation) -> None:
 
 
 def moments(allocation: Allocation) -> Iterator[int]:
-    """Milliseconds since 1970 that the clock has reached: the present one, then, as long as they are asked for, later ones."""
+    """Milliseconds since 1970 that the clock has reached: those since a label was asked for, then, as they come, later ones.
+
+    So those that pass while many wait for each other are not lost.
+    """
+    next_one = allocation.asked
     while True:
-        moment = allocation.now()
-        yield moment
-        allocation.wait_until(moment + 1)
+        now = allocation.now()
+        yield from range(min(next_one, now), now + 1)  # the clock may have been set back
+        next_one = now + 1
+        allocation.wait_until(next_one)

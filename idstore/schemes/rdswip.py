@@ -15,6 +15,7 @@ idstore.errors.InvalidIdentifier: ... the digit 0 stands there more than 2 times
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -73,10 +74,9 @@ class _Digits:
     max_count: int
     refuse_patterns: bool
 
-    @classmethod
-    def of(cls, settings: Mapping[str, str]) -> "_Digits":
-        digits, max_run, max_count = (int(settings[name]) for name in ("digits", "max_run", "max_count"))
-        return cls(digits, max_run, max_count, settings["refuse_patterns"] == "true")
+    @staticmethod
+    def of(settings: Mapping[str, str]) -> "_Digits":
+        return _read(settings["digits"], settings["max_run"], settings["max_count"], settings["refuse_patterns"])
 
     def broken(self, digits: str) -> tuple[int, str] | None:
         """Index and reason of the first break of these rules."""
@@ -94,6 +94,11 @@ class _Digits:
             return False
         counts = (fewest, unpatterned) if self.refuse_patterns else (population,)  # the first answers faster, and is never above the second
         return any(_has_room(count(digits, self.max_run, self.max_count), digits, issued) for count in counts)
+
+
+@lru_cache
+def _read(digits: str, max_run: str, max_count: str, refuse_patterns: str) -> _Digits:
+    return _Digits(int(digits), int(max_run), int(max_count), refuse_patterns == "true")
 
 
 def _has_room(there_are: int, digits: int, issued: int) -> bool:

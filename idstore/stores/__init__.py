@@ -56,6 +56,10 @@ class Turn(View, Protocol):
     def moment(self) -> int:
         """The time for new events, milliseconds since 1970: never before that of an earlier event."""
 
+    @property
+    def asked(self) -> int:
+        """When the turn was asked for, or, once something is enlisted in it, the present time; milliseconds since 1970."""
+
     def token(self) -> int:
         """The number that a new event is named by; give them out in the order of the events."""
 

@@ -5,6 +5,7 @@ applies what is durable to the generation, in order. Readers wait for it.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from pyoxigraph import NamedNode, Quad
 
 from idstore.errors import IdstoreError, StoreUnavailable
+from idstore.model import times
 from idstore.model.change import Change
 from idstore.model.terms import Term
 from idstore.stores import bases, recovery
@@ -358,6 +360,7 @@ class EmbeddedStore:
         """Take the turn; when the block ends without an error, what was enlisted is durable."""
         if self._read_only:
             raise StoreUnavailable("the store was opened for reading only; open it for writing")
+        asked = times.now()
         if self._reader != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
             self._applier.make_room()
         with self._turn_lock:
@@ -366,7 +369,7 @@ class EmbeddedStore:
                 self._forget()
             if not self._brief:
                 self._applier.start()
-            turn = StoreTurn(self)
+            turn = StoreTurn(self, asked)
             with scanning():
                 yield turn
             turn.hand_over()
@@ -463,7 +466,11 @@ class EmbeddedStore:
 
     def _apply(self, units: list[Unit]) -> None:
         batch = [durable for unit in units for durable in unit]
-        prepared = [durable.prepare() for durable in batch]
+        prepared = []
+        for durable in batch:
+            if self._journal_lock.locked():  # whoever comes back from the disk must not wait for many of these
+                time.sleep(0)
+            prepared.append(durable.prepare())
         with self._apply_lock:
             self._generation.take(prepared)
             self._release(batch)

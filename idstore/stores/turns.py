@@ -27,6 +27,11 @@ class Numbering:
         self.moment = max(times.now(), at)
         self._token = token if self.moment == at else -1
 
+    @property
+    def asked(self) -> int:
+        """The clock."""
+        return times.now()
+
     def token(self) -> int:
         """The number of a new event: random, but rising within a millisecond; the moment moves on when there is no higher one."""
         if self._token > _HIGHEST:
@@ -38,13 +43,19 @@ class Numbering:
 class StoreTurn(Numbering):
     """The turn of one thread: see `idstore.stores.Turn`."""
 
-    def __init__(self, store: "EmbeddedStore") -> None:
+    def __init__(self, store: "EmbeddedStore", asked: int) -> None:
         super().__init__(store.origin, store._at, store._token)
+        self._asked = asked
         self._store = store
         self._changes: list[Change] = []
         self._claims: dict[NamedNode, NamedNode] = {}
         self.sequence = 0
         self.epoch = store._epoch
+
+    @property
+    def asked(self) -> int:
+        """When it was asked for; the present time once something is enlisted, which took one of the moments before."""
+        return times.now() if self._changes else self._asked
 
     @property
     def registry_version(self) -> int:
