@@ -89,11 +89,8 @@ class _Run:
 
     def findings(self, checked: Iterable[Check]) -> Iterator[Finding]:
         """Every finding; a check with few focus nodes looks at these, the others at what their screens suspect."""
-        by_focus: dict[Focus, list[Check]] = {}
-        for check in checked:
-            by_focus.setdefault(check.focus, []).append(check)
         screened: list[Check] = []
-        for focus, group in by_focus.items():
+        for focus, group in _by_focus(checked).items():
             nodes = self._first(focus)
             if len(nodes) > _AT_ONCE or not namable(nodes):
                 screened += group
@@ -103,9 +100,15 @@ class _Run:
         yield from self._screened(list(self._steps(screened)))
 
     def among(self, checked: Iterable[Check], nodes: Sequence[Term]) -> Iterator[Finding]:
-        """Every finding at these nodes."""
-        for check in checked:
-            yield from self._among(check, nodes)
+        """Every finding at these nodes. Which of them are focus nodes is asked once for each focus, not for each check."""
+        for focus, group in _by_focus(checked).items():
+            found = [node for part in _parts(nodes) for node in sorted(self._included(focus, part), key=str)]
+            for check in group:
+                for part in _parts(found):
+                    yield from self._exact(check, self._writer(), these(part))
+
+    def _included(self, focus: Focus, nodes: Sequence[Term]) -> set[Term]:
+        return self._search.nodes(f"SELECT DISTINCT ?this {{ {focus.among(self._writer(), nodes)} }}")
 
     def _first(self, focus: Focus) -> set[Term]:
         """The focus nodes, counted no further than need be."""
@@ -136,12 +139,25 @@ class _Run:
         return self._exact(check, writer, check.focus.pattern(writer, "?this"))
 
     def _among(self, check: Check, nodes: Sequence[Term]) -> Iterator[Finding]:
-        for start in range(0, len(nodes), _AT_ONCE):
+        for part in _parts(nodes):
             writer = self._writer()
-            yield from self._exact(check, writer, check.focus.among(writer, nodes[start : start + _AT_ONCE]))
+            yield from self._exact(check, writer, check.focus.among(writer, part))
 
     def _exact(self, check: Check, writer: Writer, start: str) -> Iterator[Finding]:
         return map(check.finding, self._source.rows(check.exact(writer, start)))
 
     def _writer(self) -> Writer:
         return Writer(self._pairs)
+
+
+def _by_focus(checked: Iterable[Check]) -> dict[Focus, list[Check]]:
+    """The checks of each focus."""
+    found: dict[Focus, list[Check]] = {}
+    for check in checked:
+        found.setdefault(check.focus, []).append(check)
+    return found
+
+
+def _parts(nodes: Sequence[Term]) -> Iterator[Sequence[Term]]:
+    """So many at a time as one query looks at."""
+    return (nodes[start : start + _AT_ONCE] for start in range(0, len(nodes), _AT_ONCE))

@@ -7,7 +7,7 @@ from typing import Final
 
 from idstore.errors import UnsupportedShapes
 from idstore.validation.graph import Term, subclasses
-from idstore.validation.paths import Path
+from idstore.validation.paths import Path, sequence
 from idstore.validation.shape import Constraint, Shape, Target
 from idstore.validation.values import ACCEPTS, TYPE, every, no, safe
 
@@ -76,6 +76,17 @@ class Writer:
         """Whether ``value``, one of the values of ``node``, satisfies a constraint on values."""
         return ACCEPTS[constraint.kind](self, constraint, value, node)
 
+    def leads(self, path: Path, node: str, end: str, test: str = "true") -> str:
+        """Whether the path leads from ``node`` to an ``end`` that passes the test.
+
+        Step by step, each inside the one before: for a sequence as a whole the engine may begin at its last step, with all that the store holds.
+        """
+        first, *others = path.steps or (path,)
+        if not others:
+            return f"EXISTS {{ {node} {first} {end} FILTER({test}) }}"
+        middle = self.fresh()
+        return f"EXISTS {{ {node} {first} {middle} FILTER({self.leads(sequence(others), middle, end, test)}) }}"
+
     def several(self, number: int, path: Path | None, node: str, test: Callable[[str], str]) -> str:
         """Whether ``node`` has that many different values that pass the test."""
         if number > MANY:
@@ -84,6 +95,9 @@ class Writer:
             return "true"
         if path is None:
             return test(node) if number == 1 else "false"
+        if number == 1:
+            value = self.fresh()
+            return self.leads(path, node, value, test(value))
         values = [self.fresh() for _ in range(number)]
         tests = [test(value) for value in values]
         tests += [f"!sameTerm({one}, {other})" for index, one in enumerate(values) for other in values[:index]]
@@ -115,9 +129,9 @@ def _at_most_such(writer: Writer, constraint: Constraint, path: Path | None, nod
     return no(writer.several(constraint.count + 1, path, node, _conforming(writer, constraint)))
 
 
-def _has(_: Writer, constraint: Constraint, path: Path | None, node: str) -> str:
+def _has(writer: Writer, constraint: Constraint, path: Path | None, node: str) -> str:
     term = constraint.terms[0]
-    return f"sameTerm({node}, {term})" if path is None else f"EXISTS {{ {node} {path} {term} }}"
+    return f"sameTerm({node}, {term})" if path is None else writer.leads(path, node, str(term))
 
 
 def _unique(writer: Writer, _: Constraint, path: Path | None, node: str) -> str:
