@@ -25,20 +25,18 @@ from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
 from idstore.stores.applying import Applier, Durable, Unit
 from idstore.stores.catalogue import Catalogue
-from idstore.stores.engine import ENGINE
+from idstore.stores.copies import Copies
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
-from idstore.stores.generation import CATALOGUE, FAILURES, Generation, copy_files, discard
+from idstore.stores.generation import FAILURES, Generation, discard
 from idstore.stores.journal import Journal, Written, write
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.scans import scanning
-from idstore.stores.snapshots import Snapshots, Use, pinned
+from idstore.stores.snapshots import Use
 from idstore.stores.turns import StoreTurn, concerns_registry
 
 if TYPE_CHECKING:
-    from idstore.stores.publishing import Publisher
     from idstore.stores.staging import Staged
 
-SNAPSHOTS = "snapshots"
 _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
 _PRUNE = 20_000
@@ -126,10 +124,9 @@ class EmbeddedStore:
         self._reached: list[int] = []  # of each epoch that ended when the journal refused: what was durable by then
         self._unflushed = 0
         self._closed = False
-        self._snapshots = Snapshots(path / SNAPSHOTS)
-        self._publisher: Publisher | None = None
+        self._copies = Copies(self)
         if not read_only and not self._brief:
-            self._serve()
+            self._copies.serve()
 
     # opening and closing
 
@@ -179,15 +176,8 @@ class EmbeddedStore:
             recovery.bring_up(self._journal, self._generation)
             self._applied = self._durable
             self._brief = False
-        self._serve()
+        self._copies.serve()
         self._applier.start()
-
-    def _serve(self) -> None:
-        """Have readers in other processes served."""
-        from idstore.stores.publishing import Publisher
-
-        self._snapshots.sweep()
-        self._publisher = Publisher(self._snapshots, self.publish)
 
     def _found(self) -> None:
         """Make the store."""
@@ -204,8 +194,7 @@ class EmbeddedStore:
         """Apply what is durable, and give the directory up."""
         if self._closed:
             return
-        if self._publisher is not None:
-            self._publisher.stop()
+        self._copies.stop()
         self._closed = True
         with ExitStack() as last:
             for part in (self._lock.release, self._journal.close, self._generation.close):
@@ -277,76 +266,20 @@ class EmbeddedStore:
                 self._check()
                 progress()
 
-    # snapshots
-
-    @contextmanager
-    def snapshot(self) -> Iterator[Path]:
-        """The newest durable state, as an engine that nothing changes."""
-        try:
-            with self.reading():
-                used = self._snapshot()
-        except StoreUnavailable:
-            raise
-        except OSError as error:
-            if not self._read_only:
-                raise StoreUnavailable(f"no snapshot can be made in {self.path}: {error}; free some space", path=str(self.path)) from error
-            with self._itself() as engine:
-                yield engine
-            return
-        with used:
-            yield used.engine
-
-    @contextmanager
-    def _itself(self) -> Iterator[Path]:
-        """The engine itself, in the place of a snapshot where none can be made; nobody writes meanwhile."""
-        lock = self._lock.again()
-        try:
-            yield self._generation.folder / ENGINE
-        finally:
-            lock.release()
+    def snapshot(self) -> AbstractContextManager[Path]:
+        """The newest durable state, as an engine that nothing changes. Raises StoreUnavailable."""
+        return self._copies.snapshot()
 
     def backup(self, folder: Path) -> None:
         """Make a copy of the newest durable state, a store itself, in a folder that is empty or not there; others go on meanwhile.
 
         Raises StoreUnavailable.
         """
-        from idstore.stores import backups
-
-        with ExitStack() as held:
-            with self.reading():
-                engine = held.enter_context(self.snapshot())
-                catalogue = held.enter_context(closing(pinned(self._generation.folder / CATALOGUE)))
-            backups.back_up(engine, catalogue, self.origin, folder)
+        self._copies.back_up(folder)
 
     def publish(self) -> Use:
         """Take hold of a snapshot of the newest durable state, with its catalogue. Raises OSError, sqlite3.Error."""
-        with self.reading():
-            used = self._snapshot()
-            if used.whole:
-                return used
-            catalogue = pinned(self._generation.folder / CATALOGUE)
-        try:
-            with closing(catalogue):
-                used.complete(catalogue)
-        except BaseException:
-            used.release()
-            raise
-        return used
-
-    def _snapshot(self) -> Use:
-        """Take hold of the snapshot of what is applied; inside `reading`."""
-        name = f"{self._journal.generation}-{self._applied}"
-        used = self._snapshots.use(name)
-        if used is None:
-            used = self._snapshots.make(name, self.origin, self._fill)
-            self._snapshots.sweep(keep=name)
-        return used
-
-    def _fill(self, target: Path) -> None:
-        if self._read_only or self._brief:  # an engine that is open to read copies its tables alone, not its log
-            copy_files(self._generation.folder / ENGINE, target, (".sst", ".log"))
-        else:
-            self._generation.copy_engine(target)
+        return self._copies.publish()
 
     def lags(self) -> bool:
         """Whether the journal is ahead: a process was killed, and only opening the store for writing brings what it acknowledged."""

@@ -21,7 +21,8 @@ from idstore.model.terms import Term
 from idstore.stores import Staging, Turn
 from idstore.stores.backups import back_up
 from idstore.stores.catalogue import Catalogue
-from idstore.stores.embedded import SNAPSHOTS, EmbeddedStore
+from idstore.stores.copies import SNAPSHOTS
+from idstore.stores.embedded import EmbeddedStore
 from idstore.stores.founding import exists
 from idstore.stores.generation import CATALOGUE, Generation
 from idstore.stores.scans import scanning
