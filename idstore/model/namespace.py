@@ -12,7 +12,7 @@ from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.party import node
-from idstore.schemes import Aliasing, Context, LabelType, Scheme, Typed, scheme
+from idstore.schemes import Aliasing, Context, LabelType, Scheme, Typed, Valued, scheme
 from idstore.vocabulary import DCTERMS, IDS, ONTOLOGY, RDF, RDFS, REGISTRY_GRAPH, SKOS, XSD, party_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -86,6 +86,11 @@ class Namespace:
         return _identifier_class(self.base, self.scheme_name, self.settings)
 
     @property
+    def valued(self) -> bool:
+        """Whether its identifiers can have typed values. Raises UnknownScheme."""
+        return _valued(self.scheme_name)
+
+    @property
     def types(self) -> Sequence[LabelType]:
         """The types that its labels name; none in most schemes."""
         return self.scheme.types(self.context) if isinstance(self.scheme, Typed) else ()
@@ -126,6 +131,12 @@ def _type_quads(namespace: NamedNode, one: LabelType) -> Iterator[Quad]:
         yield Quad(node, SKOS.prefLabel, Literal(one.title), REGISTRY_GRAPH)
     if one.provisional:
         yield Quad(node, IDS.quality, IDS.Provisional, REGISTRY_GRAPH)
+
+
+@lru_cache
+def _valued(scheme_name: str) -> bool:
+    """Remembered: it is asked for every identifier that is read or allocated, and asking is slow."""
+    return isinstance(scheme(scheme_name), Valued)
 
 
 @lru_cache(maxsize=8192)

@@ -44,7 +44,7 @@ class Citing(Resolving):
     def citation(self, text: str, party: Party) -> Citation:
         """How to cite an identifier. Raises as `show`."""
         with self.store.reading() as view:
-            record = self._load(view, self._identify(view, text, party), self.sight(view, party))
+            record = self._named(view, text, self.sight(view, party))
             forms = self._forms(view, record)
             newest = self._newest(view, record)
             if record.work is not None:

@@ -1,6 +1,6 @@
 """What every use case stands on: who sees what, reading records, and turning an event into a change."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
@@ -8,7 +8,7 @@ from typing import Self
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from idstore.errors import NotPermitted, NotRegistered, StageConflict, UnknownNamespace
+from idstore.errors import NotPermitted, NotRegistered, StageConflict, UnknownNamespace, UnknownScheme
 from idstore.frozen import dataclass
 from idstore.model import event as events
 from idstore.model import namespace as namespaces
@@ -161,12 +161,22 @@ class Core:
         nodes: set[NamedNode] = set()
         if not all(records.reserved(quad.predicate) for quad in own):  # each binding is there as a plain triple as well
             nodes = {_node(quad.subject) for quad in view.quads(None, RDF.subject, iri) if sight is None or sight.sees(_graph(quad))}
-        typed = [
-            list(view.quads(_node(quad.subject)))
-            for quad in view.quads(None, IDS.valueOf, iri)
-            if sight is None or sight.sees(_graph(quad))
-        ]
+        typed = []
+        if self._may_have_values(view, own):
+            typed = [
+                list(view.quads(_node(quad.subject)))
+                for quad in view.quads(None, IDS.valueOf, iri)
+                if sight is None or sight.sees(_graph(quad))
+            ]
         return records.parse(iri, own, [(name, list(view.quads(name))) for name in nodes], typed)
+
+    def _may_have_values(self, view: View, own: Iterable[Quad]) -> bool:
+        """Whether an identifier of which these quads are told can have typed values; where its namespace does not tell, it may."""
+        known = self._facts(view).by_base
+        bases = (quad.object.value for quad in own if quad.predicate == IDS.inNamespace and isinstance(quad.object, NamedNode))
+        with suppress(UnknownScheme):
+            return any(base not in known or known[base].valued for base in bases)
+        return True
 
     def _own(self, turn: Turn, iri: NamedNode, party: Party, act: str) -> Record:
         """The whole record, for its owner. Raises NotRegistered (also when the party may not see it), NotPermitted."""

@@ -1,10 +1,7 @@
 """From the texts that people write to identifiers of this registry."""
 
-from functools import cache
-
 from pyoxigraph import NamedNode
 
-from idstore import schemes
 from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered, UnknownScheme, clearest
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
@@ -12,7 +9,7 @@ from idstore.model.record import Record
 from idstore.model.terms import Term
 from idstore.model.value import first_url, free_index, integer
 from idstore.registry.core import Core, Sight
-from idstore.schemes import Valued, installed, value_types
+from idstore.schemes import installed, value_types
 from idstore.stores import View
 from idstore.vocabulary import IDS
 
@@ -23,15 +20,9 @@ def label_node(namespace: Namespace, label: str) -> NamedNode:
     return NamedNode(scheme.iri(scheme.key(label, context), context))
 
 
-@cache
-def _valued(name: str) -> bool:
-    """Whether identifiers of a scheme have values; remembered, since it is asked for every allocation, and asking is slow."""
-    return isinstance(schemes.scheme(name), Valued)
-
-
 def target_index(namespace: Namespace, record: Record | None = None) -> list[tuple[NamedNode, Term]]:
     """What an event that says where an identifier leads adds, if values say so in its scheme: the index of the URL value."""
-    if not _valued(namespace.scheme_name):
+    if not namespace.valued:
         return []
     values = () if record is None else record.values
     url = first_url(value for value in values if value.is_type(value_types.URL))
@@ -52,7 +43,19 @@ class Naming(Core):
     def show(self, text: str, party: Party) -> Record:
         """The record of an identifier, as much of it as the party may see. Raises as `identify`."""
         with self.store.reading() as view:
-            return self._load(view, self._identify(view, text, party), self.sight(view, party))
+            return self._named(view, text, self.sight(view, party))
+
+    def _named(self, view: View, text: str, sight: Sight) -> Record:
+        """The record that ``text`` names, as much of it as ``sight`` allows. Raises as `identify`."""
+        read = self._readings(view, text)
+        if len(read) != 1:
+            return self._load(view, self._identify_for(view, text, sight), sight)
+        namespace, label = read[0]
+        holder = view.holder(label_node(namespace, label))
+        try:  # what was never issued takes as many steps as what is hidden, so that time tells as little
+            return self._load(view, namespace.iri if holder is None else holder, sight)
+        except NotRegistered:
+            raise NotRegistered(text) from None
 
     def _identify(self, view: View, text: str, party: Party) -> NamedNode:
         return self._identify_for(view, text, self.sight(view, party))

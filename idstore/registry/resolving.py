@@ -124,7 +124,7 @@ class Resolving(Valuing):
         """
         with self.store.reading() as view:
             sight = self.sight(view, party)
-            first = answer = self._load(view, self._identify(view, text, party), sight)
+            first = answer = self._named(view, text, sight)
             path = [first.iri]
             while (following := self._next(view, answer, sight, asked, path)) is not None:
                 if isinstance(following, str):

@@ -57,7 +57,7 @@ class Valuing(Binding):
         Raises as `show`, and InvalidData: its scheme knows no values.
         """
         with self.store.reading() as view:
-            record = self._load(view, self._identify(view, text, party), self.sight(view, party))
+            record = self._named(view, text, self.sight(view, party))
             self._carrying(view, record)
         return matching(record.values, types, indexes)
 
