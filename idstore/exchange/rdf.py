@@ -50,10 +50,12 @@ def export(registry: Registry, target: IO[bytes], party: Party, format: str = "t
     Raises InvalidData (format), UnknownNamespace, OSError. Memory: flat.
     """
     chosen = rdf_format(format)
-    with registry.quads(party, extract) as quads:
+    with registry.spelled(party, extract) as spelled:
+        quads = (quad for _, quad in spelled)
         match chosen:
             case RdfFormat.TURTLE | RdfFormat.TRIG:
-                target.writelines(map(str.encode, turtle.lines(quads, graphs=chosen.supports_datasets)))
+                texts = (text for text, _ in spelled)
+                target.writelines(map(str.encode, turtle.lines(texts, graphs=chosen.supports_datasets)))
             case RdfFormat.JSON_LD:
                 target.writelines(map(str.encode, jsonld.lines(quads)))
             case RdfFormat.N_TRIPLES:

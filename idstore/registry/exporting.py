@@ -16,6 +16,8 @@ from idstore.stores import View
 from idstore.stores.catalogue import Selection
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, access_list, closed_party
 
+Spelled = tuple[str, Quad]
+"""A quad, and its text in N-Quads, but for the dot."""
 _TYPE: Final = f" {RDF.type} "
 
 
@@ -50,6 +52,12 @@ class Exporting(Core):
         A partial extract says so by ``ids:partial``. Memory: flat, but for namespaces, parties and the grants of fixated identifiers.
         Raises UnknownNamespace.
         """
+        with self.spelled(party, extract) as found:
+            yield (quad for _, quad in found)
+
+    @contextmanager
+    def spelled(self, party: Party, extract: Extract = Extract()) -> Iterator[Iterator[Spelled]]:
+        """As `quads`, each with its text, by which it was put in order: to spell one takes a sixth as long as to read it."""
         with self.store.reading() as view:
             sight = self.sight(view, party)
             yield self._whole(view, sight) if extract.whole else self._part(view, sight, extract, party)
@@ -72,7 +80,7 @@ class Exporting(Core):
             if (base or record.namespace) == record.namespace and extract.chooses(record):
                 yield record
 
-    def _whole(self, view: View, sight: Sight) -> Iterator[Quad]:
+    def _whole(self, view: View, sight: Sight) -> Iterator[Spelled]:
         if not sight.everything:
             yield _partial()
         yield from _sorted(view.quads(None, None, None, REGISTRY_GRAPH))
@@ -80,13 +88,13 @@ class Exporting(Core):
         for base in sorted(self._facts(view).by_base):
             graph = NamedNode(base)
             for iri in view.catalogue.sorted_identifiers(namespace=base):
-                yield from _record(view, NamedNode(iri), graph)
+                yield from self._record(view, NamedNode(iri), graph)
         for graph in sorted(filter(sight.sees, view.graphs()), key=lambda one: one.value):
             if access_list(graph) is not None or closed_party(graph) is not None:
-                yield from _private(view, graph)
+                yield from self._private(view, graph)
         yield from _events(view, PUBLIC_LOG)
 
-    def _part(self, view: View, sight: Sight, extract: Extract, party: Party) -> Iterator[Quad]:
+    def _part(self, view: View, sight: Sight, extract: Extract, party: Party) -> Iterator[Spelled]:
         yield _partial()
         base = None
         if extract.namespace is not None:
@@ -97,32 +105,32 @@ class Exporting(Core):
         for iri in sorted(view.catalogue.identifiers(chosen, None)):
             yield from self._one(view, NamedNode(iri), sight)
 
-    def _one(self, view: View, iri: NamedNode, sight: Sight) -> Iterator[Quad]:
+    def _one(self, view: View, iri: NamedNode, sight: Sight) -> Iterator[Spelled]:
         """A record, its bindings and its events."""
         graphs = {quad.graph_name for quad in (*view.quads(iri), *view.quads(None, IDS.valueOf, iri))}
         for graph in sorted((graph for graph in graphs if isinstance(graph, NamedNode) and sight.sees(graph)), key=lambda one: one.value):
-            yield from _record(view, iri, graph)
+            yield from self._record(view, iri, graph)
         for event, graph in self._history(view, iri, sight):
             yield from _sorted(event.quads(graph))
 
+    def _record(self, view: View, iri: NamedNode, graph: NamedNode) -> Iterator[Spelled]:
+        """A record, its bindings and its values, as far as they are kept in ``graph``."""
+        found = _sorted(view.quads(iri, None, None, graph))
+        yield from found
+        own = [quad for _, quad in found]
+        bound = not all(reserved(quad.predicate) for quad in own)  # each binding is there as a plain triple as well
+        statements = [RDF.subject] if bound else []
+        for of in [*statements, IDS.valueOf] if self._may_have_values(view, own) else statements:
+            for beside in sorted((quad.subject for quad in view.quads(None, of, iri, graph)), key=str):
+                assert isinstance(beside, NamedNode)
+                yield from _sorted(view.quads(beside, None, None, graph))
 
-def _record(view: View, iri: NamedNode, graph: NamedNode) -> Iterator[Quad]:
-    """A record, its bindings and its values, as far as they are kept in ``graph``."""
-    own = _sorted(view.quads(iri, None, None, graph))
-    yield from own
-    bound = not all(reserved(quad.predicate) for quad in own)  # each binding is there as a plain triple as well
-    for of in (RDF.subject, IDS.valueOf) if bound else (IDS.valueOf,):
-        for beside in sorted((quad.subject for quad in view.quads(None, of, iri, graph)), key=str):
-            assert isinstance(beside, NamedNode)
-            yield from _sorted(view.quads(beside, None, None, graph))
-
-
-def _private(view: View, graph: NamedNode) -> Iterator[Quad]:
-    """Everything in an access list's graph, or in a party's closed log."""
-    for iri in view.catalogue.sorted_identifiers(audience=graph.value):
-        yield from _record(view, NamedNode(iri), graph)
-    yield from _sorted(quad for quad in _left(view, graph))
-    yield from _events(view, graph)
+    def _private(self, view: View, graph: NamedNode) -> Iterator[Spelled]:
+        """Everything in an access list's graph, or in a party's closed log."""
+        for iri in view.catalogue.sorted_identifiers(audience=graph.value):
+            yield from self._record(view, NamedNode(iri), graph)
+        yield from _sorted(_left(view, graph))
+        yield from _events(view, graph)
 
 
 def _left(view: View, graph: NamedNode) -> Iterator[Quad]:
@@ -138,19 +146,20 @@ def _left(view: View, graph: NamedNode) -> Iterator[Quad]:
             yield from view.quads(quad.subject, None, None, graph)
 
 
-def _events(view: View, graph: NamedNode) -> Iterator[Quad]:
+def _events(view: View, graph: NamedNode) -> Iterator[Spelled]:
     for iri in view.catalogue.ordered_events(graph.value):
         yield from _sorted(view.quads(NamedNode(iri), None, None, graph))
 
 
-def _sorted(quads: Iterable[Quad]) -> list[Quad]:
-    return sorted(quads, key=_order)
+def _sorted(quads: Iterable[Quad]) -> list[Spelled]:
+    """Sorted by subject, its class first, then by predicate and object. Cost: a third of comparing terms."""
+    return sorted([(str(quad), quad) for quad in quads], key=_order)
 
 
-def _order(quad: Quad) -> str:
-    """Sorts quads by subject, its class first, then by predicate and object. Cost: a third of comparing terms."""
-    return str(quad).replace(_TYPE, " ! ", 1)
+def _order(spelled: Spelled) -> str:
+    return spelled[0].replace(_TYPE, " ! ", 1)
 
 
-def _partial() -> Quad:
-    return Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH)
+def _partial() -> Spelled:
+    quad = Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH)
+    return str(quad), quad
