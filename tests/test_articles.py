@@ -255,6 +255,7 @@ def test_no_two_processes_give_out_the_same(registry: Registry, tmp_path: Path) 
 # many
 
 
+@pytest.mark.slow
 def test_thousands_are_loaded_in_order_and_reloaded_as_they_were(registry: Registry) -> None:
     said = [Request(metadata={**UNICORN, "page": str(number // 3), "doi": f"10.1/{number}"}) for number in range(1400)]
     said[700:700] = [said[3], Request(metadata={"volume": "1"}), errors.InvalidData("unreadable")]  # type: ignore[list-item]
@@ -272,6 +273,7 @@ def test_thousands_are_loaded_in_order_and_reloaded_as_they_were(registry: Regis
     assert [one.record for one in again] == [one.record for one in first]
 
 
+@pytest.mark.slow
 def test_what_ends_a_load_leaves_what_was_given(registry: Registry) -> None:
     def requests() -> Iterator[Request]:
         for number in range(1200):

@@ -56,7 +56,10 @@ def test_each_example_is_known() -> None:
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == set(SAYS)
 
 
-@pytest.mark.parametrize("name", sorted(SAYS))
+_LONG = {"registries.py"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in _LONG else []) for name in sorted(SAYS)])
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
     runner = [sys.executable, "-W", "error"] if name.endswith(".py") else ["sh"]
     kept = {key: value for key, value in os.environ.items() if not key.startswith("IDSTORE_")}

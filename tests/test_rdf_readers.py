@@ -20,6 +20,7 @@ ENDINGS = {format: ending for ending, format in SUFFIXES.items()}
 PLACE = re.compile(r"^idstore: (.*), line (\d+): not valid (\w+): .+\n\Z")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", sorted(ENDINGS.keys() - {"jsonld"}))
 def test_every_bad_file_of_the_w3c_is_refused_by_its_line(run: Run, mint: Minting, tmp_path: Path, format: str) -> None:
     mint("--name", "valve")

@@ -21,7 +21,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "document",
+    [pytest.param(path, marks=[pytest.mark.slow] if path.parent.name == "schemes" else []) for path in DOCUMENTS],
+    ids=lambda path: path.name,
+)
 def test_sessions_print_what_they_show(document: Path, folder: Path) -> None:
     repeat(document.read_text(encoding="utf-8"), folder)
 

@@ -47,15 +47,7 @@ class Naming(Core):
 
     def _named(self, view: View, text: str, sight: Sight) -> Record:
         """The record that ``text`` names, as much of it as ``sight`` allows. Raises as `identify`."""
-        read = self._readings(view, text)
-        if len(read) != 1:
-            return self._load(view, self._identify_for(view, text, sight), sight)
-        namespace, label = read[0]
-        holder = view.holder(label_node(namespace, label))
-        try:  # what was never issued takes as many steps as what is hidden, so that time tells as little
-            return self._load(view, namespace.iri if holder is None else holder, sight)
-        except NotRegistered:
-            raise NotRegistered(text) from None
+        return self._load(view, self._identify_for(view, text, sight), sight)
 
     def _identify(self, view: View, text: str, party: Party) -> NamedNode:
         return self._identify_for(view, text, self.sight(view, party))
