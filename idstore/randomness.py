@@ -21,11 +21,10 @@ class _Stock(threading.local):
         self._bytes, self._used = b"", 0
 
     def take(self, length: int) -> bytes:
-        start, end = self._used, self._used + length
-        if end > len(self._bytes):
-            self._bytes, start, end = os.urandom(max(length, _STOCK)), 0, length
-        self._used = end
-        return self._bytes[start:end]
+        if self._used + length > len(self._bytes):
+            self._bytes, self._used = os.urandom(max(length, _STOCK)), 0
+        self._used = end = self._used + length
+        return self._bytes[end - length : end]
 
 
 _OWN: Final = _Stock()

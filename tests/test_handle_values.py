@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyoxigraph import NamedNode
 from tables import VECTORS, rows
 
 import idstore
@@ -21,6 +22,7 @@ from idstore.registry.valuing import Draft, When
 from idstore.schemes import handle_values, locations, value_types
 from idstore.schemes.handle_values import Admin, Reference, handle_in, references, stored
 from idstore.schemes.value_types import permissions_byte, permissions_of
+from idstore.vocabulary import IDS
 
 ROOT, ALICE, BOB, EVE = (Party(name) for name in ("root", "alice", "bob", "eve"))
 H = "https://hdl.handle.net/10.5555/h"
@@ -462,3 +464,46 @@ def test_an_export_brings_values_back_as_they_were(registry: Registry, tmp_path:
             assert other.values(H, ALICE) == registry.values(H, ALICE)
             sound(other)
         assert again.getvalue() == out.getvalue()
+
+
+# what leaves the registry, and what comes in
+
+
+def test_an_extract_has_the_values_that_its_owner_alone_reads(tmp_path: Path) -> None:
+    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
+        registry.add_namespace("h", "10.5555", "handle", ALICE)
+        for label, granted, fixated in itertools.product("ab", (False, True), (False, True)):
+            iri = registry.register("h", f"{label}{granted:d}{fixated:d}", ALICE).iri.value
+            if granted:
+                registry.grant(iri, BOB, ALICE)
+            registry.set_value(iri, Draft("DESC", "for me", 7, permissions="1100"), ALICE)
+            registry.set_value(iri, Draft("DESC", "for all", 8), ALICE)
+            if fixated:
+                registry.fixate([iri], ALICE)
+
+        def kept(party: Party, extract: Extract) -> set[str]:
+            with registry.quads(party, extract) as quads:
+                return {quad.subject.value for quad in quads if quad.predicate == IDS.valueOf and isinstance(quad.subject, NamedNode)}
+
+        assert len(kept(ALICE, Extract("h"))) == 16
+        assert kept(ALICE, Extract("h")) == kept(ALICE, Extract())
+        assert {iri.rpartition("#")[2] for iri in kept(BOB, Extract("h"))} == {"8"}
+
+
+def test_values_of_what_has_none_are_not_taken_in(tmp_path: Path) -> None:
+    with idstore.open(tmp_path / "there", administrator=ALICE, durability="process") as registry:
+        registry.add_namespace("h", "10.5555", "handle", ALICE)
+        registry.add_namespace("formats", "http://formats.example.org/", "puid", ALICE, {"authority": "own"})
+        other = registry.mint("formats", ALICE, Request(metadata={"type": "fmt"})).iri.value
+        handle = registry.register("h", "x", ALICE).iri.value
+        registry.set_value(handle, Draft("DESC", "hello", 7), ALICE)
+        told = io.BytesIO()
+        rdf.export(registry, told, ALICE, "nquads")
+    lines = told.getvalue().decode().splitlines(keepends=True)
+    act = next(line.split()[0] for line in lines if IDS.ValueSetting.value in line)
+    forged = tmp_path / "forged.nq"
+    forged.write_text("".join(line.replace(handle, other) if line.startswith((act, f"<{handle}#7")) else line for line in lines))
+    with idstore.open(tmp_path / "here", administrator=ALICE, durability="process") as registry:
+        with pytest.raises(InvalidData, match=r"has typed values, which identifiers of the scheme puid do not have"):
+            rdf.import_registry(registry, [forged], ALICE)
+        assert registry.counts(ALICE).total == 0

@@ -53,7 +53,7 @@ ON_PATHS = [
 PATHS = [
     ":p", "[ sh:inversePath :q ]", "( :q :p )", "( [ sh:inversePath :q ] :p )",
     "[ sh:alternativePath ( :p :q ) ]", "( [ sh:alternativePath ( :p :q ) ] [ sh:inversePath :q ] )", "[ sh:oneOrMorePath :q ]",
-    "[ sh:inversePath [ sh:oneOrMorePath :q ] ]", "( :p ( :q :q ) )",
+    "[ sh:inversePath [ sh:oneOrMorePath :q ] ]", "[ sh:inversePath [ sh:inversePath :q ] ]", "( :p ( :q :q ) )",
 ]  # fmt: skip
 TARGETS = ["sh:targetClass :A", "sh:targetSubjectsOf :p, :q", "sh:targetObjectsOf :q", "sh:targetNode :a, :d, 'x', 3", "a rdfs:Class"]
 

@@ -162,7 +162,7 @@ class Core:
         if not all(records.reserved(quad.predicate) for quad in own):  # each binding is there as a plain triple as well
             nodes = {_node(quad.subject) for quad in view.quads(None, RDF.subject, iri) if sight is None or sight.sees(_graph(quad))}
         typed = []
-        if self._may_have_values(view, own):
+        if sight is None or self._may_have_values(view, own):  # what a change is made from is read whole, whatever it is
             typed = [
                 list(view.quads(_node(quad.subject)))
                 for quad in view.quads(None, IDS.valueOf, iri)
@@ -173,9 +173,9 @@ class Core:
     def _may_have_values(self, view: View, own: Iterable[Quad]) -> bool:
         """Whether an identifier of which these quads are told can have typed values; where its namespace does not tell, it may."""
         known = self._facts(view).by_base
-        bases = (quad.object.value for quad in own if quad.predicate == IDS.inNamespace and isinstance(quad.object, NamedNode))
+        bases = [quad.object.value for quad in own if quad.predicate == IDS.inNamespace and isinstance(quad.object, NamedNode)]
         with suppress(UnknownScheme):
-            return any(base not in known or known[base].valued for base in bases)
+            return not bases or any(base not in known or known[base].valued for base in bases)
         return True
 
     def _own(self, turn: Turn, iri: NamedNode, party: Party, act: str) -> Record:

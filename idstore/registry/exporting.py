@@ -88,10 +88,10 @@ class Exporting(Core):
         for base in sorted(self._facts(view).by_base):
             graph = NamedNode(base)
             for iri in view.catalogue.sorted_identifiers(namespace=base):
-                yield from self._record(view, NamedNode(iri), graph)
+                yield from _record(view, NamedNode(iri), graph)
         for graph in sorted(filter(sight.sees, view.graphs()), key=lambda one: one.value):
             if access_list(graph) is not None or closed_party(graph) is not None:
-                yield from self._private(view, graph)
+                yield from _private(view, graph)
         yield from _events(view, PUBLIC_LOG)
 
     def _part(self, view: View, sight: Sight, extract: Extract, party: Party) -> Iterator[Spelled]:
@@ -109,28 +109,28 @@ class Exporting(Core):
         """A record, its bindings and its events."""
         graphs = {quad.graph_name for quad in (*view.quads(iri), *view.quads(None, IDS.valueOf, iri))}
         for graph in sorted((graph for graph in graphs if isinstance(graph, NamedNode) and sight.sees(graph)), key=lambda one: one.value):
-            yield from self._record(view, iri, graph)
+            yield from _record(view, iri, graph)
         for event, graph in self._history(view, iri, sight):
             yield from _sorted(event.quads(graph))
 
-    def _record(self, view: View, iri: NamedNode, graph: NamedNode) -> Iterator[Spelled]:
-        """A record, its bindings and its values, as far as they are kept in ``graph``."""
-        found = _sorted(view.quads(iri, None, None, graph))
-        yield from found
-        own = [quad for _, quad in found]
-        bound = not all(reserved(quad.predicate) for quad in own)  # each binding is there as a plain triple as well
-        statements = [RDF.subject] if bound else []
-        for of in [*statements, IDS.valueOf] if self._may_have_values(view, own) else statements:
-            for beside in sorted((quad.subject for quad in view.quads(None, of, iri, graph)), key=str):
-                assert isinstance(beside, NamedNode)
-                yield from _sorted(view.quads(beside, None, None, graph))
 
-    def _private(self, view: View, graph: NamedNode) -> Iterator[Spelled]:
-        """Everything in an access list's graph, or in a party's closed log."""
-        for iri in view.catalogue.sorted_identifiers(audience=graph.value):
-            yield from self._record(view, NamedNode(iri), graph)
-        yield from _sorted(_left(view, graph))
-        yield from _events(view, graph)
+def _record(view: View, iri: NamedNode, graph: NamedNode) -> Iterator[Spelled]:
+    """A record, its bindings and its values, as far as they are kept in ``graph``."""
+    own = _sorted(view.quads(iri, None, None, graph))
+    yield from own
+    bound = not all(reserved(quad.predicate) for _, quad in own)  # each binding is there as a plain triple as well
+    for of in (RDF.subject, IDS.valueOf) if bound else (IDS.valueOf,):
+        for beside in sorted((quad.subject for quad in view.quads(None, of, iri, graph)), key=str):
+            assert isinstance(beside, NamedNode)
+            yield from _sorted(view.quads(beside, None, None, graph))
+
+
+def _private(view: View, graph: NamedNode) -> Iterator[Spelled]:
+    """Everything in an access list's graph, or in a party's closed log."""
+    for iri in view.catalogue.sorted_identifiers(audience=graph.value):
+        yield from _record(view, NamedNode(iri), graph)
+    yield from _sorted(_left(view, graph))
+    yield from _events(view, graph)
 
 
 def _left(view: View, graph: NamedNode) -> Iterator[Quad]:

@@ -85,12 +85,23 @@ class Replaying(Core):
             if public is None and record.public:
                 public = number
         assert record is not None and issued is not None
+        self._check_values(turn, record)
         graphs = [record.home(event) for _, event in events]
         told = tuple(
             Told(number, event, graph, max(number, public or 0) if graph == PUBLIC_LOG else None)
             for (number, event), graph in zip(events, graphs, strict=True)
         )
         return History(told, record, record.lines(), tuple(claims.items()), issued)
+
+    def _check_values(self, view: View, record: Record) -> None:
+        """Raise InvalidData if an identifier has typed values whose scheme knows none."""
+        namespace = self._facts(view).by_base.get(record.namespace)
+        if record.values and namespace is not None and not namespace.valued:
+            raise InvalidData(
+                f"{record.iri.value} has typed values, which identifiers of the scheme {namespace.scheme_name} do not have",
+                id=record.iri.value,
+                scheme=namespace.scheme_name,
+            )
 
     def _beginning(self, view: View, event: Event) -> tuple[NamedNode, tuple[str, str, int]]:
         """What stands for the label of an identifier that begins so, and where it is counted. Raises InvalidData."""
@@ -132,6 +143,7 @@ class Replaying(Core):
         later = bool(past) and past[-1].order > event.order
         after = fold([*past, event]) if later else apply(before, event)
         assert after is not None
+        self._check_values(turn, after)
         turn.enlist(replace(self.transition(turn, before, after, event), claims=_request(turn, event)))
 
     def _folded(self, view: View, about: NamedNode) -> tuple[Record | None, list[Event]]:

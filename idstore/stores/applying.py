@@ -15,7 +15,7 @@ from idstore.stores.prepared import Prepared
 
 GROUP = 4000
 """Changes that are applied at once, at most."""
-ENOUGH = 1000
+ENOUGH = GROUP // 4
 """Changes that are not waited with: for fewer the engine takes up to three times as long each, and for more hardly less."""
 BACKLOG = 2 * GROUP
 """Changes that may wait; each takes some 6 kB."""

@@ -104,7 +104,7 @@ class _Run:
         for focus, group in _by_focus(checked).items():
             found = [node for part in _parts(nodes) for node in sorted(self._included(focus, part), key=str)]
             for check in group:
-                for part in _parts(found):
+                for part in _parts(found):  # focus nodes all of them: nothing is left to filter
                     yield from self._exact(check, self._writer(), these(part))
 
     def _included(self, focus: Focus, nodes: Sequence[Term]) -> set[Term]:

@@ -56,7 +56,7 @@ def _grouped(path: Path) -> str:
 
 def _inverse(graph: Graph, node: Term) -> Path:
     way = read(graph, node)
-    return Path("^" + _grouped(way), idle=way.idle)
+    return Path("^" + (way.text if way.plain else f"({way.text})"), idle=way.idle)
 
 
 def _alternative(graph: Graph, node: Term) -> Path:

@@ -137,9 +137,9 @@ def begun(folder: Path) -> Any:
     return registry
 
 
-@pytest.mark.slow
 def test_acknowledged_changes_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(applying, "GROUP", 5)
+    monkeypatch.setattr(applying, "ENOUGH", 5)
     monkeypatch.setattr(applying, "BACKLOG", 20)
     with begun(tmp_path / "store") as registry:
         registry.counts(ALICE)
