@@ -178,6 +178,7 @@ def surroundings(folder: Path) -> dict[str, str]:
         "COLUMNS": "100",
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
+        "PYTHONUNBUFFERED": "1",  # what is said comes in the order of a terminal
     }
 
 
