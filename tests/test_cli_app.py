@@ -1,6 +1,7 @@
 """The mechanism of the command line: groups, shared options, output, errors, exit codes. What commands do is tested beside them."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -317,9 +318,12 @@ def test_ctrl_c_ends_a_process_with_130() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_output_that_cannot_be_written_is_told() -> None:
+@pytest.mark.parametrize("buffering", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["mint", "--help"], ["check", "R3732211754"]], ids=" ".join)
+def test_output_that_cannot_be_written_is_told(words: list[str], buffering: dict[str, str]) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(idstore("--version"), stdout=full, stderr=subprocess.PIPE, check=False)
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"} | buffering
+        done = subprocess.run(idstore(*words), stdout=full, stderr=subprocess.PIPE, env=environment, check=False)
     assert done.returncode == exits.FAILED
     assert done.stderr == b"idstore: standard output: No space left on device\n"
 

@@ -119,11 +119,15 @@ COMMANDS: Final[Mapping[str, Section]] = {
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command line, and give its exit code. Errors have been printed."""
+    output = Output(json=_asks_for_json(arguments))
     try:
         code = _invoke(application(), list(arguments))
-        flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the one place where whatever happened becomes a line and a code
-        return report(error, Output(json=_asks_for_json(arguments)))
+        code = report(error, output)
+    try:
+        flush()
+    except (OSError, KeyboardInterrupt) as error:  # what was printed has not arrived, however the command ended
+        code = report(error, output)
     return code
 
 
