@@ -27,7 +27,7 @@ from idstore.model.record import Record, Stage
 from idstore.model.value import Value
 from idstore.registry import Registry
 from idstore.registry.valuing import Draft, When
-from idstore.schemes import Valued, handle_values, value_types
+from idstore.schemes import handle_values, value_types
 from idstore.stores.catalogue import Selection
 
 _LONGEST: Final = 1 << 20
@@ -224,7 +224,7 @@ def import_batch(registry: Registry, file: Readable, party: Party, namespace: st
     Raises BatchRefused, with the line and the reason of every operation that cannot be carried out; ExchangeError (see `operations`);
     UnknownNamespace, NotPermitted, StoreUnavailable. Memory: the handles.
     """
-    homes = [known for known in registry.namespaces() if isinstance(known.scheme, Valued)]
+    homes = [known for known in registry.namespaces() if known.valued]
     if namespace is not None:
         homes = [registry.namespace(namespace)]
     done: dict[str, list[str]] = {"CREATE": [], "MODIFY": [], "DELETE": []}
@@ -289,7 +289,7 @@ def write_batch(registry: Registry, party: Party, chosen: Selection = Selection(
     What such a file cannot say is left out and told as a `Flaw` (of line 0): handles without values, tombstones, and values that are bytes,
     several lines, end at a moment, or begin or end with a space. Raises UnknownNamespace. Memory: the records.
     """
-    homes = {known.base for known in registry.namespaces() if isinstance(known.scheme, Valued)}
+    homes = {known.base for known in registry.namespaces() if known.valued}
     for record in sorted(registry.list(party, chosen, limit=None), key=lambda one: one.iri.value):
         if record.namespace in homes:
             yield from _written(registry, record)
