@@ -33,9 +33,10 @@ import os
 from idstore import randomness
 randomness.bits(8)
 child = os.fork()
-print(randomness.word(32), flush=True)
-if child:
+word = randomness.word(32)
+if child:  # prints after the child has, or their lines could run into each other
     os.waitpid(child, 0)
+print(word, flush=True)
 """
 
 
