@@ -1,10 +1,12 @@
 """The thread that brings durable changes into engine and catalogue.
 
-Nobody waits for it but readers, so it lets changes gather and makes many at once, which costs a fraction; a reader hurries it. Whoever makes
-changes waits when too many have gathered: what is acknowledged is never far ahead of what is applied.
+Nobody waits for it but readers, so it lets changes gather and makes many at once, which costs a fraction; a reader hurries it. It prepares
+them while they gather, a little at a time, for whoever comes back from the disk needs the interpreter at once. Whoever makes changes waits
+when too many have gathered: what is acknowledged is never far ahead of what is applied.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +23,10 @@ BACKLOG = 2 * GROUP
 """Changes that may wait; each takes some 6 kB."""
 _PAUSE = 1.0
 """Seconds that the first change waits for more, while nobody reads."""
+_LOOK = 0.02
+"""Seconds between two looks at what has gathered."""
+_BREATH = 1e-5
+"""Seconds that the interpreter is left to others after each change, while nobody reads: with 0 they were seen to wait for 5 ms."""
 
 
 class Durable(NamedTuple):
@@ -34,9 +40,12 @@ class Durable(NamedTuple):
     change: Change
     registry_version: int
 
-    def prepare(self) -> Prepared:
-        """What follows from it."""
-        return Prepared.of(self.sequence, self.change)
+
+class Ready(NamedTuple):
+    """A change that the journal has, and what follows from it."""
+
+    durable: Durable
+    prepared: Prepared
 
 
 Unit: TypeAlias = tuple[Durable, ...]
@@ -44,14 +53,14 @@ Unit: TypeAlias = tuple[Durable, ...]
 
 
 class Applier:
-    """Calls ``apply`` with the units that are put in, in order, in a thread of its own, until that raises; ``fail`` is told why."""
+    """Calls ``apply`` with changes of whole units, in the order in which they are put in, in a thread of its own, until that raises; ``fail`` is told why."""
 
-    def __init__(self, apply: Callable[[list[Unit]], None], fail: Callable[[Exception], None]) -> None:
+    def __init__(self, apply: Callable[[list[Ready]], None], fail: Callable[[Exception], None]) -> None:
         self._apply = apply
         self._fail = fail
         self._changed = threading.Condition()
         self._units: deque[Unit] = deque()
-        self._waiting = 0  # changes, with those that are being applied
+        self._waiting = 0  # changes, with those that are being prepared and applied
         self._hurried = 0  # readers that wait
         self._idle = self._stopping = self._failed = False
         self._thread: threading.Thread | None = None
@@ -96,28 +105,38 @@ class Applier:
                 self._hurried -= 1
 
     def _run(self) -> None:
-        while units := self._gather():
+        while group := self._gather():
             try:
-                self._apply(units)
+                self._apply(group)
             except Exception as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
                 self._fail(error)
                 self._failed = True
             with self._changed:
-                self._waiting -= sum(map(len, units))
+                self._waiting -= len(group)
                 self._changed.notify_all()
             if self._failed:
                 return
 
-    def _gather(self) -> list[Unit]:
+    def _gather(self) -> list[Ready]:
         """What to apply next; nothing when it is to stop and all is done."""
         with self._changed:
             self._idle = True
             self._changed.wait_for(lambda: self._units or self._stopping)
             self._idle = False
-            self._changed.wait_for(lambda: self._hurried or self._stopping or self._waiting >= ENOUGH, _PAUSE)
-            units: list[Unit] = []
-            many = 0
-            while self._units and (not units or many + len(self._units[0]) <= GROUP):
-                many += len(self._units[0])
-                units.append(self._units.popleft())
-            return units
+        group: list[Ready] = []
+        end = time.monotonic() + _PAUSE
+        due = False
+        while not due:
+            with self._changed:
+                due = self._changed.wait_for(self._is_due, _LOOK) or time.monotonic() >= end
+            while self._units and (not group or len(group) + len(self._units[0]) <= GROUP):
+                group += map(self._made_ready, self._units.popleft())
+        return group
+
+    def _is_due(self) -> bool:
+        return bool(self._hurried or self._stopping or self._waiting >= ENOUGH)
+
+    def _made_ready(self, durable: Durable) -> Ready:
+        if not self._hurried:
+            time.sleep(_BREATH)
+        return Ready(durable, Prepared.of(durable.sequence, durable.change))

@@ -5,7 +5,6 @@ applies what is durable to the generation, in order. Readers wait for it.
 """
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
@@ -23,7 +22,7 @@ from idstore.model.change import Change
 from idstore.model.terms import Term
 from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
-from idstore.stores.applying import Applier, Durable, Unit
+from idstore.stores.applying import Applier, Durable, Ready
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.copies import Copies
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
@@ -397,18 +396,13 @@ class EmbeddedStore:
             f"the store at {self.path} cannot be written: {error}; what was acknowledged is kept, free some space and open the store again"
         )
 
-    def _apply(self, units: list[Unit]) -> None:
-        batch = [durable for unit in units for durable in unit]
-        prepared = []
-        for durable in batch:
-            if self._journal_lock.locked():  # whoever comes back from the disk must not wait for many of these
-                time.sleep(0)
-            prepared.append(durable.prepare())
+    def _apply(self, group: list[Ready]) -> None:
+        last = group[-1].durable
         with self._apply_lock:
-            self._generation.take(prepared)
-            self._release(batch)
-            self._applied, self.registry_version = batch[-1].sequence, batch[-1].registry_version
-            self._unflushed += len(batch)
+            self._generation.take([ready.prepared for ready in group])
+            self._release(ready.durable for ready in group)
+            self._applied, self.registry_version = last.sequence, last.registry_version
+            self._unflushed += len(group)
             if self._unflushed >= _PRUNE:
                 self._flush()
 

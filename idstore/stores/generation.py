@@ -138,7 +138,7 @@ class Generation:
         """Add what changes add. Parsing and writing leave the interpreter to other threads."""
         if not batch:
             return
-        lines = "".join([prepared.lines for prepared in batch]).encode()
+        lines = b"".join([prepared.lines for prepared in batch])
         if len(batch) >= _BULK and len(lines) <= _WHOLE and batch[-1].sequence <= len(batch) * _SHARE:
             if self._loose:  # what was written before must not be lost where this is kept
                 self._settle()

@@ -11,14 +11,14 @@ class Prepared(NamedTuple):
     """A change and what follows from it.
 
     sequence  of its last event.
-    lines     what it adds, as N-Quads; empty where it also removes something.
+    lines     what it adds, as N-Quads in UTF-8; empty where it also removes something.
     listed    identifiers whose listing changes.
     marks     of each event: `hashed` IRI of what it is about, and its digest.
     """
 
     sequence: int
     change: Change
-    lines: str
+    lines: bytes
     listed: list[Entry]
     marks: list[tuple[int, int]]
 
@@ -28,7 +28,7 @@ class Prepared(NamedTuple):
         return cls(
             sequence,
             change,
-            "" if change.remove else change.lines(),
+            b"" if change.remove else change.lines().encode(),
             change.listed(),
             [(hashed(event.about.value), digest(event)) for event, _ in change.events],
         )
