@@ -113,6 +113,8 @@ class EmbeddedStore:
         self.registry_version = self._registry_enlisted = 0
         self._turn_lock = threading.Lock()
         self._journal_lock = threading.Lock()
+        self._written = threading.Condition()
+        self._writing = False
         self._apply_lock = threading.RLock()
         self._reader: int | None = None
         self._applier = Applier(self._apply, self._fail)
@@ -316,23 +318,40 @@ class EmbeddedStore:
 
     def _make_durable(self, sequence: int, epoch: int) -> None:
         """Return when the change is on disk. One of those who wait writes for all."""
-        while True:
-            with self._journal_lock:
-                if sequence <= (self._durable if epoch == self._epoch else self._reached[epoch]):
-                    return
+        while self._has_to_write(sequence, epoch):
+            try:
+                self._write_enlisted()
+            finally:
+                with self._written:
+                    self._writing = False
+                    self._written.notify_all()
+
+    def _has_to_write(self, sequence: int, epoch: int) -> bool:
+        """Whether the calling thread is the one to write; if another one does, return when the change is on disk by that."""
+        with self._written:
+            while sequence > (self._durable if epoch == self._epoch else self._reached[epoch]):
                 self._check_journal(epoch)
-                units = []
-                while self._enlisted:
-                    units.append(self._enlisted.popleft())
-                try:
-                    self._journal.append([change.written for unit in units for change in unit])
-                except StoreUnavailable:
-                    self._refused = True
-                    self._enlisted.extendleft(reversed(units))
-                    raise
-                self._durable = units[-1][-1].sequence
-                if not self._brief:
-                    self._applier.put([tuple([change.durable for change in unit]) for unit in units])
+                if not self._writing:
+                    self._writing = True
+                    return True
+                self._written.wait()
+        return False
+
+    def _write_enlisted(self) -> None:
+        """Write whatever is enlisted by now."""
+        with self._journal_lock:
+            units = []
+            while self._enlisted:
+                units.append(self._enlisted.popleft())
+            try:
+                self._journal.append([change.written for unit in units for change in unit])
+            except StoreUnavailable:
+                self._refused = True
+                self._enlisted.extendleft(reversed(units))
+                raise
+            self._durable = units[-1][-1].sequence
+            if not self._brief:
+                self._applier.put([tuple([change.durable for change in unit]) for unit in units])
 
     def _check_journal(self, epoch: int) -> None:
         """Raise if the journal refused what was enlisted in ``epoch``."""
@@ -342,7 +361,7 @@ class EmbeddedStore:
     def _forget(self) -> None:
         """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
         self._wait_applied(self._durable)
-        with self._journal_lock:
+        with self._journal_lock, self._written:
             self._release(change.durable for unit in self._enlisted for change in unit)
             self._enlisted.clear()
             self._issued.clear()
