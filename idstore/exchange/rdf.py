@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
-from pyoxigraph import Literal, NamedNode, RdfFormat, parse, serialize
+from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
 from idstore.exchange import jsonld, patch, turtle
@@ -23,7 +23,7 @@ from idstore.model.history import History
 from idstore.model.party import Party
 from idstore.model.terms import triples
 from idstore.registry import Registry
-from idstore.registry.exporting import Extract
+from idstore.registry.exporting import Extract, read
 from idstore.registry.merging import Divergence
 from idstore.registry.replaying import BEGINNINGS, homeless, taken
 from idstore.stores import Staging
@@ -51,17 +51,16 @@ def export(registry: Registry, target: IO[bytes], party: Party, format: str = "t
     """
     chosen = rdf_format(format)
     with registry.spelled(party, extract) as spelled:
-        quads = (quad for _, quad in spelled)
         match chosen:
             case RdfFormat.TURTLE | RdfFormat.TRIG:
-                texts = (text for text, _ in spelled)
-                target.writelines(map(str.encode, turtle.lines(texts, graphs=chosen.supports_datasets)))
+                texts = turtle.lines(spelled, graphs=chosen.supports_datasets)
             case RdfFormat.JSON_LD:
-                target.writelines(map(str.encode, jsonld.lines(quads)))
+                texts = jsonld.lines(read(spelled))
             case RdfFormat.N_TRIPLES:
-                serialize((quad.triple for quad in quads), target, format=chosen)
+                texts = (f"{text.rpartition(' ')[0]} .\n" for text in spelled)
             case _:
-                serialize(quads, target, format=chosen)
+                texts = (f"{text} .\n" for text in spelled)
+        target.writelines(map(str.encode, texts))
 
 
 def rdf_format(name: str) -> RdfFormat:

@@ -38,6 +38,12 @@ class View(Protocol):
     ) -> Iterator[Quad]:
         """The quads that match; None matches anything. Cost: the quads given."""
 
+    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
+        """What a graph says of subjects, or of whatever leads to them by the relation ``through``: N-Quads without the dot, in any order.
+
+        Other threads may call it while the block runs that gave the view. Cost: half of what `quads` takes for the same.
+        """
+
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""
 

@@ -249,6 +249,10 @@ class EmbeddedStore:
         """The quads that match."""
         return self._generation.quads(subject, predicate, value, graph)
 
+    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
+        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
+        return self._generation.spelled(subjects, graph, through)
+
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""
         return self._generation.graphs()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pyoxigraph import NamedNode, Quad, RdfFormat
+from pyoxigraph import NamedNode, Quad, QueryTriples, RdfFormat
 
 from idstore.errors import StoreUnavailable
 from idstore.model.change import Change
@@ -92,6 +92,20 @@ class Generation:
         found = self.engine.quads_for_pattern(subject, predicate, value, graph)
         few = subject is not None or graph == REGISTRY_GRAPH or (value is not None and predicate != RDF.type)
         return iter(list(found)) if few else scan(found)
+
+    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
+        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`.
+
+        The engine does all of it, without the interpreter.
+        """
+        some = " ".join(map(str, subjects))
+        pattern = f"VALUES ?s {{ {some} }}" if through is None else f"VALUES ?to {{ {some} }} ?s {through} ?to ."
+        found = self.engine.query(f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ GRAPH {graph} {{ {pattern} ?s ?p ?o }} }}")
+        assert isinstance(found, QueryTriples)
+        written = found.serialize(format=RdfFormat.N_TRIPLES)
+        assert written is not None
+        lines = written.decode().split("\n")  # not splitlines: a literal may hold other ends of lines
+        return [f"{line[:-2]} {graph}" for line in lines[:-1]]
 
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""

@@ -8,7 +8,7 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -66,6 +66,10 @@ class SnapshotStore:
     ) -> Iterator[Quad]:
         """The quads that match."""
         return self._generation.quads(subject, predicate, value, graph)
+
+    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
+        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
+        return self._generation.spelled(subjects, graph, through)
 
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""

@@ -61,6 +61,11 @@ class Staged(Numbering):
         self._apply()
         return self.generation.quads(subject, predicate, value, graph)
 
+    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
+        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
+        self._apply()
+        return self.generation.spelled(subjects, graph, through)
+
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""
         self._apply()

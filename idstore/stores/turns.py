@@ -1,6 +1,6 @@
 """The turn: one thread's lock around check and write."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
@@ -78,6 +78,11 @@ class StoreTurn(Numbering):
         """The quads that match, everything earlier included."""
         self._store._settle(registry=graph == REGISTRY_GRAPH or predicate == IDS.suspended)
         return self._store.quads(subject, predicate, value, graph)
+
+    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
+        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
+        self._store._settle()
+        return self._store.spelled(subjects, graph, through)
 
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""
