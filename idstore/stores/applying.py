@@ -25,8 +25,10 @@ _PAUSE = 1.0
 """Seconds that the first change waits for more, while nobody reads."""
 _LOOK = 0.02
 """Seconds between two looks at what has gathered."""
+_SLICE = 16
+"""Changes that are prepared without a rest: each takes 0.1 ms of the interpreter, and each rest costs whoever makes changes a switch of threads."""
 _BREATH = 1e-5
-"""Seconds that the interpreter is left to others after each change, while nobody reads: with 0 they were seen to wait for 5 ms."""
+"""Seconds of a rest: with 0 others were seen to wait for 5 ms. A reader that waits is worth none."""
 
 
 class Durable(NamedTuple):
@@ -129,14 +131,17 @@ class Applier:
         while not due:
             with self._changed:
                 due = self._changed.wait_for(self._is_due, _LOOK) or time.monotonic() >= end
-            while self._units and (not group or len(group) + len(self._units[0]) <= GROUP):
-                group += map(self._made_ready, self._units.popleft())
+            self._prepare(group)
         return group
+
+    def _prepare(self, group: list[Ready]) -> None:
+        """Prepare what has gathered, as much of it as the group takes."""
+        rested = len(group)
+        while self._units and (not group or len(group) + len(self._units[0]) <= GROUP):
+            if len(group) - rested >= _SLICE and not self._hurried:
+                time.sleep(_BREATH)
+                rested = len(group)
+            group += [Ready(durable, Prepared.of(durable.sequence, durable.change)) for durable in self._units.popleft()]
 
     def _is_due(self) -> bool:
         return bool(self._hurried or self._stopping or self._waiting >= ENOUGH)
-
-    def _made_ready(self, durable: Durable) -> Ready:
-        if not self._hurried:
-            time.sleep(_BREATH)
-        return Ready(durable, Prepared.of(durable.sequence, durable.change))
