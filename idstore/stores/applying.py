@@ -107,17 +107,17 @@ class Applier:
                 self._hurried -= 1
 
     def _run(self) -> None:
-        while group := self._gather():
-            try:
+        try:
+            while group := self._gather():
                 self._apply(group)
-            except Exception as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
-                self._fail(error)
-                self._failed = True
+                with self._changed:
+                    self._waiting -= len(group)
+                    self._changed.notify_all()
+        except Exception as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
+            self._fail(error)
             with self._changed:
-                self._waiting -= len(group)
+                self._failed = True
                 self._changed.notify_all()
-            if self._failed:
-                return
 
     def _gather(self) -> list[Ready]:
         """What to apply next; nothing when it is to stop and all is done."""

@@ -16,10 +16,11 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 import idstore
 from idstore import Party, Request
+from idstore.errors import StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.event import Event
 from idstore.model.steps import apply
-from idstore.stores import applying, generation
+from idstore.stores import applying, generation, prepared
 from idstore.vocabulary import IDS, RDF, SKOS
 
 ALICE = Party("alice")
@@ -155,6 +156,24 @@ def test_acknowledged_changes_do_not_pile_up(tmp_path: Path, monkeypatch: pytest
             assert applier._waiting == 21
         minting.join()
         assert len(set(minted)) == registry.counts(ALICE).total == 100
+
+
+def test_a_reader_is_told_of_whatever_goes_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise MemoryError("no room")
+
+    with begun(tmp_path / "store") as registry:
+        minted = registry.mint("rdl", ALICE).iri.value
+        with monkeypatch.context() as patched:
+            patched.setattr(prepared.Prepared, "of", refuse)
+            last = registry.mint("rdl", ALICE).iri.value
+            for _ in range(2):
+                with pytest.raises(StoreUnavailable, match="no room"):
+                    registry.counts(ALICE)
+            with pytest.raises(StoreUnavailable, match="no room"):
+                registry.mint("rdl", ALICE)
+    with idstore.open(tmp_path / "store") as registry:
+        assert {record.iri.value for record in registry.list(ALICE)} == {minted, last}
 
 
 def test_the_files_come_back_to_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
