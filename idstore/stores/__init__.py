@@ -41,7 +41,7 @@ class View(Protocol):
     def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
         """What a graph says of subjects, or of whatever leads to them by the relation ``through``: N-Quads without the dot, in any order.
 
-        Other threads may call it while the block runs that gave the view. Cost: half of what `quads` takes for the same.
+        Where `Store.reading` gave the view, other threads may call it while the block runs. Cost: for many subjects half of what `quads` takes.
         """
 
     def graphs(self) -> Iterator[NamedNode]:

@@ -26,9 +26,9 @@ _PAUSE = 1.0
 _LOOK = 0.02
 """Seconds between two looks at what has gathered."""
 _SLICE = 16
-"""Changes that are prepared without a rest: each takes 0.1 ms of the interpreter, and each rest costs whoever makes changes a switch of threads."""
+"""Changes, and the rest of a unit, that are prepared without a rest: each takes 0.1 ms of the interpreter, and each rest costs whoever makes changes a switch of threads."""
 _BREATH = 1e-5
-"""Seconds of a rest: with 0 others were seen to wait for 5 ms. A reader that waits is worth none."""
+"""Seconds of a rest: with 0 others were seen to wait for 5 ms. While a reader waits there are none."""
 
 
 class Durable(NamedTuple):
@@ -55,13 +55,18 @@ Unit: TypeAlias = tuple[Durable, ...]
 
 
 class Applier:
-    """Calls ``apply`` with changes of whole units, in the order in which they are put in, in a thread of its own, until that raises; ``fail`` is told why."""
+    """Calls ``apply`` with changes of whole units, in the order in which they are put in, in a thread of its own.
 
-    def __init__(self, apply: Callable[[list[Ready]], None], fail: Callable[[Exception], None]) -> None:
+    It ends when something raises; ``fail`` is told what.
+    """
+
+    def __init__(self, apply: Callable[[list[Ready]], None], fail: Callable[[BaseException], None]) -> None:
         self._apply = apply
         self._fail = fail
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._units: deque[Unit] = deque()
+        self.taken = 0  # sequence number of the last change that was put in
         self._waiting = 0  # changes, with those that are being prepared and applied
         self._hurried = 0  # readers that wait
         self._idle = self._stopping = self._failed = False
@@ -75,30 +80,32 @@ class Applier:
 
     def stop(self) -> None:
         """Return when everything is applied, or will never be."""
-        with self._changed:
+        with self._lock:
             self._stopping = True
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join()
 
     def put(self, units: list[Unit]) -> None:
-        """Have the changes of these turns applied, which are durable."""
-        with self._changed:
-            self._units.extend(units)
+        """Have the changes of these turns applied, which are durable; those that were put in before are left out."""
+        with self._lock:
+            units = [unit for unit in units if unit[-1].sequence > self.taken]
             self._waiting += sum(map(len, units))
+            self._units.extend(units)
+            self.taken = units[-1][-1].sequence if units else self.taken
             if self._idle or self._waiting >= ENOUGH:
                 self._changed.notify_all()
 
     def make_room(self) -> None:
         """Return when no more than `BACKLOG` changes wait, or the thread has failed."""
         if self._waiting > BACKLOG:
-            with self._changed:
+            with self._lock:
                 self._changed.wait_for(lambda: self._waiting <= BACKLOG or self._failed)
 
     @contextmanager
     def hurried(self) -> Iterator[Callable[[], object]]:
         """Have everything applied at once; gives a function that returns when something has been applied, or after a second."""
-        with self._changed:
+        with self._lock:
             self._hurried += 1
             self._changed.notify_all()
             try:
@@ -110,18 +117,19 @@ class Applier:
         try:
             while group := self._gather():
                 self._apply(group)
-                with self._changed:
+                with self._lock:
                     self._waiting -= len(group)
                     self._changed.notify_all()
-        except Exception as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
+                group.clear()
+        except BaseException as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
             self._fail(error)
-            with self._changed:
+            with self._lock:
                 self._failed = True
                 self._changed.notify_all()
 
     def _gather(self) -> list[Ready]:
         """What to apply next; nothing when it is to stop and all is done."""
-        with self._changed:
+        with self._lock:
             self._idle = True
             self._changed.wait_for(lambda: self._units or self._stopping)
             self._idle = False
@@ -129,7 +137,7 @@ class Applier:
         end = time.monotonic() + _PAUSE
         due = False
         while not due:
-            with self._changed:
+            with self._lock:
                 due = self._changed.wait_for(self._is_due, _LOOK) or time.monotonic() >= end
             self._prepare(group)
         return group

@@ -40,6 +40,8 @@ _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
 _PRUNE = 20_000
 """Changes after which engine and catalogue are flushed and the journal is pruned."""
+_NAP = 0.05
+"""Seconds after which one who follows looks for itself: whoever led may have been interrupted before it woke others."""
 _REFUSED = "the journal could not be written; nothing was changed, free some space and try again"
 
 
@@ -113,8 +115,9 @@ class EmbeddedStore:
         self.registry_version = self._registry_enlisted = 0
         self._turn_lock = threading.Lock()
         self._journal_lock = threading.Lock()
-        self._written = threading.Condition()
-        self._writing = False
+        self._leading = threading.Lock()
+        self._followers: deque[threading.Lock] = deque()
+        self._unsure = False  # whether the journal may hold something that is still enlisted
         self._apply_lock = threading.RLock()
         self._reader: int | None = None
         self._applier = Applier(self._apply, self._fail)
@@ -321,41 +324,59 @@ class EmbeddedStore:
             raise StoreUnavailable(self._failure)
 
     def _make_durable(self, sequence: int, epoch: int) -> None:
-        """Return when the change is on disk. One of those who wait writes for all."""
-        while self._has_to_write(sequence, epoch):
+        """Return when the change is on disk. One of those who wait leads, and writes for all; it wakes them when that is done."""
+        while not self._is_durable(sequence, epoch):
+            if self._leading.locked():
+                self._follow()
+                continue
             try:
-                self._write_enlisted()
+                with self._leading:
+                    self._write_enlisted(sequence, epoch)
+                return
             finally:
-                with self._written:
-                    self._writing = False
-                    self._written.notify_all()
+                while self._followers:
+                    self._followers.popleft().release()
 
-    def _has_to_write(self, sequence: int, epoch: int) -> bool:
-        """Whether the calling thread is the one to write; if another one does, return when the change is on disk by that."""
-        with self._written:
-            while sequence > (self._durable if epoch == self._epoch else self._reached[epoch]):
-                self._check_journal(epoch)
-                if not self._writing:
-                    self._writing = True
-                    return True
-                self._written.wait()
-        return False
+    def _is_durable(self, sequence: int, epoch: int) -> bool:
+        durable = self._durable  # before the epoch is looked at: after it, sequence numbers are given anew
+        return sequence <= (durable if epoch == self._epoch else self._reached[epoch])
 
-    def _write_enlisted(self) -> None:
-        """Write whatever is enlisted by now."""
+    def _follow(self) -> None:
+        """Return when whoever leads now has written."""
+        woken = threading.Lock()
+        woken.acquire()
+        self._followers.append(woken)
+        if self._leading.locked():
+            woken.acquire(timeout=_NAP)
+
+    def _write_enlisted(self, sequence: int, epoch: int) -> None:
+        """Write whatever is enlisted, unless that is done already."""
         with self._journal_lock:
-            units = []
-            while self._enlisted:
-                units.append(self._enlisted.popleft())
+            if self._unsure:
+                self._hand_on(self._journal.last()[0])
+            if self._is_durable(sequence, epoch):
+                return
+            self._check_journal(epoch)
+            units = tuple(self._enlisted)
+            if not units:
+                return
+            self._unsure = True  # Ctrl-C may come at any moment, also when the disk has them
             try:
                 self._journal.append([change.written for unit in units for change in unit])
             except StoreUnavailable:
-                self._refused = True
-                self._enlisted.extendleft(reversed(units))
+                self._refused, self._unsure = True, False
                 raise
-            self._durable = units[-1][-1].sequence
-            if not self._brief:
-                self._applier.put([tuple([change.durable for change in unit]) for unit in units])
+            self._hand_on(units[-1][-1].sequence)
+
+    def _hand_on(self, written: int) -> None:
+        """Have what the journal holds, up to a sequence number, applied; from now on it is durable."""
+        units = [unit for unit in tuple(self._enlisted) if unit[-1].sequence <= written]
+        if not self._brief:
+            self._applier.put([tuple([change.durable for change in unit]) for unit in units])
+        for _ in units:
+            self._enlisted.popleft()
+        self._durable = max(self._durable, written)
+        self._unsure = False
 
     def _check_journal(self, epoch: int) -> None:
         """Raise if the journal refused what was enlisted in ``epoch``."""
@@ -365,7 +386,7 @@ class EmbeddedStore:
     def _forget(self) -> None:
         """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
         self._wait_applied(self._durable)
-        with self._journal_lock, self._written:
+        with self._journal_lock:
             self._release(change.durable for unit in self._enlisted for change in unit)
             self._enlisted.clear()
             self._issued.clear()
@@ -413,7 +434,7 @@ class EmbeddedStore:
 
     # applying
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: BaseException) -> None:
         """Nothing is applied any more."""
         self._failure = (
             f"the store at {self.path} cannot be written: {error}; what was acknowledged is kept, free some space and open the store again"
@@ -468,7 +489,7 @@ class EmbeddedStore:
                 raise
             old, self._generation = self._generation, generation
             self._sequence, self._token, self._at = self._journal.last()
-            self._durable = self._applied = self._registry_sequence = self._sequence
+            self._durable = self._applied = self._registry_sequence = self._applier.taken = self._sequence
             self._issued.clear()
             self._unflushed = 0
             self.registry_version = self._registry_enlisted = next(self._versions)

@@ -102,7 +102,10 @@ class Generation:
         pattern = f"VALUES ?s {{ {some} }}" if through is None else f"VALUES ?to {{ {some} }} ?s {through} ?to ."
         found = self.engine.query(f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ GRAPH {graph} {{ {pattern} ?s ?p ?o }} }}")
         assert isinstance(found, QueryTriples)
-        written = found.serialize(format=RdfFormat.N_TRIPLES)
+        try:
+            written = found.serialize(format=RdfFormat.N_TRIPLES)
+        finally:
+            del found  # an error would take it to another thread, which cannot give it up
         assert written is not None
         lines = written.decode().split("\n")  # not splitlines: a literal may hold other ends of lines
         return [f"{line[:-2]} {graph}" for line in lines[:-1]]

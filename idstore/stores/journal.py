@@ -172,6 +172,9 @@ class Journal:
             raise StoreUnavailable(
                 f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and try again"
             ) from error
+        except BaseException:  # interrupted: unless it was committed, nothing is there
+            self._undo()
+            raise
 
     def _undo(self) -> None:
         if self._db.in_transaction:

@@ -1,15 +1,21 @@
 """What is read in bulk by threads: the same, in the same order, as quad by quad."""
 
-from collections.abc import Iterable, Iterator
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, serialize
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Store, serialize
 
 import idstore
 from idstore import Party, Registry, Request, Statement
+from idstore.errors import StoreUnavailable
 from idstore.registry import exporting
 from idstore.registry.exporting import Extract
 from idstore.registry.valuing import Draft
@@ -91,6 +97,7 @@ def ordered(quads: Iterable[Quad]) -> list[Quad]:
 @pytest.mark.parametrize("party", [ROOT, ANN, BEN, Party("nobody")], ids=str)
 @pytest.mark.parametrize("portion", [1, 2, 5, 200])
 def test_it_is_what_is_read_quad_by_quad(registry: Registry, party: Party, portion: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "_FIRST", portion)
     monkeypatch.setattr(exporting, "_PORTION", portion)
     monkeypatch.setattr(exporting, "_LINES", portion)
     with registry.store.reading() as view:
@@ -130,7 +137,8 @@ def generation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Generation]
 
 
 def test_whoever_looks_at_the_first_alone_leaves_nothing_open(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "_PORTION", 1)
+    monkeypatch.setattr(exporting, "_FIRST", 2)
+    monkeypatch.setattr(exporting, "_PORTION", 2)
     folder = registry.store.path  # type: ignore[attr-defined]
     with registry.spelled(ROOT) as spelled:
         for text in spelled:
@@ -144,15 +152,84 @@ def test_whoever_looks_at_the_first_alone_leaves_nothing_open(registry: Registry
 
 
 @pytest.mark.parametrize("extract", [Extract(), Extract(namespace="h")], ids=["whole", "part"])
-def test_what_the_disk_refuses_is_no_shorter_export(registry: Registry, extract: Extract, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Generation.spelled
+@pytest.mark.parametrize("portion", [1, 2])
+def test_what_the_disk_refuses_is_no_shorter_export(
+    registry: Registry, extract: Extract, portion: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spelled, quads = Generation.spelled, Generation.quads
 
-    def refused(self: Generation, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
-        if any("x3" in subject.value for subject in subjects):
+    def check(subjects: Iterable[NamedNode | None]) -> None:
+        if any(subject is not None and "x3" in subject.value for subject in subjects):
             raise OSError(5, "Input/output error")
-        return whole(self, subjects, graph, through)
 
-    monkeypatch.setattr(exporting, "_PORTION", 1)
+    def refused(self: Generation, subjects: Sequence[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
+        check(subjects)
+        return spelled(self, subjects, graph, through)
+
+    def refused_too(self: Generation, subject: NamedNode | None = None, *rest: Any) -> Iterator[Quad]:
+        check([subject])
+        return quads(self, subject, *rest)
+
+    monkeypatch.setattr(exporting, "_FIRST", portion)
+    monkeypatch.setattr(exporting, "_PORTION", portion)
     monkeypatch.setattr(Generation, "spelled", refused)
-    with pytest.raises(OSError, match="Input/output error"), registry.spelled(ROOT, extract) as spelled:
-        list(spelled)
+    monkeypatch.setattr(Generation, "quads", refused_too)
+    with pytest.raises(OSError, match="Input/output error"), registry.spelled(ROOT, extract) as found:
+        list(found)
+
+
+def test_a_store_that_could_not_be_read_can_be_opened_again(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    with idstore.open(folder, administrator=ROOT, durability="process") as registry:
+        registry.add_namespace("h", "10.5555", "handle", ROOT)
+        made = [registry.register("h", f"x{number}", ROOT, Request(f"thing {number}")).iri.value for number in range(300)]
+        registry.fixate(made, ROOT)
+    engine = Store(str(folder / "generation-1" / "engine"))
+    engine.flush()
+    engine.optimize()
+    del engine
+    refused = 0
+    for number, whole in enumerate(sorted(folder.glob("generation-1/engine/*.sst"))):
+        copy = tmp_path / str(number)
+        shutil.copytree(folder, copy)
+        table = copy / whole.relative_to(folder)
+        data = bytearray(table.read_bytes())
+        third = len(data) // 3
+        data[third : third + 64] = bytes(byte ^ 0xFF for byte in data[third : third + 64])
+        table.write_bytes(data)
+        with suppress(StoreUnavailable), idstore.open(copy) as registry, registry.spelled(ROOT) as found:
+            try:
+                list(found)
+            except (OSError, RuntimeError):
+                refused += 1
+        try:
+            Store(str(table.parent))
+        except (OSError, RuntimeError) as error:
+            assert "lock" not in str(error).lower()
+    assert refused
+
+
+LATE = """
+import sys, threading, time
+import idstore
+from idstore.errors import StoreUnavailable
+from idstore.registry import exporting
+exporting._FIRST = exporting._PORTION = 2
+registry = idstore.open(sys.argv[1], read_only=True)
+def export():
+    with registry.spelled(idstore.Party("root")) as found:
+        said = [next(found)]
+        threading.main_thread().join()
+        print(1 + len(list(found)), flush=True)
+    registry.close()
+threading.Thread(target=export).start()
+"""
+
+
+def test_a_thread_that_outlives_the_main_one_exports_all(registry: Registry) -> None:
+    with registry.spelled(ROOT) as found:
+        expected = len(list(found))
+    folder = registry.store.path  # type: ignore[attr-defined]
+    registry.close()
+    done = subprocess.run([sys.executable, "-c", LATE, str(folder)], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == (str(expected), "")
