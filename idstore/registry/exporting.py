@@ -25,8 +25,8 @@ _TYPE: Final = f" {RDF.type} "
 _HOME: Final = str(IDS.inNamespace)
 _PORTION: Final = 200
 """Subjects that are read at once, at most."""
-_FIRST: Final = 16
-"""Subjects that are read first; whether more are read at once then depends on how much is said of them."""
+_FIRST: Final = 8
+"""Subjects that are read first, by the thread that asks; how many are read at once then depends on how much is said of them."""
 _LARGE: Final = 1 << 20
 """Characters that a portion should not have more of: some of them are in memory at a time."""
 _READERS: Final = 3
@@ -149,14 +149,18 @@ def read(spelled: Iterator[str]) -> Iterator[Quad]:
 
 def _ahead(reading: Callable[[NamedNode, list[NamedNode]], list[str]], graph: NamedNode, iris: Iterator[str]) -> Iterator[str]:
     """What ``reading`` gives for a graph and subjects, portion by portion in their order: by threads that are ahead of whoever asks."""
-    many = _FIRST
-    portion = [NamedNode(iri) for iri in islice(iris, many)]
-    if len(portion) < many:
-        yield from reading(graph, portion) if portion else ()
+    first = [NamedNode(iri) for iri in islice(iris, _FIRST)]
+    if not first:
+        return
+    texts = reading(graph, first)
+    many = _next(len(first), texts)
+    yield from texts
+    if len(first) < _FIRST:
         return
     pool = ThreadPoolExecutor(_READERS, "idstore-read")
     under_way: deque[Callable[[], list[str]]] = deque()
     try:
+        portion = [NamedNode(iri) for iri in islice(iris, many)]
         while portion or under_way:
             if portion:
                 work = partial(reading, graph, portion)
@@ -164,10 +168,15 @@ def _ahead(reading: Callable[[NamedNode, list[NamedNode]], list[str]], graph: Na
                 portion = [NamedNode(iri) for iri in islice(iris, many)]
             if not portion or len(under_way) > _AHEAD:
                 texts = under_way.popleft()()
-                many = max(1, min(_PORTION, 2 * many, many * _LARGE // (sum(map(len, texts)) + 1)))
+                many = _next(many, texts)
                 yield from texts
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _next(many: int, texts: list[str]) -> int:
+    """How many subjects to read at once, after so many gave these texts."""
+    return max(1, min(_PORTION, 4 * many, many * _LARGE // (sum(map(len, texts)) + 1)))
 
 
 def _begun(pool: ThreadPoolExecutor, work: Callable[[], list[str]]) -> Callable[[], list[str]]:
