@@ -73,10 +73,13 @@ class Applier:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin, unless it has begun. Not safe for several threads at once."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, daemon=True, name="idstore-apply")
-            self._thread.start()
+        """Begin, unless it has begun."""
+        if self._thread is not None:
+            return
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True, name="idstore-apply")
+                self._thread.start()
 
     def stop(self) -> None:
         """Return when everything is applied, or will never be."""
