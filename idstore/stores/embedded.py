@@ -28,6 +28,7 @@ from idstore.stores.copies import Copies
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
 from idstore.stores.generation import FAILURES, Generation, discard
 from idstore.stores.journal import Journal, Written, write
+from idstore.stores.leading import Leading
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Use
@@ -40,8 +41,6 @@ _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
 _PRUNE = 20_000
 """Changes after which engine and catalogue are flushed and the journal is pruned."""
-_NAP = 0.05
-"""Seconds after which one who follows looks for itself: whoever led may have been interrupted before it woke others."""
 _REFUSED = "the journal could not be written; nothing was changed, free some space and try again"
 
 
@@ -115,8 +114,7 @@ class EmbeddedStore:
         self.registry_version = self._registry_enlisted = 0
         self._turn_lock = threading.Lock()
         self._journal_lock = threading.Lock()
-        self._leading = threading.Lock()
-        self._followers: deque[threading.Lock] = deque()
+        self._leading = Leading()
         self._unsure = False  # whether the journal may hold something that is still enlisted
         self._apply_lock = threading.RLock()
         self._reader: int | None = None
@@ -324,30 +322,12 @@ class EmbeddedStore:
             raise StoreUnavailable(self._failure)
 
     def _make_durable(self, sequence: int, epoch: int) -> None:
-        """Return when the change is on disk. One of those who wait leads, and writes for all; it wakes them when that is done."""
-        while not self._is_durable(sequence, epoch):
-            if self._leading.locked():
-                self._follow()
-                continue
-            try:
-                with self._leading:
-                    self._write_enlisted(sequence, epoch)
-                return
-            finally:
-                while self._followers:
-                    self._followers.popleft().release()
+        """Return when the change is on disk. One of those who wait writes for all."""
+        self._leading.until(lambda: self._is_durable(sequence, epoch), lambda: self._write_enlisted(sequence, epoch))
 
     def _is_durable(self, sequence: int, epoch: int) -> bool:
         durable = self._durable  # before the epoch is looked at: after it, sequence numbers are given anew
         return sequence <= (durable if epoch == self._epoch else self._reached[epoch])
-
-    def _follow(self) -> None:
-        """Return when whoever leads now has written."""
-        woken = threading.Lock()
-        woken.acquire()
-        self._followers.append(woken)
-        if self._leading.locked():
-            woken.acquire(timeout=_NAP)
 
     def _write_enlisted(self, sequence: int, epoch: int) -> None:
         """Write whatever is enlisted, unless that is done already."""
