@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
@@ -27,7 +27,7 @@ from idstore.model.party import node
 from idstore.model.terms import Term, written
 from idstore.registry.replaying import is_general
 from idstore.stores.engine import Scratch, canonical
-from idstore.vocabulary import EVENTS, IDS, PROV, RDF, party_name
+from idstore.vocabulary import EVENTS, IDS, PROV, RDF, XSD, party_name
 
 _SCHEMA: Final = """
 PRAGMA journal_mode=OFF;
@@ -49,7 +49,8 @@ _ROWS: Final = 20_000
 """Rows that are written at once."""
 _TYPE, _ABOUT, _BY, _AT = (str(term) for term in (RDF.type, IDS.about, PROV.wasAssociatedWith, PROV.endedAtTime))
 _HEAD: Final = frozenset({_TYPE, _ABOUT, _BY, _AT})
-_SUBJECT, _VALUE_OF, _PARTIAL = str(RDF.subject), str(IDS.valueOf), str(IDS.partial)
+_SUBJECT, _VALUE_OF, _PARTIAL, _HIDDEN = str(RDF.subject), str(IDS.valueOf), str(IDS.partial), str(HIDDEN)
+_DATED: Final = f'"^^{XSD.dateTime}'
 
 _ANY: Final = "<x:> <x:>"
 _REQUEST: Final = IDS.requestDigest.value
@@ -119,8 +120,12 @@ class Sorted:
         events: list[tuple[object, ...]] = []
         state: list[tuple[str, str]] = []
         subjects: list[tuple[int, bool]] = []
-        for subject, pairs, hidden in _runs(said):
-            told, rest = dict(pairs), pairs
+        for subject, pairs in _runs(said):
+            told = dict(pairs)
+            hidden = _HIDDEN in told
+            if hidden:
+                pairs = [pair for pair in pairs if pair[0] != _HIDDEN]  # noqa: PLW2901 the mark is ours, and not the file's
+            rest = pairs
             of = told.get(_SUBJECT) or told.get(_VALUE_OF)  # a binding, or a handle's value
             whole = _ABOUT in told or of is not None
             subjects.append((hash(subject), whole))
@@ -146,19 +151,22 @@ class Sorted:
         """The row of an event, None if its head is not whole; and what is said of it that it would not say of itself."""
         try:
             origin, token = split(subject[1:-1])
-            kind, about, by = _iri(said[_TYPE]), _iri(said[_ABOUT]), _iri(said[_BY])
-            at = times.parse(_literal(said[_AT]).value)
+            kind, about = _iri(said[_TYPE]), _iri(said[_ABOUT])
+            by, party = _party(_iri(said[_BY]))
+            at = _moment(said[_AT])
             arguments = sorted([(name[1:-1], _canonical(value)) for name, value in dict.fromkeys(pairs) if name not in _HEAD])
         except (KeyError, ValueError, InvalidData):
             return None, pairs
         if not 0 <= token < 1 << 63:
             return None, pairs
-        made = Event(origin, token, _named(kind), NamedNode(about), party_name(_named(by)), at)
         kept = "\n".join([f"{name} {value}" for name, value in arguments])
         request = next(written(value).value for name, value in arguments if name == _REQUEST) if f"<{_REQUEST}>" in said else None
-        row = (about, at, origin, token, kind, made.by, kept, is_general(made), request)
-        own = {_TYPE: f"<{kind}>", _ABOUT: f"<{about}>", _BY: str(node(made.by)), _AT: str(times.literal(at))}
-        head = own.keys() if f"<{made.name}>" == subject else ()
+        row = (about, at, origin, token, kind, by, kept, is_general(_named(kind), about), request)
+        own = {_TYPE: said[_TYPE], _ABOUT: said[_ABOUT], _BY: party, _AT: f'"{times.lexical(at)}{_DATED}'}
+        named = f"<{EVENTS}{origin}#{token:016x}>" == subject
+        if named and own.items() <= said.items() and len(said) == len(pairs):
+            return row, []
+        head = own.keys() if named else ()
         odd = [(name, value) for name, value in pairs if name in _HEAD and not (name in head and _same(value, own[name]))]
         return row, odd
 
@@ -262,11 +270,11 @@ class Sorted:
         for key, rows in groupby(found, key=itemgetter(0)):
             said: list[str] = []
             told: list[tuple[int, Event]] = []
-            for _, number, *row in rows:
-                if number is None:
+            for row in rows:
+                if row[1] is None:
                     said += row[-1].split("\n")
                 else:
-                    told.append((number, _made([key, *row])))
+                    told.append((row[1], _made((key, *row[2:]))))
             yield Group(key, tuple(told), tuple(said))
 
     # what only one may have
@@ -305,37 +313,31 @@ def _gather(scratch: Scratch, file: File, progress: Progress) -> None:
             scratch.change(triple, appears=appears)
 
 
-def _runs(said: Iterable[bytes]) -> Iterator[tuple[str, Pairs, bool]]:
-    """What is said of one subject, as long as nothing else is spoken of in between; and whether in a graph that is not for everybody."""
-    subject, start, hidden = "", "\n", False  # no line starts so
+def _runs(said: Iterable[bytes]) -> Iterator[tuple[str, Pairs]]:
+    """What is said of one subject, as long as nothing else is spoken of in between."""
+    subject = ""
     pairs: Pairs = []
-    mark = str(HIDDEN)
     for line in chain.from_iterable(map(_lines, said)):
-        if not line.startswith(start):
-            if subject:
-                yield subject, pairs, hidden
-            subject = line.partition(" ")[0]
-            start, pairs, hidden = f"{subject} ", [], False
-        name, _, value = line[len(start) : -2].partition(" ")
-        if name == mark:
-            hidden = True
-        else:
-            pairs.append((name, value))
-    if subject:
-        yield subject, pairs, hidden
+        about, name, value = line.split(" ", 2)
+        if about != subject:
+            if pairs:
+                yield subject, pairs
+            subject, pairs = about, []
+        pairs.append((name, value))
+    if pairs:
+        yield subject, pairs
 
 
 def _lines(text: bytes) -> list[str]:
-    """The triples of N-Triples, which have no end of line but the one after each."""
-    *lines, _ = text.decode().split("\n")
+    """The triples of N-Triples without their dots; the one end of line in each is that after it."""
+    *lines, _ = text.decode().replace(" .\n", "\n").split("\n")
     return lines
 
 
-def _made(row: list[str | int]) -> Event:
+def _made(row: Sequence[Any]) -> Event:
     key, at, origin, token, kind, by, said = row
-    assert isinstance(at, int) and isinstance(token, int)
-    arguments = tuple(_argument(line) for line in str(said).split("\n")) if said else ()
-    return Event(str(origin), token, _named(str(kind)), NamedNode(str(key)), str(by), at, arguments)
+    arguments = tuple([_argument(line) for line in said.split("\n")]) if said else ()
+    return Event(origin, token, _named(kind), NamedNode(key), by, at, arguments)
 
 
 @lru_cache(maxsize=4096)
@@ -356,11 +358,21 @@ def _iri(text: str) -> str:
     return text[1:-1]
 
 
-def _literal(text: str) -> Literal:
+@lru_cache(maxsize=4096)
+def _party(iri: str) -> tuple[str, str]:
+    """The party that an IRI stands for: its name, and its own IRI as N-Triples write it."""
+    name = party_name(NamedNode(iri))
+    return name, str(node(name))
+
+
+def _moment(text: str) -> int:
+    """The moment that N-Triples write so. Raises ValueError, InvalidData."""
+    if text.endswith(_DATED) and "\\" not in text:
+        return times.parse(text[1 : -len(_DATED)])
     found = written(text)
     if not isinstance(found, Literal):
         raise ValueError(text)  # noqa: TRY004 it is the file's fault
-    return found
+    return times.parse(found.value)
 
 
 def _same(text: str, kept: str) -> bool:

@@ -114,7 +114,7 @@ class Record:
     @property
     def audience(self) -> frozenset[str]:
         """The grant list: the owner, those granted, and who was offered the identifier."""
-        return frozenset({self.owner, *(name for name, _ in self.grants), *([self.offered] if self.offered else [])})
+        return _audience(self.owner, self.grants, self.offered)
 
     @property
     def public(self) -> bool:
@@ -265,6 +265,11 @@ def parse(
         below=named(below) if below else None,
         kind=kind.value if kind else None,
     )
+
+
+@lru_cache(maxsize=4096)
+def _audience(owner: str, grants: tuple[tuple[str, bool], ...], offered: str | None) -> frozenset[str]:
+    return frozenset({owner, *(name for name, _ in grants), *([offered] if offered else [])})
 
 
 def claim_line(claimed: NamedNode, holder: NamedNode) -> str:

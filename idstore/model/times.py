@@ -35,8 +35,16 @@ def iso(moment: int) -> str:
 @lru_cache(maxsize=256)
 def literal(moment: int) -> Literal:
     """The xsd:dateTime in the canonical lexical form, which engines keep as it is."""
-    text = iso(moment)[:-1]
-    return Literal(text.rstrip("0").rstrip(".") + "Z", datatype=XSD.dateTime)
+    return Literal(lexical(moment), datatype=XSD.dateTime)
+
+
+def lexical(moment: int) -> str:
+    """The canonical lexical form of xsd:dateTime: without zeros at the end.
+
+    >>> lexical(1500)
+    '1970-01-01T00:00:01.5Z'
+    """
+    return iso(moment)[:-1].rstrip("0").rstrip(".") + "Z"
 
 
 def parse(text: str) -> int:

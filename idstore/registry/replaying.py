@@ -77,8 +77,9 @@ class Replaying(Core):
                 label, place = self._beginning(turn, event)
                 issued = issued or place
                 said = event.text(IDS.requestDigest)
-                claims |= {label: event.about}
-                claims |= {} if (said, event.about.value) in lost else dict(_request(turn, event))
+                claims[label] = event.about
+                if said is not None and (said, event.about.value) not in lost:
+                    claims |= dict(_request(turn, event))
             record = apply(record, event)
             if record is None:
                 raise _unfounded(event)
@@ -86,17 +87,16 @@ class Replaying(Core):
                 public = number
         assert record is not None and issued is not None
         self._check_values(turn, record)
-        graphs = [record.home(event) for _, event in events]
-        told = tuple(
-            Told(number, event, graph, max(number, public or 0) if graph == PUBLIC_LOG else None)
-            for (number, event), graph in zip(events, graphs, strict=True)
-        )
-        return History(told, record, record.lines(), tuple(claims.items()), issued)
+        told = []
+        for number, event in events:
+            graph = record.home(event)
+            told.append(Told(number, event, graph, max(number, public or 0) if graph == PUBLIC_LOG else None))
+        return History(tuple(told), record, record.lines(), tuple(claims.items()), issued)
 
     def _check_values(self, view: View, record: Record) -> None:
         """Raise InvalidData if an identifier has typed values whose scheme knows none."""
-        namespace = self._facts(view).by_base.get(record.namespace)
-        if record.values and namespace is not None and not namespace.valued:
+        namespace = self._facts(view).by_base.get(record.namespace) if record.values else None
+        if namespace is not None and not namespace.valued:
             raise InvalidData(
                 f"{record.iri.value} has typed values, which identifiers of the scheme {namespace.scheme_name} do not have",
                 id=record.iri.value,
@@ -188,9 +188,9 @@ class Replaying(Core):
         self._log(turn, event, PUBLIC_LOG, after.quads(), before)
 
 
-def is_general(event: Event) -> bool:
-    """Whether its kind says that it is about no identifier but a namespace, a party, a batch or the registry."""
-    return event.kind in _GENERAL or _about_batch(event)
+def is_general(kind: NamedNode, about: str) -> bool:
+    """Whether an event of that kind is about no identifier but a namespace, a party, a batch or the registry."""
+    return kind in _GENERAL or _is_batch(kind, about)
 
 
 def taken(about: NamedNode, holder: NamedNode) -> InvalidData:
@@ -270,7 +270,11 @@ def fold_namespace(events: list[Event]) -> Namespace:
 
 def _about_batch(event: Event) -> bool:
     """Whether it is the parent of a party's revocations."""
-    return event.kind == IDS.Revocation and event.about.value == node(party_name(event.about)).value
+    return _is_batch(event.kind, event.about.value)
+
+
+def _is_batch(kind: NamedNode, about: str) -> bool:
+    return kind == IDS.Revocation and about == node(party_name(NamedNode(about))).value
 
 
 def party_state(facts: PartyFacts) -> list[Quad]:
