@@ -5,14 +5,13 @@ applies what is durable to the generation, in order. Readers wait for it.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from pyoxigraph import NamedNode, Quad
 
@@ -22,13 +21,13 @@ from idstore.model.change import Change
 from idstore.model.terms import Term
 from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
-from idstore.stores.applying import Applier, Durable, Ready
+from idstore.stores.applying import Applier, Durable, Ready, Unit
 from idstore.stores.catalogue import Catalogue
+from idstore.stores.committing import Commits, Enlisted
 from idstore.stores.copies import Copies
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
 from idstore.stores.generation import FAILURES, Generation, discard
 from idstore.stores.journal import Journal, Written, write
-from idstore.stores.leading import Leading
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Use
@@ -41,18 +40,6 @@ _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
 _PRUNE = 20_000
 """Changes after which engine and catalogue are flushed and the journal is pruned."""
-_REFUSED = "the journal could not be written; nothing was changed, free some space and try again"
-
-
-class _Enlisted(NamedTuple):
-    """A change on its way: numbered, and perhaps durable, but not applied."""
-
-    durable: Durable
-    written: Written
-
-    @property
-    def sequence(self) -> int:
-        return self.written.sequence
 
 
 class EmbeddedStore:
@@ -108,22 +95,15 @@ class EmbeddedStore:
             ) from error
         self._read_only = read_only
         self._sequence, self._token, self._at = self._journal.last()
-        self._durable = self._sequence
         self._registry_sequence = 0
         self._versions = count(1)
         self.registry_version = self._registry_enlisted = 0
         self._turn_lock = threading.Lock()
-        self._journal_lock = threading.Lock()
-        self._leading = Leading()
-        self._unsure = False  # whether the journal may hold something that is still enlisted
         self._apply_lock = threading.RLock()
         self._reader: int | None = None
         self._applier = Applier(self._apply, self._fail)
-        self._enlisted: deque[tuple[_Enlisted, ...]] = deque()
+        self._commits = Commits(self._journal, self._take)
         self._failure: str | None = None
-        self._refused = False
-        self._epoch = 0
-        self._reached: list[int] = []  # of each epoch that ended when the journal refused: what was durable by then
         self._unflushed = 0
         self._closed = False
         self._copies = Copies(self)
@@ -169,14 +149,14 @@ class EmbeddedStore:
 
     def _widen(self) -> None:
         """Open the engine to write after all, and bring it up to the journal."""
-        with self._apply_lock, self._journal_lock:
+        with self._apply_lock, self._commits.lock:
             if not self._brief:
                 return
             present = self._generation.folder
             self._generation.close()
             self._generation = Generation(present, mend=bases.mend)
             recovery.bring_up(self._journal, self._generation)
-            self._applied = self._durable
+            self._applied = self._commits.durable
             self._brief = False
         self._copies.serve()
         self._applier.start()
@@ -231,7 +211,7 @@ class EmbeddedStore:
         """The newest durable state, for a moment; inside another reading of the same thread, the state of that one."""
         outer = self._reader
         if outer != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
-            self._wait_applied(self._durable)
+            self._wait_applied(self._commits.durable)
         with self._apply_lock:
             outer, self._reader = self._reader, threading.get_ident()
             try:
@@ -304,7 +284,7 @@ class EmbeddedStore:
             self._applier.make_room()
         with self._turn_lock:
             self._check()
-            if self._refused:
+            if self._commits.refused:
                 self._forget()
             if not self._brief:
                 self._applier.start()
@@ -313,7 +293,7 @@ class EmbeddedStore:
                 yield turn
             turn.hand_over()
         if turn.sequence:
-            self._make_durable(turn.sequence, turn.epoch)
+            self._commits.until(turn.sequence, turn.epoch)
 
     def _check(self) -> None:
         if self._closed:
@@ -321,67 +301,27 @@ class EmbeddedStore:
         if self._failure is not None:
             raise StoreUnavailable(self._failure)
 
-    def _make_durable(self, sequence: int, epoch: int) -> None:
-        """Return when the change is on disk. One of those who wait writes for all."""
-        self._leading.until(lambda: self._is_durable(sequence, epoch), lambda: self._write_enlisted(sequence, epoch))
-
-    def _is_durable(self, sequence: int, epoch: int) -> bool:
-        durable = self._durable  # before the epoch is looked at: after it, sequence numbers are given anew
-        return sequence <= (durable if epoch == self._epoch else self._reached[epoch])
-
-    def _write_enlisted(self, sequence: int, epoch: int) -> None:
-        """Write whatever is enlisted, unless that is done already."""
-        with self._journal_lock:
-            if self._unsure:
-                self._hand_on(self._journal.last()[0])
-            if self._is_durable(sequence, epoch):
-                return
-            self._check_journal(epoch)
-            units = tuple(self._enlisted)
-            if not units:
-                return
-            self._unsure = True  # Ctrl-C may come at any moment, also when the disk has them
-            try:
-                self._journal.append([change.written for unit in units for change in unit])
-            except StoreUnavailable:
-                self._refused, self._unsure = True, False
-                raise
-            self._hand_on(units[-1][-1].sequence)
-
-    def _hand_on(self, written: int) -> None:
-        """Have what the journal holds, up to a sequence number, applied; from now on it is durable."""
-        units = [unit for unit in tuple(self._enlisted) if unit[-1].sequence <= written]
+    def _take(self, units: list[Unit]) -> None:
+        """Have what is durable applied."""
         if not self._brief:
-            self._applier.put([tuple([change.durable for change in unit]) for unit in units])
-        for _ in units:
-            self._enlisted.popleft()
-        self._durable = max(self._durable, written)
-        self._unsure = False
-
-    def _check_journal(self, epoch: int) -> None:
-        """Raise if the journal refused what was enlisted in ``epoch``."""
-        if self._refused or epoch != self._epoch:
-            raise StoreUnavailable(_REFUSED)
+            self._applier.put(units)
 
     def _forget(self) -> None:
         """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
-        self._wait_applied(self._durable)
-        with self._journal_lock:
-            self._release(change.durable for unit in self._enlisted for change in unit)
-            self._enlisted.clear()
+        self._wait_applied(self._commits.durable)
+        with self._commits.lock:
+            self._release(self._commits.lost())
             self._issued.clear()
             self._sequence, self._token, self._at = self._journal.last()
             self._registry_enlisted = self.registry_version
             self._registry_sequence = min(self._registry_sequence, self._sequence)
-            self._refused = False
-            self._reached.append(self._durable)
-            self._epoch += 1
+            self._commits.forget()
 
     def _settle(self, *, registry: bool = False) -> None:
         """Inside a turn: everything enlisted before is durable and applied; with ``registry``, what concerns namespaces and parties."""
         wanted = self._registry_sequence if registry else self._sequence
-        if self._durable < wanted:
-            self._make_durable(self._sequence, self._epoch)
+        if self._commits.durable < wanted:
+            self._commits.until(self._sequence, self._commits.epoch)
         self._wait_applied(wanted)
 
     def _enlist(self, changes: list[Change]) -> None:
@@ -394,7 +334,7 @@ class EmbeddedStore:
         unit = []
         for change in changes:
             self._sequence += len(change.events)
-            unit.append(_Enlisted(Durable(self._sequence, change, self._registry_enlisted), write(change, self._sequence)))
+            unit.append(Enlisted(Durable(self._sequence, change, self._registry_enlisted), write(change, self._sequence)))
             last = change.events[-1][0]
             if last.at >= self._at:
                 self._at, self._token = last.at, last.token
@@ -402,7 +342,7 @@ class EmbeddedStore:
             _count(self._issued, change, self.catalogue)
         if concerned:
             self._registry_sequence = self._sequence
-        self._enlisted.append(tuple(unit))
+        self._commits.enlist(tuple(unit))
 
     def _issued_in(self, base: str) -> dict[str, tuple[int, int]]:
         known = self._issued.get(base)
@@ -439,12 +379,12 @@ class EmbeddedStore:
     def _flush(self) -> None:
         """Engine and catalogue to disk; then the journal may forget. If the disk refuses, it remembers more until the next time."""
         with suppress(*FAILURES):
-            with self._journal_lock:
+            with self._commits.lock:
                 event = self._journal.event(self._applied)
             assert event is not None
             bases.keep(self._generation.folder, self._applied, event, self._generation.copy_engine)
             self._generation.catalogue.sync()
-            with self._journal_lock:
+            with self._commits.lock:
                 self._journal.prune(self._applied)
             self._unflushed = 0
 
@@ -460,7 +400,7 @@ class EmbeddedStore:
         """Make a prepared generation the present one; ``last`` is what was enlisted last in it. Raises StoreUnavailable."""
         if last.at < self._at:  # older events were taken in; the next one is later than all
             last = replace(last, token=self._token, at=self._at)
-        with self._apply_lock, self._journal_lock:
+        with self._apply_lock, self._commits.lock:
             try:
                 self._journal.switch(number, last)
             except StoreUnavailable as error:
@@ -469,7 +409,7 @@ class EmbeddedStore:
                 raise
             old, self._generation = self._generation, generation
             self._sequence, self._token, self._at = self._journal.last()
-            self._durable = self._applied = self._registry_sequence = self._applier.taken = self._sequence
+            self._commits.durable = self._applied = self._registry_sequence = self._applier.taken = self._sequence
             self._issued.clear()
             self._unflushed = 0
             self.registry_version = self._registry_enlisted = next(self._versions)

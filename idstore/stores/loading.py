@@ -20,8 +20,8 @@ _PORTION: Final = 900_000
 """Quads that the engine is given at once: it puts a million into effect together. On disk 0.2 kB each, for the one that is loaded and the next."""
 _FIRST: Final = 100_000
 """Quads that it is given first; the next portion has twice as many."""
-_TOGETHER: Final = 500
-"""Histories that are written at once, of some 2 kB each."""
+_BUFFER: Final = 1 << 20
+"""Characters that are written at once."""
 _ROWS: Final = 20_000
 """Rows that the catalogue is given at once."""
 _STEP: Final = 200_000
@@ -97,23 +97,24 @@ class _EngineLoading:
         self._pool = ThreadPoolExecutor(1, "idstore-load")
         self._under_way: Future[None] | None = None
         self._limit, self._size = _FIRST, 0
-        self._waiting: list[str] = []
+        self._waiting, self._held = list[str](), 0
         self._file = self._opened()
 
     def take(self, lines: str) -> None:
         self._waiting.append(lines)
-        if len(self._waiting) >= _TOGETHER:
+        self._held += len(lines)
+        self._size += lines.count("\n")
+        if self._size >= self._limit:
+            self._hand_over()
+            self._file = self._opened()
+            self._limit, self._size = min(2 * self._limit, _PORTION), 0
+        elif self._held >= _BUFFER:
             self._write()
-            if self._size >= self._limit:
-                self._hand_over()
-                self._file = self._opened()
-                self._limit, self._size = min(2 * self._limit, _PORTION), 0
 
     def _write(self) -> None:
-        text = "".join(self._waiting)
+        self._file.write("".join(self._waiting))
         self._waiting.clear()
-        self._file.write(text)
-        self._size += text.count("\n")
+        self._held = 0
 
     def _opened(self) -> IO[str]:
         return tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="\n", suffix=".nq", dir=self._folder)

@@ -175,7 +175,7 @@ def staging(store: "EmbeddedStore", *, empty: bool = False) -> Iterator[Staged]:
         raise StoreUnavailable("the store was opened for reading only; open it for writing")
     with store._turn_lock:
         store._check()
-        if store._refused:
+        if store._commits.refused:
             store._forget()
         store._settle()
         number = next(one for one in count(store._journal.generation + 1) if not is_abandoned(store._folder(one)))

@@ -50,7 +50,7 @@ class StoreTurn(Numbering):
         self._changes: list[Change] = []
         self._claims: dict[NamedNode, NamedNode] = {}
         self.sequence = 0
-        self.epoch = store._epoch
+        self.epoch = store._commits.epoch
 
     @property
     def asked(self) -> int:
@@ -104,7 +104,7 @@ class StoreTurn(Numbering):
 
     def hand_over(self) -> None:
         """Give the changes their sequence numbers and hand them to the journal."""
-        self._store._check_journal(self.epoch)
+        self._store._commits.check(self.epoch)
         if self._changes:
             self._store._enlist(self._changes)
             self.sequence = self._store._sequence

@@ -36,7 +36,7 @@ def test_an_interrupted_leader(tmp_path: Path, step: str, before: bool) -> None:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         registry.counts(ALICE)
         store: Any = registry.store
-        owner, name = {"append": (store._journal, "append"), "hand_on": (store, "_hand_on"), "put": (store._applier, "put")}[step]
+        owner, name = {"append": (store._journal, "append"), "hand_on": (store._commits, "_hand_on"), "put": (store._applier, "put")}[step]
         minted: list[str] = []
         leading, others = threading.Event(), threading.Event()
 
@@ -59,7 +59,7 @@ def test_an_interrupted_leader(tmp_path: Path, step: str, before: bool) -> None:
         threads += [threading.Thread(target=follow, daemon=True) for _ in range(3)]
         for thread in threads[1:]:
             thread.start()
-        while len(store._enlisted) + (step == "put" and not before) < 3:
+        while len(store._commits._enlisted) + (step == "put" and not before) < 3:
             pass
         others.set()
         for thread in threads:
