@@ -9,25 +9,21 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain, groupby, pairwise
+from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias
 
-from pyoxigraph import Literal, NamedNode, RdfFormat, parse
+from pyoxigraph import RdfFormat, parse
 
 from idstore.errors import InvalidData
 from idstore.exchange import patch
 from idstore.exchange.parsing import HIDDEN, Progress, marked, portions
 from idstore.exchange.parsing import written as written_out
-from idstore.model import times
-from idstore.model.event import Event, split
-from idstore.model.party import node
-from idstore.model.terms import Term, written
-from idstore.registry.replaying import is_general
-from idstore.stores.engine import Scratch, canonical
-from idstore.vocabulary import EVENTS, IDS, PROV, RDF, XSD, party_name
+from idstore.exchange.runs import ABOUT, event_of, row_of, runs
+from idstore.model.event import Event
+from idstore.stores.engine import Scratch
+from idstore.vocabulary import EVENTS, IDS, RDF
 
 _SCHEMA: Final = """
 PRAGMA journal_mode=OFF;
@@ -47,16 +43,8 @@ BEGIN;
 """One transaction that never ends: nobody else reads it, and it is thrown away."""
 _ROWS: Final = 20_000
 """Rows that are written at once."""
-_TYPE, _ABOUT, _BY, _AT = (str(term) for term in (RDF.type, IDS.about, PROV.wasAssociatedWith, PROV.endedAtTime))
-_HEAD: Final = frozenset({_TYPE, _ABOUT, _BY, _AT})
 _SUBJECT, _VALUE_OF, _PARTIAL, _HIDDEN = str(RDF.subject), str(IDS.valueOf), str(IDS.partial), str(HIDDEN)
-_DATED: Final = f'"^^{XSD.dateTime}'
 
-_ANY: Final = "<x:> <x:>"
-_REQUEST: Final = IDS.requestDigest.value
-
-Pairs: TypeAlias = list[tuple[str, str]]
-"""What is said of a subject: predicates and objects, as N-Triples write them."""
 File: TypeAlias = tuple[Path, RdfFormat | None, str]
 """A file, its format (None for a patch), and what the format is called."""
 
@@ -120,19 +108,19 @@ class Sorted:
         events: list[tuple[object, ...]] = []
         state: list[tuple[str, str]] = []
         subjects: list[tuple[int, bool]] = []
-        for subject, pairs in _runs(said):
+        for subject, pairs in runs(said):
             told = dict(pairs)
             hidden = _HIDDEN in told
             if hidden:
                 pairs = [pair for pair in pairs if pair[0] != _HIDDEN]  # noqa: PLW2901 the mark is ours, and not the file's
             rest = pairs
             of = told.get(_SUBJECT) or told.get(_VALUE_OF)  # a binding, or a handle's value
-            whole = _ABOUT in told or of is not None
+            whole = ABOUT in told or of is not None
             subjects.append((hash(subject), whole))
             if _PARTIAL in told:
                 self.whole = False
-            if _ABOUT in told:
-                row, rest = self._event(subject, pairs, told)
+            if ABOUT in told:
+                row, rest = row_of(subject, pairs, told)
                 if row is None and not last:
                     return False
                 if row is None:
@@ -146,29 +134,6 @@ class Sorted:
         scattered = self._db.execute("SELECT 1 FROM subject GROUP BY hash HAVING COUNT(*) > 1 AND MAX(whole) LIMIT 1").fetchone()
         self._db.execute("DELETE FROM subject")
         return scattered is None or last
-
-    def _event(self, subject: str, pairs: Pairs, said: dict[str, str]) -> tuple[tuple[object, ...] | None, Pairs]:
-        """The row of an event, None if its head is not whole; and what is said of it that it would not say of itself."""
-        try:
-            origin, token = split(subject[1:-1])
-            kind, about = _iri(said[_TYPE]), _iri(said[_ABOUT])
-            by, party = _party(_iri(said[_BY]))
-            at = _moment(said[_AT])
-            arguments = sorted([(name[1:-1], _canonical(value)) for name, value in dict.fromkeys(pairs) if name not in _HEAD])
-        except (KeyError, ValueError, InvalidData):
-            return None, pairs
-        if not 0 <= token < 1 << 63:
-            return None, pairs
-        kept = "\n".join([f"{name} {value}" for name, value in arguments])
-        request = next(written(value).value for name, value in arguments if name == _REQUEST) if f"<{_REQUEST}>" in said else None
-        row = (about, at, origin, token, kind, by, kept, is_general(_named(kind), about), request)
-        own = {_TYPE: said[_TYPE], _ABOUT: said[_ABOUT], _BY: party, _AT: f'"{times.lexical(at)}{_DATED}'}
-        named = f"<{EVENTS}{origin}#{token:016x}>" == subject
-        if named and own.items() <= said.items() and len(said) == len(pairs):
-            return row, []
-        head = own.keys() if named else ()
-        odd = [(name, value) for name, value in pairs if name in _HEAD and not (name in head and _same(value, own[name]))]
-        return row, odd
 
     def _put(self, events: list[tuple[object, ...]], state: list[tuple[str, str]], subjects: list[tuple[int, bool]]) -> None:
         many = self._db.executemany
@@ -197,7 +162,7 @@ class Sorted:
         found = self._db.execute(
             "SELECT id, hidden, key, at, origin, token, kind, by, said FROM coming WHERE key = ? ORDER BY at, origin, token", (key,)
         ).fetchall()
-        return [(id, _made(row), bool(hidden)) for id, hidden, *row in found]
+        return [(id, event_of(row), bool(hidden)) for id, hidden, *row in found]
 
     def tells_of(self, key: str) -> bool:
         """Whether any event is about something, those that stay out included."""
@@ -232,7 +197,7 @@ class Sorted:
         ):
             key, _, origin, token, *_ = row
             if known(f"{EVENTS}{origin}#{token:016x}"):
-                same(_made(row))
+                same(event_of(row))
                 passed += 1
                 continue
             number += 1
@@ -258,7 +223,7 @@ class Sorted:
         found = self._db.execute(
             "SELECT number, key, at, origin, token, kind, by, said FROM place JOIN event USING (id) WHERE single ORDER BY number"
         )
-        return ((number, _made(row)) for number, *row in found)
+        return ((number, event_of(row)) for number, *row in found)
 
     def groups(self, *, state: bool) -> Iterator[Group]:
         """The other events, together with those about the same; with ``state`` also what else is said of it."""
@@ -274,7 +239,7 @@ class Sorted:
                 if row[1] is None:
                     said += row[-1].split("\n")
                 else:
-                    told.append((row[1], _made((key, *row[2:]))))
+                    told.append((row[1], event_of((key, *row[2:]))))
             yield Group(key, tuple(told), tuple(said))
 
     # what only one may have
@@ -311,79 +276,3 @@ def _gather(scratch: Scratch, file: File, progress: Progress) -> None:
     for quad, appears in patch.changes(path):
         for triple in marked([quad]):
             scratch.change(triple, appears=appears)
-
-
-def _runs(said: Iterable[bytes]) -> Iterator[tuple[str, Pairs]]:
-    """What is said of one subject, as long as nothing else is spoken of in between."""
-    subject = ""
-    pairs: Pairs = []
-    for line in chain.from_iterable(map(_lines, said)):
-        about, name, value = line.split(" ", 2)
-        if about != subject:
-            if pairs:
-                yield subject, pairs
-            subject, pairs = about, []
-        pairs.append((name, value))
-    if pairs:
-        yield subject, pairs
-
-
-def _lines(text: bytes) -> list[str]:
-    """The triples of N-Triples without their dots; the one end of line in each is that after it."""
-    *lines, _ = text.decode().replace(" .\n", "\n").split("\n")
-    return lines
-
-
-def _made(row: Sequence[Any]) -> Event:
-    key, at, origin, token, kind, by, said = row
-    arguments = tuple([_argument(line) for line in said.split("\n")]) if said else ()
-    return Event(origin, token, _named(kind), NamedNode(key), by, at, arguments)
-
-
-@lru_cache(maxsize=4096)
-def _argument(line: str) -> tuple[NamedNode, Term]:
-    name, _, value = line.partition(" ")
-    return _named(name), written(value)
-
-
-@lru_cache(maxsize=1024)
-def _named(iri: str) -> NamedNode:
-    return NamedNode(iri)
-
-
-def _iri(text: str) -> str:
-    """The IRI that N-Triples write so. Raises ValueError."""
-    if not text.startswith("<") or text.startswith("<<"):
-        raise ValueError(text)
-    return text[1:-1]
-
-
-@lru_cache(maxsize=4096)
-def _party(iri: str) -> tuple[str, str]:
-    """The party that an IRI stands for: its name, and its own IRI as N-Triples write it."""
-    name = party_name(NamedNode(iri))
-    return name, str(node(name))
-
-
-def _moment(text: str) -> int:
-    """The moment that N-Triples write so. Raises ValueError, InvalidData."""
-    if text.endswith(_DATED) and "\\" not in text:
-        return times.parse(text[1 : -len(_DATED)])
-    found = written(text)
-    if not isinstance(found, Literal):
-        raise ValueError(text)  # noqa: TRY004 it is the file's fault
-    return times.parse(found.value)
-
-
-def _same(text: str, kept: str) -> bool:
-    """Whether the engine keeps a term in that form."""
-    return text == kept or _canonical(text) == kept
-
-
-def _canonical(text: str) -> str:
-    """A term as the engine keeps it. Raises ValueError for one that is neither an IRI nor a literal."""
-    if text.startswith("<") and not text.startswith("<<"):
-        return text
-    if not text.startswith('"'):
-        raise ValueError(text)
-    return canonical(f"{_ANY} {text}").removeprefix(f"{_ANY} ").removesuffix(" .") if text.endswith(">") else text
