@@ -175,7 +175,7 @@ class _Intake:
     def all(self, *, compare: bool) -> ImportReport:
         """Take in all that is new; with ``compare`` the files may say nothing that does not follow from the events."""
         staged, found = self._staged, self._found
-        new, known = found.number(staged.sequence, self._is_known, self._is_single, self._check_same)
+        new, known = found.number(staged.sequence, self._is_known, self._is_single, self._check_same, self._progress)
         if found.whole and found.empty:
             raise self._refused("holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv")
         self._lost = found.lost_requests()
@@ -222,6 +222,7 @@ class _Intake:
                 self._created += 1
                 done += len(history.events)
                 self._progress("taking in", done, new)
+        self._progress("finishing", 0, new)  # the rest of it is one step of the engine's, and one of the catalogue's
 
     def _history(self, events: Sequence[tuple[int, Event]]) -> History:
         number, first = events[0]

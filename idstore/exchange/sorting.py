@@ -181,17 +181,25 @@ class Sorted:
         return {key: order for order, key in reversed(ordered)}
 
     def number(
-        self, after: int, known: Callable[[str], bool], single: Callable[[str], bool], same: Callable[[Event], None]
+        self,
+        after: int,
+        known: Callable[[str], bool],
+        single: Callable[[str], bool],
+        same: Callable[[Event], None],
+        progress: Progress,
     ) -> tuple[int, int]:
         """Number the events in order, the first one ``after`` + 1.
 
         known   whether an event needs no number.
         single  whether those about something are to be taken in one by one.
         same    is given those that are known.
+        progress  is told how far it has come.
         Returns how many have a number, and how many are known.
         """
         passed, number = 0, after
         rows: list[tuple[int, int, bool]] = []
+        (total,) = self._db.execute("SELECT IFNULL(MAX(id), 0) FROM event").fetchone()
+        progress("sorting", 0, total)
         for id, general, *row in self._db.execute(
             "SELECT id, general, key, at, origin, token, kind, by, said FROM coming ORDER BY at, origin, token"
         ):
@@ -205,6 +213,7 @@ class Sorted:
             if len(rows) >= _ROWS:
                 self._db.executemany("INSERT INTO place VALUES (?, ?, ?)", rows)
                 rows.clear()
+                progress("sorting", number - after + passed, total)
         self._db.executemany("INSERT INTO place VALUES (?, ?, ?)", rows)
         return number - after, passed
 

@@ -45,6 +45,7 @@ def iri(text: str, what: str = "IRI") -> NamedNode:
         raise InvalidData(f"{text!r} is not an absolute {what}: {error}", text=text, position=0) from error
 
 
+@lru_cache(maxsize=256)
 def language(text: str) -> str:
     """A BCP 47 language tag, lower case. Raises InvalidData."""
     try:

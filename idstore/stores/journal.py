@@ -58,7 +58,7 @@ def write(change: Change, sequence: int) -> Written:
     return Written(sequence, last.token, last.at, first.iri.value, _encode(change))
 
 
-_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_dumps = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 def _encode(change: Change) -> str:
