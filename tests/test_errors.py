@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import idstore
 from idstore import errors
 from idstore.cli.exits import EXIT_CODES, exit_code
-from idstore.errors import IdstoreError
+from idstore.errors import IdstoreError, InvalidIdentifier
 
 DRAWN = re.compile(r"^(?P<branch>[│├└─ ]*)(?P<name>[A-Z]\w+)(?:\s{2,}\S.*)?$")
 
@@ -82,3 +84,14 @@ def test_messages_and_fields_are_kept() -> None:
     error = errors.InvalidIdentifier("fmt/?", "no such character", 4, "puid")
     assert str(error) == error.message
     assert error.fields == {"text": "fmt/?", "reason": "no such character", "position": 4, "scheme": "puid"}
+
+
+def test_what_nothing_reads_is_explained_by_a_scheme_in_use(tmp_path: Path) -> None:
+    alice = idstore.Party("alice")
+    with idstore.open(tmp_path / "store", administrator=alice, durability="process") as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", alice)
+        with pytest.raises(InvalidIdentifier, match="10 or more are needed") as caught:
+            registry.show("R1", alice)
+        assert (caught.value.scheme, caught.value.position) == ("rdswip", 2)
+        with pytest.raises(InvalidIdentifier):  # of none that is in use: in the words of whichever reads most of it
+            registry.show("fmt", alice)

@@ -111,4 +111,6 @@ class Naming(Core):
                 refusals.append(error)
             else:
                 return NotRegistered(text)
-        return clearest(refusals)
+        here = {namespace.scheme_name for namespace in self._facts(view).by_base.values()}
+        begun = [refusal for refusal in refusals if refusal.scheme in here and refusal.position]
+        return clearest(begun or refusals)
