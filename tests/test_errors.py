@@ -93,5 +93,8 @@ def test_what_nothing_reads_is_explained_by_a_scheme_in_use(tmp_path: Path) -> N
         with pytest.raises(InvalidIdentifier, match="10 or more are needed") as caught:
             registry.show("R1", alice)
         assert (caught.value.scheme, caught.value.position) == ("rdswip", 2)
+        registry.add_namespace("longer", "http://longer.example.org/data#", "rdswip", alice, {"profile": "rdlfacade"})
+        with pytest.raises(InvalidIdentifier, match="11 or more are needed"):
+            registry.show("http://longer.example.org/data#R1", alice)
         with pytest.raises(InvalidIdentifier):  # of none that is in use: in the words of whichever reads most of it
             registry.show("fmt", alice)

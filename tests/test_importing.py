@@ -17,7 +17,7 @@ from idstore.exchange.sorting import Sorted
 from idstore.model import times
 from idstore.registry.replaying import Replaying
 from idstore.registry.valuing import Draft
-from idstore.vocabulary import IDS, PROV
+from idstore.vocabulary import IDS, PROV, RDF, XSD
 
 ROOT, ALICE, BOB = Party("root"), Party("alice"), Party("bob")
 RDL = "http://rdl.example.org/data#"
@@ -237,6 +237,37 @@ def test_a_damaged_file_is_refused_whole(full: Registry, make: Make, tmp_path: P
         rdf.import_registry(other, [file], ROOT)
     assert other.namespaces() == []
     assert len(list(other.log(ROOT))) == 1
+
+
+@pytest.mark.parametrize("private", [True, False])
+@pytest.mark.parametrize(
+    ("predicate", "other"),
+    [
+        (RDF.type, "<http://example.org/Type>"),
+        (RDF.type, "_:q"),
+        (PROV.wasAssociatedWith, "<https://w3id.org/idstore/party/eve>"),
+        (PROV.endedAtTime, f'"1999-01-01T00:00:00Z"^^{XSD.dateTime}'),
+    ],
+    ids=["kind", "no kind", "party", "time"],
+)
+def test_an_event_whose_head_says_two_things_is_refused(
+    make: Make, tmp_path: Path, predicate: NamedNode, other: str, private: bool
+) -> None:
+    registry, file = make(), tmp_path / "two.nq"
+    registry.add_namespace("rdl", RDL, "rdswip", ROOT)
+    made = registry.mint("rdl", ROOT)
+    if not private:
+        registry.fixate([made.iri.value], ROOT)
+    lines = exported(registry, file).read_text(encoding="utf-8").splitlines(keepends=True)
+    event = next(line.split()[0] for line in lines if f"{RDF.type} {IDS.Mint} " in line)
+    place = next(number for number, line in enumerate(lines) if line.startswith(f"{event} {predicate} "))
+    graph = lines[place].split()[-2]
+    for at in (place, place + 1):
+        file.write_text("".join([*lines[:at], f"{event} {predicate} {other} {graph} .\n", *lines[at:]]), encoding="utf-8")
+        with pytest.raises(InvalidData, match=r"does not follow|is not a whole event|nothing has (added|created)"):
+            rdf.import_registry(make(), [file], ROOT)
+    file.write_text("".join(lines), encoding="utf-8")
+    assert rdf.import_registry(make(), [file], ROOT).created == 1
 
 
 def test_an_identifier_cannot_be_older_than_its_namespace(full: Registry, make: Make, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ class Progress:
     def __init__(self, output: "Output") -> None:
         self._output = output
         self._next = 0.0
+        self._what = ""
 
     def __enter__(self) -> Self:
         return self
@@ -30,7 +31,9 @@ class Progress:
         self._say(f"{done} of {total}")
 
     def step(self, what: str, done: int, total: int) -> None:
-        """Say what is being done, and how much of it is done, now and then."""
+        """Say what is being done, and how much of it is done: when it begins, and now and then."""
+        if what != self._what:
+            self._what, self._next = what, 0.0
         self._say(f"{what}: {100 * done // max(total, 1)} %")
 
     def _say(self, text: str) -> None:

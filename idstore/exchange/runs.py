@@ -119,7 +119,12 @@ def _moment(text: str) -> int:
 
 def _same(text: str, kept: str) -> bool:
     """Whether the engine keeps a term in that form."""
-    return text == kept or _canonical(text) == kept
+    if text == kept:
+        return True
+    try:
+        return _canonical(text) == kept
+    except ValueError:
+        return False
 
 
 def _canonical(text: str) -> str:

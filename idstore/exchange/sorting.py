@@ -110,7 +110,7 @@ class Sorted:
         subjects: list[tuple[int, bool]] = []
         for subject, pairs in runs(said):
             told = dict(pairs)
-            hidden = _HIDDEN in told
+            hidden = told.pop(_HIDDEN, None) is not None
             if hidden:
                 pairs = [pair for pair in pairs if pair[0] != _HIDDEN]  # noqa: PLW2901 the mark is ours, and not the file's
             rest = pairs

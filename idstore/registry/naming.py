@@ -1,5 +1,7 @@
 """From the texts that people write to identifiers of this registry."""
 
+from contextlib import suppress
+
 from pyoxigraph import NamedNode
 
 from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered, UnknownScheme, clearest
@@ -97,13 +99,15 @@ class Naming(Core):
 
     def _unreadable(self, view: View, text: str) -> Exception:
         """Why no namespace reads the text: not ours to hold, or no identifier at all."""
+        refusals, begun = [], []
         for namespace in self._facts(view).by_base.values():
-            if text.startswith(namespace.base):
+            with suppress(UnknownScheme):
                 try:
                     namespace.scheme.label(text, namespace.context)
                 except InvalidIdentifier as error:
-                    return error
-        refusals = []
+                    if text.startswith(namespace.base):
+                        return error
+                    begun += [error] if error.position else []
         for scheme in installed().values():
             try:
                 scheme.parse(text)
@@ -111,6 +115,4 @@ class Naming(Core):
                 refusals.append(error)
             else:
                 return NotRegistered(text)
-        here = {namespace.scheme_name for namespace in self._facts(view).by_base.values()}
-        begun = [refusal for refusal in refusals if refusal.scheme in here and refusal.position]
         return clearest(begun or refusals)

@@ -66,7 +66,7 @@ class Applier:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._units: deque[Unit] = deque()
-        self.taken = 0  # sequence number of the last change that was put in
+        self._taken = self._prepared = 0  # sequence numbers of the last change that was put in, and that was prepared
         self._waiting = 0  # changes, with those that are being prepared and applied
         self._hurried = 0  # readers that wait
         self._idle = self._stopping = self._failed = False
@@ -90,14 +90,21 @@ class Applier:
             self._thread.join()
 
     def put(self, units: list[Unit]) -> None:
-        """Have the changes of these turns applied, which are durable; those that were put in before are left out."""
+        """Have the changes of these turns applied, which are durable; those that were put in before are left out.
+
+        An interrupt may come at any moment: then the same is put in again, and left out when it is prepared.
+        """
         with self._lock:
-            units = [unit for unit in units if unit[-1].sequence > self.taken]
-            self._waiting += sum(map(len, units))
+            units = [unit for unit in units if unit[-1].sequence > self._taken]
             self._units.extend(units)
-            self.taken = units[-1][-1].sequence if units else self.taken
+            self._taken = units[-1][-1].sequence if units else self._taken
+            self._waiting += sum(map(len, units))
             if self._idle or self._waiting >= ENOUGH:
                 self._changed.notify_all()
+
+    def begin_after(self, sequence: int) -> None:
+        """Take it that everything up to a sequence number is applied. Called while nothing waits."""
+        self._taken = self._prepared = sequence
 
     def make_room(self) -> None:
         """Return when no more than `BACKLOG` changes wait, or the thread has failed."""
@@ -132,18 +139,25 @@ class Applier:
 
     def _gather(self) -> list[Ready]:
         """What to apply next; nothing when it is to stop and all is done."""
-        with self._lock:
-            self._idle = True
-            self._changed.wait_for(lambda: self._units or self._stopping)
-            self._idle = False
         group: list[Ready] = []
+        while not group:
+            with self._lock:
+                self._idle = True
+                self._changed.wait_for(lambda: self._units or self._stopping)
+                self._idle = False
+                if not self._units:
+                    break
+            self._collect(group)
+        return group
+
+    def _collect(self, group: list[Ready]) -> None:
+        """Prepare changes until it is time to apply them."""
         end = time.monotonic() + _PAUSE
         due = False
         while not due:
             with self._lock:
                 due = self._changed.wait_for(self._is_due, _LOOK) or time.monotonic() >= end
             self._prepare(group)
-        return group
 
     def _prepare(self, group: list[Ready]) -> None:
         """Prepare what has gathered, as much of it as the group takes."""
@@ -152,7 +166,10 @@ class Applier:
             if len(group) - rested >= _SLICE and not self._hurried:
                 time.sleep(_BREATH)
                 rested = len(group)
-            group += [Ready(durable, Prepared.of(durable.sequence, durable.change)) for durable in self._units.popleft()]
+            unit = self._units.popleft()
+            if unit[-1].sequence > self._prepared:
+                group += [Ready(durable, Prepared.of(durable.sequence, durable.change)) for durable in unit]
+                self._prepared = unit[-1].sequence
 
     def _is_due(self) -> bool:
         return bool(self._hurried or self._stopping or self._waiting >= ENOUGH)

@@ -35,11 +35,11 @@ EnlistedUnit: TypeAlias = tuple[Enlisted, ...]
 class Commits:
     """What is on its way to a journal.
 
-    hand_on  is given what the journal has, in order; now and then twice, after an interrupt.
+    hand_on  is given what the journal has, in order; after an interrupt perhaps once more.
     lock     is held by whoever uses the journal.
     durable  sequence number of the last change that the journal has.
     epoch    rises when the journal has refused something.
-    refused  whether it has, in this epoch; then nothing is written until `forget`.
+    refused  whether it has, in this epoch, or whoever numbers changes was interrupted; then nothing is written until `forget`.
     Safe for many threads, also where one is interrupted.
     """
 
@@ -87,6 +87,7 @@ class Commits:
         """Write whatever is enlisted, unless that is done already."""
         with self.lock:
             if self._unsure:
+                self._journal.undo()  # a second interrupt may have kept it from being taken back
                 self._hand_on(self._journal.last()[0])
             if self._is_durable(sequence, epoch):
                 return

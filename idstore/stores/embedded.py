@@ -23,7 +23,7 @@ from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
 from idstore.stores.applying import Applier, Durable, Ready, Unit
 from idstore.stores.catalogue import Catalogue
-from idstore.stores.committing import Commits, Enlisted
+from idstore.stores.committing import Commits, Enlisted, EnlistedUnit
 from idstore.stores.copies import Copies
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
 from idstore.stores.generation import FAILURES, Generation, discard
@@ -328,6 +328,15 @@ class EmbeddedStore:
         """Number the changes of a turn and queue them for the journal."""
         for base in {base for change in changes for base, _, _ in change.issued}:
             self._issued_in(base)
+        try:
+            self._commits.enlist(self._numbered(changes))
+        except BaseException:  # interrupted: numbers and claims of what never comes must not stay
+            for claimed in (claimed for change in changes for claimed, _ in change.claims):
+                self._claims.pop(claimed, None)
+            self._commits.refused = True
+            raise
+
+    def _numbered(self, changes: list[Change]) -> EnlistedUnit:
         concerned = any(concerns_registry(change) for change in changes)
         if concerned:
             self._registry_enlisted = next(self._versions)
@@ -342,7 +351,7 @@ class EmbeddedStore:
             _count(self._issued, change, self.catalogue)
         if concerned:
             self._registry_sequence = self._sequence
-        self._commits.enlist(tuple(unit))
+        return tuple(unit)
 
     def _issued_in(self, base: str) -> dict[str, tuple[int, int]]:
         known = self._issued.get(base)
@@ -409,7 +418,8 @@ class EmbeddedStore:
                 raise
             old, self._generation = self._generation, generation
             self._sequence, self._token, self._at = self._journal.last()
-            self._commits.durable = self._applied = self._registry_sequence = self._applier.taken = self._sequence
+            self._commits.durable = self._applied = self._registry_sequence = self._sequence
+            self._applier.begin_after(self._sequence)
             self._issued.clear()
             self._unflushed = 0
             self.registry_version = self._registry_enlisted = next(self._versions)

@@ -168,15 +168,16 @@ class Journal:
             )
             db.execute("COMMIT")
         except sqlite3.Error as error:
-            self._undo()
+            self.undo()
             raise StoreUnavailable(
                 f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and try again"
             ) from error
         except BaseException:  # interrupted: unless it was committed, nothing is there
-            self._undo()
+            self.undo()
             raise
 
-    def _undo(self) -> None:
+    def undo(self) -> None:
+        """Take back what was begun and not committed, if anything was."""
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -193,7 +194,7 @@ class Journal:
             db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(generation),))
             db.execute("COMMIT")
         except sqlite3.Error as error:
-            self._undo()
+            self.undo()
             raise StoreUnavailable(
                 f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and open the store again"
             ) from error
