@@ -212,7 +212,7 @@ class _Intake:
         for group in self._found.groups(state=compare):
             history = self._history(group.events) if group.events else None
             state = triples(history.state) if history and group.state else set()
-            for line in () if state.issuperset(group.state) else group.state:
+            for line in group.state:
                 if line not in state and not self._follows(line, state):
                     raise self._refused(
                         f"the triple {line} does not follow from the events in it; change a registry by its commands, not in its export"

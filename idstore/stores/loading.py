@@ -21,7 +21,7 @@ _PORTION: Final = 900_000
 _FIRST: Final = 100_000
 """Quads that it is given first; the next portion has twice as many."""
 _BUFFER: Final = 1 << 20
-"""Characters that are written at once."""
+"""Bytes that are written at once."""
 _ROWS: Final = 20_000
 """Rows that the catalogue is given at once."""
 _STEP: Final = 200_000
@@ -97,30 +97,20 @@ class _EngineLoading:
         self._pool = ThreadPoolExecutor(1, "idstore-load")
         self._under_way: Future[None] | None = None
         self._limit, self._size = _FIRST, 0
-        self._waiting, self._held = list[str](), 0
         self._file = self._opened()
 
     def take(self, lines: str) -> None:
-        self._waiting.append(lines)
-        self._held += len(lines)
+        self._file.write(lines)
         self._size += lines.count("\n")
         if self._size >= self._limit:
             self._hand_over()
             self._file = self._opened()
             self._limit, self._size = min(2 * self._limit, _PORTION), 0
-        elif self._held >= _BUFFER:
-            self._write()
-
-    def _write(self) -> None:
-        self._file.write("".join(self._waiting))
-        self._waiting.clear()
-        self._held = 0
 
     def _opened(self) -> IO[str]:
-        return tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="\n", suffix=".nq", dir=self._folder)
+        return tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="\n", buffering=_BUFFER, suffix=".nq", dir=self._folder)
 
     def _hand_over(self) -> None:
-        self._write()
         self._file.flush()
         self._settle()
         self._under_way = self._pool.submit(self._carry, self._file)
