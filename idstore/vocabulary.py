@@ -253,6 +253,7 @@ PREFIXES: Final = {
 MAPPING_PREFIXES: Final = {
     **PREFIXES,
     "foaf": "http://xmlns.com/foaf/0.1/",
+    "linkml": "https://w3id.org/linkml/",
     "orcid": "https://orcid.org/",
     "semapv": "https://w3id.org/semapv/vocab/",
     "sssom": "https://w3id.org/sssom/",

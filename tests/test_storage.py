@@ -119,7 +119,7 @@ def test_paths_that_are_refused(path: str) -> None:
 
 def test_limits_and_sizes_that_are_refused(registry: Registry) -> None:
     for directory, file_system in ((0, 1), (2, 1), (1, 2**63)):
-        with pytest.raises(errors.InvalidData, match="limits"):
+        with pytest.raises(errors.InvalidData, match=f"limits from 1 to {2**63 - 1}, the directory's the lower"):
             registry.add_storage("books", "/", ADA, directory_limit=directory, file_system_limit=file_system)
     for size in (-1, 200 * GB + 1):
         with pytest.raises(errors.InvalidData, match="split it"):

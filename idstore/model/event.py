@@ -79,7 +79,7 @@ class Event:
 
     @property
     def internal(self) -> bool:
-        """Whether it stays with the grant list also after fixation."""
+        """Whether it stays with the grant list also after fixation; of an import, with whoever imported."""
         return self.text(IDS.internal) == "true"
 
     def _said(self) -> tuple[tuple[NamedNode, Term], ...]:
@@ -96,6 +96,11 @@ class Event:
         """Whether only the owner of its identifier (and administrators) may read it, in every stage: it is about a value that others may not."""
         permissions = self.text(IDS.permissions)
         return permissions is not None and permissions[2:3] != "1"
+
+    @property
+    def withheld(self) -> bool:
+        """Whether only some may read it, in every stage of its identifier: it is internal, or confined."""
+        return self.internal or self.confined
 
     def quads(self, graph: NamedNode) -> list[Quad]:
         """Its triples, in ``graph``."""
@@ -132,6 +137,11 @@ def digest(event: Event) -> int:
     """A 63-bit number that tells whether an event is still what it was; independent of how a store writes numbers and moments."""
     said = [f"{name.value} {_lasting(value)}" for name, value in event.arguments]
     return hashed("\0".join((event.name, event.kind.value, event.about.value, event.by, str(event.at), *sorted(said))))
+
+
+def same(one: Event, other: Event) -> bool:
+    """Whether two are told alike, by the same store or as it writes: numbers and moments too, of which a `digest` holds the datatype only."""
+    return digest(one) == digest(other) and set(one.arguments) == set(other.arguments)
 
 
 _REWRITTEN = (XSD.boolean, XSD.dateTime, XSD.decimal, XSD.integer)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -16,7 +17,10 @@ from idstore.schemes import Aliasing, Context, LabelType, Scheme, Typed, Valued,
 from idstore.vocabulary import DCTERMS, IDS, ONTOLOGY, RDF, RDFS, REGISTRY_GRAPH, SKOS, XSD, party_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_FORMS: Final = frozenset({"doi", "hdl", "http", "https", "info", "urn"})
 TRUE = Literal("true", datatype=XSD.boolean)
+LARGEST: Final = 2**63 - 1
+"""The largest whole number that the engine's xsd:integer holds; what is larger is no number to it, and breaks the shapes."""
 
 
 def number(value: int) -> Literal:
@@ -31,6 +35,11 @@ def check_name(name: str) -> str:
             f"{name!r} is not a namespace's name; use letters, digits and . _ -, at most 64, a letter or digit first", text=name
         )
     return name
+
+
+def begins_a_form(name: str) -> bool:
+    """Whether identifiers are written with this word before a colon, so that as a namespace's name it leaves in doubt what is meant."""
+    return name.lower() in _FORMS
 
 
 @dataclass(frozen=True, slots=True)

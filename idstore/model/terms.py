@@ -22,8 +22,8 @@ UNDETERMINED = "und"
 # expressions are compiled when they are first used: that takes longer than to allocate an identifier, which uses none
 _ABSOLUTE: Final = r"[A-Za-z][A-Za-z0-9+.-]*:\S+"
 _FORBIDDEN: Final = r'[\x00-\x20<>"{}|\\^`\x7f-\x9f\ud800-\udfff]'
-_DECIMALS = 28
-"""Decimals before which a confidence must have begun: 1e-999999 would be a megabyte, written out."""
+_DECIMALS = 18
+"""Decimals that the engine's xsd:decimal holds; what has more is no number to it, and breaks the shapes."""
 _LANGUAGE: Final = r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*"
 
 
@@ -79,15 +79,15 @@ def hashed(text: str) -> int:
 
 
 def is_share(value: "Decimal") -> bool:
-    """Whether it is a number from 0 to 1 that can be written out; NaN cannot even be compared."""
+    """Whether it is a number from 0 to 1 of which something is left when it is written; NaN cannot even be compared."""
     return value.is_finite() and 0 <= value <= 1 and (not value or value.adjusted() >= -_DECIMALS)
 
 
 def share(value: "Decimal") -> Literal:
-    """The literal of a number from 0 to 1. Raises InvalidData."""
+    """The literal of a number from 0 to 1, rounded to the decimals that can be kept. Raises InvalidData."""
     if not is_share(value):
         raise InvalidData(f"{value} is no confidence; give a number from 0 to 1 with at most {_DECIMALS} decimals", text=str(value))
-    return Literal(format(value.normalize(), "f"), datatype=XSD.decimal)
+    return Literal(format(abs(round(value, _DECIMALS)).normalize(), "f"), datatype=XSD.decimal)
 
 
 def lines(subject: NamedNode | str, pairs: Iterable[tuple[NamedNode, Term]], graph: NamedNode) -> str:

@@ -12,6 +12,11 @@ from idstore.vocabulary import XSD
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = 86_400_000
 """Milliseconds of a day."""
+_FIRST, _LAST = (
+    (date.min.toordinal() - date(1970, 1, 1).toordinal()) * DAY,
+    (date.max.toordinal() - date(1970, 1, 1).toordinal() + 1) * DAY - 1,
+)
+"""The moments that can be written: an offset may lead out of the years 1 to 9999."""
 
 
 def now() -> int:
@@ -58,7 +63,10 @@ def parse(text: str) -> int:
         raise InvalidData(f"{text!r} is not a date or time; write 2026-11-20 or 2026-11-20T11:17:35Z", text=text) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
+    found = (moment - _EPOCH) // timedelta(milliseconds=1)
+    if not _FIRST <= found <= _LAST:
+        raise InvalidData(f"{text!r} is, in UTC, not within the years 1 to 9999; give a moment that is", text=text)
+    return found
 
 
 def day(moment: int) -> int:

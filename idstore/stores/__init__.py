@@ -45,7 +45,7 @@ class View(Protocol):
         """
 
     def graphs(self) -> Iterator[NamedNode]:
-        """Every named graph."""
+        """Every named graph, those included that were emptied."""
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label or request key; None if it was never issued."""
@@ -101,7 +101,7 @@ class Staging(Turn, Protocol):
     def snapshot(self) -> AbstractContextManager[Path]:
         """Raises StoreUnavailable: what is under way is not there yet to be queried."""
 
-    def staging(self, *, empty: bool = False) -> AbstractContextManager["Staging"]:
+    def staging(self, *, anew: bool = False) -> AbstractContextManager["Staging"]:
         """The turn that this is."""
 
     def close(self) -> None:
@@ -131,10 +131,10 @@ class Store(Protocol):
         Raises StoreUnavailable: the store cannot be written, and nothing was changed.
         """
 
-    def staging(self, *, empty: bool = False) -> AbstractContextManager["Staging"]:
+    def staging(self, *, anew: bool = False) -> AbstractContextManager["Staging"]:
         """Take the turn for a change too large for one batch; it takes effect whole when the block ends without an error.
 
-        empty  begin with nothing instead of a copy of the present state.
+        anew  begin with nothing where nothing has happened yet but the registry's beginning; otherwise with a copy of the present state.
         Raises StoreUnavailable.
         """
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TypeAlias
 
 from idstore.frozen import dataclass
@@ -10,6 +11,7 @@ from idstore.model.change import Entry
 from idstore.model.event import split
 from idstore.model.terms import hashed
 from idstore.stores.rows import EVERYONE, STAGES, EventRow
+from idstore.stores.sqlite import iterating, reading
 from idstore.vocabulary import PUBLIC_LOG
 
 Series: TypeAlias = tuple[str, str]
@@ -41,7 +43,9 @@ class Auditing:
     """The catalogue's part of ``idstore verify``."""
 
     _db: sqlite3.Connection
+    _path: Path
 
+    @iterating
     def logged(self) -> Iterator[Logged]:
         """Every event, in order. Memory: flat."""
         found = self._db.execute(
@@ -55,14 +59,23 @@ class Auditing:
 
     def knows(self, event: str) -> bool:
         """Whether an event is in the log's order. Raises ValueError if that is no event's name."""
-        origin, token = split(event)
-        found = self._db.execute("SELECT 1 FROM event JOIN term ON id = origin WHERE text = ? AND token = ?", (origin, token)).fetchone()
-        return found is not None
+        return self.place_of(event) is not None
 
+    @reading
+    def place_of(self, event: str) -> int | None:
+        """The sequence number of an event; None where it is not in the log's order. Raises ValueError if that is no event's name."""
+        origin, token = split(event)
+        found = self._db.execute(
+            "SELECT sequence FROM event JOIN term ON id = origin WHERE text = ? AND token = ?", (origin, token)
+        ).fetchone()
+        return None if found is None else int(found[0])
+
+    @reading
     def tells_of(self, about: str) -> bool:
         """Whether any event is about something. Cost: one look into an index, whose numbers may say yes by chance, never no."""
         return self._db.execute("SELECT 1 FROM event WHERE about = ? LIMIT 1", (hashed(about),)).fetchone() is not None
 
+    @reading
     def listed(self, iri: str) -> Entry | None:
         """How an identifier is listed."""
         row = self._db.execute(
@@ -75,13 +88,14 @@ class Auditing:
         namespace, owner, stage, audience, graph, created, fixated = row
         return Entry(iri, namespace, owner, STAGES[stage], None if audience == EVERYONE else graph, created, fixated, fresh=False)
 
+    @iterating
     def listings(self) -> Iterator[tuple[str, int]]:
         """Every identifier that is listed, and how often. Memory: flat."""
-        found: Iterator[tuple[str, int]] = self._db.execute("SELECT iri, COUNT(*) FROM identifier GROUP BY iri")
-        return found
+        yield from self._db.execute("SELECT iri, COUNT(*) FROM identifier GROUP BY iri")
 
     # what was checked
 
+    @reading
     def checked(self, shapes: int) -> int | None:
         """Up to which event everything was found to keep the shapes that the number stands for; None if that is not known."""
         kept = dict(self._db.execute("SELECT key, value FROM meta WHERE key IN ('checked', 'shapes')"))
@@ -94,6 +108,7 @@ class Auditing:
 
     # counters
 
+    @iterating
     def miscounts(self, issued: Mapping[Series, int], highest: Mapping[Series, int]) -> Iterator[tuple[str, str]]:
         """Counters that differ from what is listed, or from the labels issued by namespace and series; each with what is wrong."""
         for table, columns in _COUNTED.items():

@@ -30,7 +30,7 @@ def back_up(engine: Path, catalogue: sqlite3.Connection, store: str, target: Pat
         generation = target / f"{GENERATION}1"
         generation.mkdir()
         copy_files(engine, generation / ENGINE)
-        last = _copy_catalogue(catalogue, generation / CATALOGUE, store)
+        last = _copy_catalogue(catalogue, generation / CATALOGUE)
         if last is not None:
             bases.keep(generation, last.sequence, last.event, lambda copy: copy_files(engine, copy))
         sync_tree(generation)
@@ -56,15 +56,14 @@ def _claimed(target: Path) -> Iterator[None]:
         lock.release()
 
 
-def _copy_catalogue(source: sqlite3.Connection, path: Path, store: str) -> Written | None:
+def _copy_catalogue(source: sqlite3.Connection, path: Path) -> Written | None:
     """Copy it, and give the store's last change as the journal is to hold it; None if nothing ever happened. Raises sqlite3.Error."""
     with closing(sqlite3.connect(path)) as copy:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode=WAL")
     with closing(Catalogue(path)) as catalogue:
-        last, own = catalogue.last(), catalogue.last(store)
+        last, latest = catalogue.last(), catalogue.latest()
         catalogue.sync()
     if last is None:
         return None
-    _, token, at, _ = own or (0, 0, 0, "")
-    return Written(last[0], token, at, last[3], "")
+    return Written(last[0], -1, latest + 1, last[1], "")  # the next event is later than all, other stores' included

@@ -5,6 +5,7 @@ row says which audience may see it: 0 for everyone, else the number of an access
 audience, so that no number moves when somebody else drafts.
 """
 
+import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
@@ -20,7 +21,7 @@ from idstore.stores.founding import sync_folder
 from idstore.stores.intake import Intake
 from idstore.stores.prepared import Prepared
 from idstore.stores.rows import EVERYONE, STAGES, EventRow, Texts
-from idstore.stores.sqlite import connect
+from idstore.stores.sqlite import connect, iterating, reading
 from idstore.vocabulary import PUBLIC_LOG
 
 _SCHEMA = """
@@ -67,11 +68,11 @@ class Selection:
     until: int | None = None
 
 
-def _within(moment: str, chosen: Selection) -> tuple[list[str], list[int | None]]:
+def _within(moment: str, chosen: Selection) -> tuple[list[str], list[object]]:
     """The condition for the time."""
     limits = {f"{moment} >= ?": chosen.since, f"{moment} < ?": chosen.until}
     kept = {condition: limit for condition, limit in limits.items() if limit is not None}
-    return list(kept), list(kept.values())
+    return list(kept), [*kept.values()]
 
 
 class Catalogue(Auditing):
@@ -151,6 +152,7 @@ class Catalogue(Auditing):
         row = self._db.execute("SELECT id FROM term WHERE text = ?", (text,)).fetchone()
         return row[0] if row else None
 
+    @reading
     def identifiers(self, chosen: Selection, limit: int | None) -> list[str]:
         """IRIs of identifiers, newest first. Cost: the rows given, and the audiences."""
         where, values = _within("created", chosen)
@@ -181,6 +183,7 @@ class Catalogue(Auditing):
     def _seen(self, audiences: frozenset[str]) -> list[int]:
         return [EVERYONE, *(number for graph in sorted(audiences) if (number := self._find(graph)) is not None)]
 
+    @iterating
     def sorted_identifiers(self, *, namespace: str | None = None, audience: str | None = None) -> Iterator[str]:
         """IRIs of identifiers, sorted: of a namespace, if given, those that everyone sees; of an access list, if given, those it alone sees; else all.
 
@@ -194,6 +197,7 @@ class Catalogue(Auditing):
         for (iri,) in self._db.execute(f"SELECT iri FROM identifier WHERE {where} ORDER BY iri", values):
             yield iri
 
+    @iterating
     def ordered_events(self, graph: str) -> Iterator[str]:
         """IRIs of the events of a log graph by time, origin and token: the order that is the same in every store. Memory: flat."""
         audience = EVERYONE if graph == PUBLIC_LOG.value else self._find(graph)
@@ -203,6 +207,7 @@ class Catalogue(Auditing):
         for origin, token in found:
             yield f"urn:uuid:{origin}#{token:016x}"
 
+    @reading
     def events(
         self,
         chosen: Selection,
@@ -232,9 +237,12 @@ class Catalogue(Auditing):
         if about is not None:
             where.append("about = ?")
             values.append(hashed(about))
-        graphs = None if chosen.audiences is None else {PUBLIC_LOG.value, *chosen.audiences}
-        return list(islice((row for row in self._rows(where, values) if graphs is None or row.graph in graphs), limit))
+        if seen is not None:  # not by the index: those about one thing, or by one party, are fewer
+            where.append("+audience IN (SELECT value FROM json_each(?))")
+            values.append(json.dumps(seen))
+        return list(islice(self._rows(where, values), limit))
 
+    @reading
     def published(self, after: int, limit: int) -> list[EventRow]:
         """The public feed after a publication number: no gaps, nothing missed."""
         return list(islice(self._rows(["publication > ?"], [after], "publication"), limit))
@@ -253,6 +261,7 @@ class Catalogue(Auditing):
         seen = [] if audiences is None else self._seen(audiences)
         return (f"audience IN ({','.join('?' * len(seen))})", seen) if seen else ("1", [])
 
+    @reading
     def tallies(self, audiences: frozenset[str] | None) -> list[tuple[str, str, str, int]]:
         """Namespace, owner, stage and count of what an audience sees."""
         where, values = self._counted(audiences)
@@ -263,6 +272,7 @@ class Catalogue(Auditing):
         )
         return [(namespace, owner, STAGES[stage], count) for namespace, owner, stage, count in found]
 
+    @reading
     def days(self, audiences: frozenset[str] | None) -> list[tuple[int, str, int]]:
         """Day (since 1970), namespace and count of what an audience sees."""
         where, values = self._counted(audiences)
@@ -282,19 +292,24 @@ class Catalogue(Auditing):
             low, high = (middle, high) if at < moment else (low, middle)
         return low
 
-    def last(self, origin: str | None = None) -> tuple[int, int, int, str] | None:
-        """Sequence number, token, time and name of the last event, or of the last one that happened in the store ``origin``."""
-        condition, values = ("1", []) if origin is None else ("origin = ?", [self._find(origin)])
+    @reading
+    def last(self) -> tuple[int, str] | None:
+        """Sequence number and name of the last event; None if there is none."""
         found = self._db.execute(
-            "SELECT sequence, token, at, o.text FROM event NOT INDEXED JOIN term o ON o.id = origin"
-            f" WHERE {condition} ORDER BY sequence DESC LIMIT 1",
-            values,
+            "SELECT sequence, token, o.text FROM event NOT INDEXED JOIN term o ON o.id = origin ORDER BY sequence DESC LIMIT 1"
         ).fetchone()
         if found is None:
             return None
-        sequence, token, at, text = found
-        return sequence, token, at, f"urn:uuid:{text}#{token:016x}"
+        sequence, token, origin = found
+        return sequence, f"urn:uuid:{origin}#{token:016x}"
 
+    @reading
+    def latest(self) -> int:
+        """The time of the latest event, wherever it happened; 0 if there is none. Cost: every event is looked at."""
+        found: tuple[int] = self._db.execute("SELECT COALESCE(MAX(at), 0) FROM event").fetchone()
+        return found[0]
+
+    @reading
     def allocated(self, actor: str, namespace: str, since: int, limit: int) -> tuple[int, list[str]]:
         """How many identifiers a party has allocated in a namespace since a moment, counted up to ``limit``.
 
@@ -315,10 +330,12 @@ class Catalogue(Auditing):
                 return listed, []
         return listed, gone
 
+    @reading
     def has_acted(self, actor: str) -> bool:
         """Whether any event is by that party."""
         return self._db.execute("SELECT 1 FROM event WHERE actor = ? LIMIT 1", (self._find(actor),)).fetchone() is not None
 
+    @reading
     def pace(self, since: int) -> list[tuple[str, int, int, int]]:
         """Who allocated since a moment: party, identifiers, most in one minute, and that minute (milliseconds since 1970); the fastest first."""
         found: Iterable[tuple[str, int, int, int]] = self._db.execute(
@@ -328,11 +345,13 @@ class Catalogue(Auditing):
         )
         return list(found)
 
+    @reading
     def series(self, namespace: str) -> dict[str, tuple[int, int]]:
         """How many labels of each series were ever issued, and the highest number."""
         found = self._db.execute("SELECT series, issued, highest FROM series JOIN term ON id = namespace WHERE text = ?", (namespace,))
         return {series: (issued, highest) for series, issued, highest in found}
 
+    @reading
     def counts(self) -> tuple[int, int]:
         """Number of identifiers and of events listed."""
         found: tuple[int, int] = self._db.execute(

@@ -36,6 +36,7 @@ from idstore.stores.turns import StoreTurn, concerns_registry
 if TYPE_CHECKING:
     from idstore.stores.staging import Staged
 
+_CLOSED = "the store was closed"
 _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
 _PRUNE = 20_000
@@ -213,6 +214,8 @@ class EmbeddedStore:
         if outer != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
             self._wait_applied(self._commits.durable)
         with self._apply_lock:
+            if self._closed:
+                raise StoreUnavailable(_CLOSED)
             outer, self._reader = self._reader, threading.get_ident()
             try:
                 with scanning():
@@ -245,6 +248,8 @@ class EmbeddedStore:
     def _wait_applied(self, sequence: int) -> None:
         if self._applied >= sequence:
             return
+        if self._reader == threading.get_ident():  # nothing is applied while it reads: it would wait for itself
+            raise StoreUnavailable("what was changed while a block reads comes into effect when that ends; end the block, then go on")
         if self._brief:
             self._widen()
         with self._applier.hurried() as progress:
@@ -297,7 +302,7 @@ class EmbeddedStore:
 
     def _check(self) -> None:
         if self._closed:
-            raise StoreUnavailable("the store was closed")
+            raise StoreUnavailable(_CLOSED)
         if self._failure is not None:
             raise StoreUnavailable(self._failure)
 
@@ -399,16 +404,17 @@ class EmbeddedStore:
 
     # large changes
 
-    def staging(self, *, empty: bool = False) -> "AbstractContextManager[Staged]":
+    def staging(self, *, anew: bool = False) -> "AbstractContextManager[Staged]":
         """Take the turn for a change too large for one batch: see `idstore.stores.staging.staging`."""
         from idstore.stores.staging import staging
 
-        return staging(self, empty=empty)
+        return staging(self, anew=anew)
 
     def switch(self, number: int, generation: Generation, last: Written) -> None:
         """Make a prepared generation the present one; ``last`` is what was enlisted last in it. Raises StoreUnavailable."""
-        if last.at < self._at:  # older events were taken in; the next one is later than all
-            last = replace(last, token=self._token, at=self._at)
+        # later than all, also where older events were taken in; of one millisecond other stores' and ours are in no order that we choose
+        token, at = (self._token, self._at) if last.at < self._at else (-1, last.at + 1)
+        last = replace(last, token=token, at=at)
         with self._apply_lock, self._commits.lock:
             try:
                 self._journal.switch(number, last)

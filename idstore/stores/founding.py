@@ -22,8 +22,14 @@ _DRAFT: Final = "journal.draft"
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a store at ``path``."""
-    return (path / JOURNAL).is_file()
+    """Whether there is a store at ``path``. Raises StoreUnavailable: nobody lets us look."""
+    try:
+        return (path / JOURNAL).is_file()
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} cannot be looked into: {error.strerror}; check the folder's permissions, or name another (with --store)",
+            path=str(path),
+        ) from error
 
 
 def is_vacant(path: Path) -> bool:
@@ -70,7 +76,10 @@ def founding(path: Path) -> Iterator[Path]:
     except StoreUnavailable:
         raise
     except (OSError, sqlite3.Error) as error:
-        raise StoreUnavailable(f"no store can be made at {path}: {error}; nothing is there, try again", path=str(path)) from error
+        raise StoreUnavailable(
+            f"no store can be made at {path}: {error}; free some space and try again (the next attempt replaces what this one began)",
+            path=str(path),
+        ) from error
 
 
 def _name(draft: Path, path: Path) -> None:

@@ -111,7 +111,7 @@ class Generation:
         return [f"{line[:-2]} {graph}" for line in lines[:-1]]
 
     def graphs(self) -> Iterator[NamedNode]:
-        """Every named graph."""
+        """Every named graph; the engine goes on naming those that were emptied."""
         return iter([graph for graph in self.engine.named_graphs() if isinstance(graph, NamedNode)])
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:

@@ -22,12 +22,13 @@ _LOOK = 0.02
 class DirectoryLock:
     """An advisory lock on a file of the directory, dropped by the system when its process ends, so that none is ever stale.
 
-    A writer leaves its process number in the file, for the message of whoever waits in vain.
+    While it holds the lock, a writer leaves its process number in the file, for the message of whoever waits in vain.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: int | None = None
+        self._writes = False
 
     def acquire(self, *, shared: bool, wait: float, unless: Callable[[], bool] | None = None) -> None:
         """Take the lock within ``wait`` seconds.
@@ -49,7 +50,7 @@ class DirectoryLock:
             with suppress(OSError):  # a full disk: then nobody knows who holds it
                 os.truncate(handle, 0)
                 os.pwrite(handle, f"process {os.getpid()}".encode(), 0)
-        self._file = handle
+        self._file, self._writes = handle, not shared
 
     def _read_in(self, limit: float, unless: Callable[[], bool]) -> int | None:
         """Take the shared lock; behind a writer that closed the gate. None if it was not had in time."""
@@ -86,14 +87,16 @@ class DirectoryLock:
             return os.open(self._path, os.O_RDONLY if shared and self._path.exists() else os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise StoreUnavailable(
-                f"the store's lock {self._path} cannot be opened: {error.strerror}; check the folder's permissions"
+                f"the store's lock {self._path} cannot be opened: {error.strerror}; free some space, or check the folder's permissions"
             ) from error
 
     def _holder(self) -> str:
+        """Who holds the lock, as far as is known: the number of a writer that was killed stays behind."""
         try:
-            return self._path.read_text(errors="replace")[:200] or "a reading process"
+            said = self._path.read_text(errors="replace")[:200]
         except OSError:
             return "another process"
+        return "a reading process" if not said else "another process" if _is_gone(said) else said
 
     def again(self) -> "DirectoryLock":
         """The same lock, held until this one and that one are released."""
@@ -105,8 +108,23 @@ class DirectoryLock:
     def release(self) -> None:
         """Give the lock up."""
         if self._file is not None:
+            if self._writes:
+                with suppress(OSError):  # it is the next one's to say who holds it
+                    os.truncate(self._file, 0)
             os.close(self._file)
             self._file = None
+
+
+def _is_gone(holder: str) -> bool:
+    """Whether the process that a text names has ended."""
+    _, _, number = holder.partition(" ")
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, OverflowError):  # somebody else's, or no number
+        return False
+    return False
 
 
 def _never() -> bool:

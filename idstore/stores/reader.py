@@ -103,7 +103,7 @@ class SnapshotStore:
         """Raises StoreUnavailable."""
         raise StoreUnavailable(_READ_ONLY)
 
-    def staging(self, *, empty: bool = False) -> AbstractContextManager[Staging]:  # noqa: ARG002 nothing begins here
+    def staging(self, *, anew: bool = False) -> AbstractContextManager[Staging]:  # noqa: ARG002 nothing begins here
         """Raises StoreUnavailable."""
         raise StoreUnavailable(_READ_ONLY)
 

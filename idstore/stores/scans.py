@@ -62,3 +62,12 @@ def scan(found: Iterator[Quad]) -> Iterator[Quad]:
     """An engine's iterator that ends with the present reading; outside of any, all that it gives at once."""
     readings: list[_Reading] | None = _HERE.__dict__.get("readings")
     return _Scan(found, readings[-1]) if readings else iter(list(found))
+
+
+def anything(found: Iterator[Quad]) -> bool:
+    """Whether there is a quad; lets go of the iterator at once, where many would be left to the end of the reading."""
+    try:
+        return next(found, None) is not None
+    finally:
+        if isinstance(found, _Scan):
+            found.close()

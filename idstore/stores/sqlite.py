@@ -2,9 +2,16 @@
 
 import os
 import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
+from idstore.errors import StoreUnavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
 _CHUNK: Final = 1 << 20
 
 
@@ -41,3 +48,55 @@ def settle(path: Path) -> None:
         while chunk := os.pread(file.fileno(), _CHUNK, place):
             place += os.pwrite(file.fileno(), chunk, place)
         os.fsync(file)
+
+
+def reading(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """A method that reads the SQLite file at ``_path``, and raises StoreUnavailable where that fails."""
+
+    @wraps(method)
+    def read(self: Any, /, *given: P.args, **named: P.kwargs) -> T:
+        try:
+            return method(self, *given, **named)
+        except sqlite3.ProgrammingError:  # a mistake of ours
+            raise
+        except sqlite3.DatabaseError as error:
+            raise _unreadable(self._path, error) from error
+
+    return read
+
+
+def iterating(method: Callable[Concatenate[Any, P], Iterator[T]]) -> Callable[Concatenate[Any, P], Iterator[T]]:
+    """A generator that does so."""
+
+    @wraps(method)
+    def read(self: Any, /, *given: P.args, **named: P.kwargs) -> Iterator[T]:
+        try:
+            yield from method(self, *given, **named)
+        except sqlite3.ProgrammingError:  # a mistake of ours
+            raise
+        except sqlite3.DatabaseError as error:
+            raise _unreadable(self._path, error) from error
+
+    return read
+
+
+@contextmanager
+def scratch(work: str, folder: str | Path) -> Iterator[None]:
+    """Work in SQLite files that are thrown away. Raises StoreUnavailable: there is no room for them.
+
+    work    what needs them.
+    folder  where they are.
+    """
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StoreUnavailable(
+            f"{work} needs more room than there is in {folder}: {error}; free some, or name another folder in TMPDIR", path=str(folder)
+        ) from error
+
+
+def _unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreUnavailable:
+    """What to raise. Reading writes as well: what is sorted goes to temporary files, which may find no room."""
+    full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    remedy = "free some space for temporary files, or name another folder for them in TMPDIR" if full else "check the disk"
+    return StoreUnavailable(f"{path} cannot be read: {error}; {remedy}", path=str(path))

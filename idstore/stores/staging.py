@@ -145,9 +145,9 @@ class Staged(Numbering):
         raise StoreUnavailable("a change under way cannot be queried; end it first")
 
     @contextmanager
-    def staging(self, *, empty: bool = False) -> Iterator["Staged"]:
+    def staging(self, *, anew: bool = False) -> Iterator["Staged"]:
         """The turn that this is; it cannot begin again with nothing."""
-        if empty:
+        if anew:
             raise StoreUnavailable("a change under way cannot begin again with nothing")
         yield self
 
@@ -164,10 +164,10 @@ class Staged(Numbering):
 
 
 @contextmanager
-def staging(store: "EmbeddedStore", *, empty: bool = False) -> Iterator[Staged]:
+def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
     """Take the turn for a change too large for one batch: it is made in the next generation, which takes effect when the block ends without an error.
 
-    empty  begin with nothing instead of a copy of the present state.
+    anew  begin with nothing where nothing has happened yet but the registry's beginning; otherwise with a copy of the present state.
     Until then readers see the present state; whatever stops the block, a power cut included, leaves it as it was.
     Raises StoreUnavailable.
     """
@@ -178,6 +178,7 @@ def staging(store: "EmbeddedStore", *, empty: bool = False) -> Iterator[Staged]:
         if store._commits.refused:
             store._forget()
         store._settle()
+        empty = anew and store._sequence <= 1
         number = next(one for one in count(store._journal.generation + 1) if not is_abandoned(store._folder(one)))
         folder = store._folder(number)
         discard([folder])

@@ -15,7 +15,7 @@ from idstore.vocabulary import IDS, REGISTRY_GRAPH
 if TYPE_CHECKING:
     from idstore.stores.embedded import EmbeddedStore
 
-_HIGHEST = 2**63 - 2**41
+_HIGHEST = 2**63 - 2**56
 """From here on a token has no successor that SQLite could hold: so far it rises only while the clock stands behind the last event."""
 
 
@@ -36,8 +36,13 @@ class Numbering:
         """The number of a new event: random, but rising within a millisecond; the moment moves on when there is no higher one."""
         if self._token > _HIGHEST:
             self.moment, self._token = self.moment + 1, -1
-        self._token = randomness.bits(62) if self._token < 0 else self._token + 1 + randomness.bits(40)
+        self._token = randomness.bits(62) if self._token < 0 else self._token + _step()
         return self._token
+
+
+def _step() -> int:
+    """How far a token rises: so unevenly that one step looks like several, and nobody reads off two of his own whether somebody acted in between."""
+    return 1 + randomness.bits(40 + randomness.bits(4))
 
 
 class StoreTurn(Numbering):

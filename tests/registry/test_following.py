@@ -71,3 +71,20 @@ def test_whoever_does_not_follow_remembers_nothing(registry: Registry) -> None:
     place = Place(follows=False)
     assert len(registry.news(BOB, Interest(), place)) == 3
     assert place.shown == set()
+
+
+def test_how_far_was_read_does_not_tell_how_much_happened(registry: Registry) -> None:
+    mine, hidden = registry.mint("rdl", BOB).iri.value, registry.mint("rdl", ALICE).iri.value
+    place = Place()
+    for _ in range(2):
+        for _ in range(5):
+            registry.comment(hidden, "a draft of somebody else's", ALICE)
+        remark = registry.comment(mine, "mine", BOB)
+        registry.news(BOB, Interest(), place)
+        assert place == Place(last=remark.iri.value, publication=2, shown=place.shown)
+    assert len(place.shown) == 3
+
+
+def test_a_state_older_than_what_was_read_has_nothing_new(registry: Registry) -> None:
+    place = Place(last="urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#0000000000000001")
+    assert registry.news(BOB, Interest(), place) == []

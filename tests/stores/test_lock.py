@@ -1,6 +1,7 @@
 """Whoever waits for the store gets it."""
 
 import itertools
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from idstore.errors import StoreBusy
 from idstore.stores.lock import DirectoryLock
 
 TAKER = """
@@ -81,6 +83,24 @@ def test_the_lock_is_free_when_its_process_is_gone(tmp_path: Path) -> None:
     code = "import os, sys; from pathlib import Path; from idstore.stores.lock import DirectoryLock\n"
     code += "DirectoryLock(Path(sys.argv[1])).acquire(shared=False, wait=0); os._exit(9)"
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "lock")], check=False).returncode == 9
+    assert holder(tmp_path / "lock", shared=True) == "another process"  # not the one that was killed
     lock = DirectoryLock(tmp_path / "lock")
     lock.acquire(shared=False, wait=0)
     lock.release()
+
+
+def test_who_waits_in_vain_is_told_who_holds_it(tmp_path: Path) -> None:
+    assert holder(tmp_path / "lock", shared=False) == f"process {os.getpid()}"
+    assert holder(tmp_path / "lock", shared=True) == "a reading process"
+
+
+def holder(path: Path, *, shared: bool) -> str:
+    """Who a writer is told has the lock, while it is held."""
+    held = DirectoryLock(path)
+    held.acquire(shared=shared, wait=0)
+    try:
+        with pytest.raises(StoreBusy) as caught:
+            DirectoryLock(path).acquire(shared=False, wait=0)
+    finally:
+        held.release()
+    return str(caught.value.fields["holder"])
