@@ -219,6 +219,37 @@ def test_who_sees_the_article_sees_what_is_below_it(registry: Registry) -> None:
     assert registry.show(below, Party("eve")).below == registry.show(article, BOB).iri
 
 
+@pytest.mark.parametrize("fate", ["hidden", "granted", "released"])
+def test_what_is_below_tells_nothing_of_an_article_that_was_lost_from_sight(registry: Registry, fate: str) -> None:
+    article = mint(registry, BOB)
+    registry.grant(article, CAROL, BOB)
+    below = child(registry, article, CAROL)
+    registry.transfer(below, BOB, CAROL)
+    registry.ungrant(article, CAROL, BOB)
+    if fate == "granted":
+        registry.grant(article, DAN, BOB)
+    if fate == "released":
+        registry.release(article, BOB)
+    for act in (registry.grant, registry.transfer):
+        for other in (ADA, BOB, DAN):
+            with pytest.raises(errors.StageConflict) as caught:
+                act(below, other, CAROL)
+            assert caught.value.message == f"{below} is below {article}, which carol may not see; whoever shows the one must see the other"
+            assert caught.value.fields == {"id": below, "party": "carol"}
+    registry.ungrant(below, DAN, CAROL)
+    assert registry.show(below, CAROL).owner == "carol"
+
+
+def test_what_is_below_a_published_article_is_shown_to_anybody(registry: Registry) -> None:
+    article = mint(registry, BOB)
+    registry.grant(article, CAROL, BOB)
+    below = child(registry, article, CAROL)
+    registry.ungrant(article, CAROL, BOB)
+    registry.fixate([article], BOB)
+    registry.grant(below, DAN, CAROL)
+    assert registry.show(below, DAN).owner == "carol"
+
+
 def test_what_is_below_a_published_article_begins_private(registry: Registry) -> None:
     article = mint(registry, BOB)
     registry.fixate([article], BOB)
@@ -346,3 +377,8 @@ def test_every_real_collision_group_collides(real_data: Path, tmp_path: Path) ->
     assert groups
     apart = {group: labels for group, labels in groups.items() if len(labels) > 1}
     assert apart == {}
+
+
+def test_nobody_chooses_what_is_derived(registry: Registry) -> None:
+    with pytest.raises(errors.NotPermitted, match="derives them from an article's metadata; use `idstore mint sp --metadata FILE`"):
+        registry.register("sp", "19360851/v04i0010/6153_dsognooinira", ADA)

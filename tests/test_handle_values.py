@@ -149,6 +149,8 @@ def test_a_location_is_chosen(asked: locations.Asked, draw: float, chosen: str) 
         ("", 'weight="0" addresses="nonsense"|', locations.Asked(address="192.0.2.7"), 1),
         ("", 'score="1"|score="2.5"|', locations.Asked(), 1),
         ('chooseby="weighted"', 'score="1" weight="0"|', locations.Asked(), 1),
+        ('chooseby="weighted,locatt"', 'id="a" weight="0"|', locations.Asked(locatt="id:a"), 1),
+        ('chooseby="locatt,weighted"', 'id="a" weight="0"|', locations.Asked(locatt="id:a"), 0),
         ('choose_by="country" chooseby="locatt"', 'id="1" country="gb"|id="2" country="de"', locations.Asked("id:1", "de"), 1),
         ("", 'weight="0"|weight="0"', locations.Asked(), 0),
     ],

@@ -182,6 +182,13 @@ def test_every_way_to_write_metadata_says_the_same(content: str, many: int) -> N
     assert [{**one, "page": one["page"].replace("\u2013", "-")} for one in found] == [TWO] * many
 
 
+@pytest.mark.parametrize(
+    ("said", "page"), [({"page-first": "7"}, "7"), ({"page-first": 7, "page": ""}, "7"), ({"page-first": "7", "page": "8-9"}, "8-9")]
+)
+def test_the_first_page_is_the_page_where_there_is_no_other(said: dict[str, object], page: str) -> None:
+    assert read(json.dumps({"DOI": "10.1/a", **said}).encode()) == [{"page": page, "doi": "10.1/a"}]
+
+
 @pytest.mark.parametrize("wrap", ["{}", "<pmc-articleset>\n{}\n{}</pmc-articleset>"])
 def test_jats_says_the_same(wrap: str) -> None:
     head, _, article = JATS.partition("<article ")
@@ -197,6 +204,21 @@ def test_jats_under_a_namespace_with_a_subtitle_and_entities_of_its_document_typ
     article = '<article xmlns="https://jats.nlm.nih.gov/ns/archiving/1.4/"><front><article-meta><title-group><article-title>Caf&eacute;<break/>b</article-title><subtitle>S</subtitle>'
     content = '<!DOCTYPE r SYSTEM "file:///etc/passwd"><r>' + article + "</title-group></article-meta></front></article></r>"
     assert read(content.encode()) == [{"title": "Caf&eacute; b", "subtitle": "S"}]
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("<alternatives><tex-math>\\begin{document}$x$</tex-math><math>x</math></alternatives>", "Of x itself"),
+        ("<alternatives>\n<textual-form>x</textual-form><inline-graphic>y</inline-graphic><tex-math>$x$</tex-math>\n</alternatives>", "Of x itself"),
+        ("<alternatives><inline-graphic/><tex-math>x</tex-math></alternatives>", "Of x itself"),
+        ("<alternatives><inline-graphic>y</inline-graphic></alternatives>", "Of itself"),
+        ("<tex-math>x</tex-math>", "Of x itself"),
+    ],
+)  # fmt: skip
+def test_one_of_several_ways_to_say_the_same_is_read(formula: str, said: str) -> None:
+    title = f"<title-group><article-title>Of <inline-formula>{formula}</inline-formula> itself</article-title></title-group>"
+    assert read(f"<article><front><article-meta>{title}</article-meta></front></article>".encode()) == [{"title": said}]
 
 
 def test_jats_in_other_encodings() -> None:
@@ -241,6 +263,45 @@ def test_a_broken_entry_does_not_hide_the_others_in_bibtex() -> None:
     for entry, reason in ((bad, "line 8: it is not BibTeX"), (twice, "line 10: it is not BibTeX: Duplicate field keys")):
         with pytest.raises(errors.InvalidData, match=reason):
             entry.fields()
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        (r"doi = {https://doi.org/10.1002/(SICI)1(199806)49:8%3C693::AID%3E3.0.CO;2-O}", "https://doi.org/10.1002/(SICI)1(199806)49:8%3C693::AID%3E3.0.CO;2-O"),
+        (r"doi = {10.1007/978-3-642-1\_2}", "10.1007/978-3-642-1_2"),
+        (r"doi = {10.1007/a_b--c~d\%3C}", "10.1007/a_b--c~d%3C"),
+        (r"doi = {{10.1/a{\_}b}}", "10.1/a_b"),
+        (r"doi = {10.1002/49:8{\textless}693::AID\textgreater{}3$<$x$>$}", "10.1002/49:8<693::AID>3<x>"),
+        (r"doi = {\url{https://doi.org/10.1/a}}", "https://doi.org/10.1/a"),
+        (r"doi = {10.1000/abc{\textasciitilde}x}", "10.1000/abc~x"),
+        (r"doi = {10.1000/abc\textasciitilde{}x}", "10.1000/abc~x"),
+        (r"doi = {10.1000/a\ensuremath{<}b$\sim$c\_d}", "10.1000/a<b~c_d"),
+        ("title = {50% of all things}", "50% of all things"),
+        (r"title = {50\% of {100\%}}", "50% of 100%"),
+        ("title = {AT&T and R\\&D}", "AT&T and R&D"),
+        ('title = "Gold " # "and silver"', "Gold and silver"),
+        ('title = {Gold # 1} # " and " # metal # { no } # 7', "Gold # 1 and Silver no 7"),
+        ("title = METAL", "Silver"),
+        ("title = both", "Silver, Gold"),
+        ('title = {{G{"o}}}', 'G"o'),
+        ("volume = {{4}}", "4"),
+        ("pages = {1%3}", "1%3"),
+        ("volume = S7", "S7"),
+    ],
+)  # fmt: skip
+def test_fields_of_bibtex_say_what_they_are_written_to_say(field: str, said: str) -> None:
+    content = f'@string{{metal = "Silver"}}\n@string{{both = metal # ", Gold"}}\n@article{{a,\n {field},\n year = 2000}}\n'
+    (found,) = read(content.encode())
+    assert [*found.values()] == [said]
+
+
+def test_a_join_of_what_is_not_defined_is_refused() -> None:
+    content = '@string{a = "A" # b}\n@article{x,\n title = "Gold " # a}\n@article{y, title = {Z}}\n'
+    bad, good = metadata.entries(io.BytesIO(content.encode()))
+    assert good.fields() == {"title": "Z"}
+    with pytest.raises(errors.InvalidData, match=r"line 2: 'a', which a # joins, is not defined; write @string\{a = \{…\}\} before"):
+        bad.fields()
 
 
 def test_a_broken_object_does_not_hide_the_others_in_an_array() -> None:

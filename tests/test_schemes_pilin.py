@@ -1,5 +1,6 @@
 """PILIN: suffixes and their times, written forms, the clock."""
 
+import re
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -173,3 +174,17 @@ def test_every_published_suffix(real_data: Path) -> None:
             assert written(handle.made) == row["decoded_utc"]
             assert decode(handle.suffix) - EPOCH == int(row["ms_since_1582-10-15"])
     assert refused == [("BS47MFQH", 8), ("BH93VNQH", 8)]
+
+
+@pytest.mark.parametrize("proxy", ["http://resolver.net.au/hdl/", "https://pid.example.org/x/"])
+def test_an_address_is_decoded_whichever_resolver_it_is_of(proxy: str) -> None:
+    context = SCHEME.context("102.100.272", {"proxy": proxy, "alias": "10378.3"})
+    for whole in ("102.100.272/%5935XYS0QH", "102%2E100.272/y35xys0qh", "10378.3%2FY35XYS0QH"):
+        assert SCHEME.label(proxy + whole, context) == SCHEME.label("https://hdl.handle.net/" + whole, context) == "Y35XYS0QH"
+    for whole, mark in (("102.100.272/Y35XYS0QH?a", "?"), ("102.100.272/Y35XYS0QH#a", "#")):
+        with pytest.raises(InvalidIdentifier, match=re.escape(f"'{mark}' ends an address")) as caught:
+            SCHEME.label(proxy + whole, context)
+        assert caught.value.position == len(proxy) + whole.index(mark)
+    with pytest.raises(InvalidIdentifier, match="'%' is not one of the symbols") as caught:
+        SCHEME.label(proxy + "102%2E100.272/%253511111", context)
+    assert caught.value.position == len(proxy) + len("102%2E100.272/")

@@ -183,6 +183,29 @@ def test_two_issns_are_reported(issn: str, used: str) -> None:
     assert set(answer.doubts) <= set(answer.extensions)
 
 
+@pytest.mark.parametrize(
+    ("title", "letters"),
+    [
+        ("The case n<p and p>n in regression", "tcnapir"),
+        ("Is p <i or i> q, and x<b or b>y", "ipoiqaxob"),
+        ("Lists of Vector<Thing> and such", "lovas"),
+        ("Gold<xref ref-type='fn' rid='f1'>1</xref> and silver", "gas"),
+        ('Gold<jats:fn id="a"><jats:p>See below</jats:p></jats:fn>and silver', "gas"),
+        ("Gold&lt;xref rid=&quot;a&quot;&gt;1&lt;/xref&gt; and silver", "gas"),
+        ('May 2012 <emph type="ital">Archives</emph> Web Quiz', "m2awq"),
+        ("Gold <xref>one and silver", "goas"),
+        ("Gold <xref/>one and silver", "goas"),
+        ("<ce:italic>Gold</ce:italic> <FONT SIZE=2>and</FONT><br/>silver", "gas"),
+    ],
+)
+def test_markup_is_what_looks_like_it(title: str, letters: str) -> None:
+    assert derived(title=title).endswith(f"_{letters}")
+
+
+def test_a_title_of_open_tags_takes_no_longer_than_it_should() -> None:
+    assert derived(title="<fn>" * 100_000 + "<i " * 100_000 + " Gold").endswith("g")
+
+
 def test_subtitles_count() -> None:
     assert derived(title="Good Use of a \u2018Bad\u2019 Metaphor", subtitle="Entropy as Disorder").endswith("_guoamead")
     assert beyond(subtitle="of Burns") == "the subtitle counts as part of the title"
@@ -195,12 +218,35 @@ def test_subtitles_count() -> None:
         ("https://doi.org/10.1/A", "10.1/a"),
         ("DOI: 10.1/A", "10.1/a"),
         ("http://dx.doi.org/10.1/a", "10.1/a"),
+        ("https://www.doi.org/10.1/a", "10.1/a"),
+        ("hdl:10.1/a", "10.1/a"),
+        ("https://doi.org/ 10.1/a", "10.1/a"),
+        ("info:doi/10.1/a%23", "10.1/a#"),
+        ("doi:10.1/a%23", "10.1/a%23"),
+        ("10.1002/(SICI)1096-8644(199601)99:1<135::AID-AJPA8>3.0.CO;2-#", "10.1002/(sici)1096-8644(199601)99:1<135::aid-ajpa8>3.0.co;2-#"),
+        (
+            "https://doi.org/10.1002/(SICI)1096-8644(199601)99:1%3C135::AID-AJPA8%3E3.0.CO;2-%23",
+            "10.1002/(sici)1096-8644(199601)99:1<135::aid-ajpa8>3.0.co;2-#",
+        ),
+        ("https://doi.org/10.1/a?b#c%d", "10.1/a?b#c%d"),
+        ("10.1234/\u00c9A", "10.1234/\u00c9a"),
+        ("10.1234/\u00e9a", "10.1234/\u00e9a"),
         ("", None),
         ("none", None),
+        ("10.1234", None),
+        ("10.1/a b", None),
+        ("hdl:11.1/a", None),
+        ("https://example.org/10.1/a", None),
     ],
 )
 def test_articles_are_the_same_by_their_doi(doi: str, same: str | None) -> None:
     assert ScholarsPortal().same({"doi": doi}) == same
+
+
+def test_a_doi_that_is_none_is_doubtful() -> None:
+    answer = ScholarsPortal().derive({**BURNS, "doi": "foo"}, CONTEXT)
+    assert answer.doubts == ("the field doi is 'foo', which is no DOI: the article will not be known by it",)
+    assert all(not ScholarsPortal().derive({**BURNS, "doi": doi}, CONTEXT).doubts for doi in ("", "10.1/a"))
 
 
 @pytest.mark.parametrize(("kind", "below"), [("pdf", "pdf_fulltext/"), ("xml", "xml_fulltext/"), ("file", ""), ("event", "")])
@@ -273,6 +319,10 @@ def test_addresses_may_be_encoded() -> None:
         ("19360851/v04i0010/6153_d\n", 24),
         ("19360851/v04i0010/6153_d/jpg_fulltext/1303399300907", 25),
         ("19360851/v04i0010/6153_d/13033993009", 36),
+        ("19360851/v04i0010/6153_d/pdf_fulltext", 37),
+        ("19360851/v04i0010/6153_d/pdf_fulltext/", 38),
+        ("19360851/v04i0010/6153_d/xml_fullpage/1", 33),
+        ("19360851/v04i0010/6153_d/", 25),
         ("19360851/v04i0010/6153_d/13033993009071", 38),
         ("http://journals.example.org/19360851/v04i0010/6153_D", 51),
         ("http://journals.scholarsportal.info/details/19360851/v04i0010/6153_D.xml", 67),
@@ -318,3 +368,18 @@ def test_real_metadata_give_labels(real_data: Path) -> None:
             else:
                 assert SCHEME.label(SCHEME.iri(label, CONTEXT), CONTEXT) == label
     assert refused == ["issn"] * 102
+
+
+@pytest.mark.parametrize(
+    ("title", "read"),
+    [
+        ('<hi rend="italic">E. coli</hi> growth', "ecg"),
+        ('Study <img src="x.gif" alt="a"/> of x', "sox"),
+        ('<InlineEquation ID="I1">x</InlineEquation> of y', "xoy"),
+        ("<div>Foo bar</div>", "fb"),
+        ("<a href=foo?x=1>Link</a> b", "lb"),
+        ("n<p and p>n in regression", "napir"),
+    ],
+)
+def test_markup_of_whatever_kind_does_not_count(title: str, read: str) -> None:
+    assert derived(title=title).rpartition("_")[2] == read

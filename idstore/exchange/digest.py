@@ -6,6 +6,7 @@ There are no blank nodes in a registry, so that the canonical form is its N-Quad
 
 import hashlib
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pyoxigraph import Quad
 from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
+from idstore.stores.sqlite import scratch
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ def digest(registry: Registry, party: Party, extract: Extract = Extract()) -> Di
 
 
 def canonical(quads: Iterable[Quad]) -> Iterator[bytes]:
-    """The lines of the canonical form of quads without blank nodes. Memory: flat."""
-    with closing(sqlite3.connect("")) as order:  # in a file without a name
+    """The lines of the canonical form of quads without blank nodes. Raises StoreUnavailable: no room to sort them. Memory: flat."""
+    with scratch("the digest", tempfile.gettempdir()), closing(sqlite3.connect("")) as order:  # in a file without a name
         order.execute("CREATE TABLE line (text BLOB)")
         order.executemany("INSERT INTO line VALUES (?)", ((f"{quad} .\n".encode(),) for quad in quads))
         for (line,) in order.execute("SELECT DISTINCT text FROM line ORDER BY text"):

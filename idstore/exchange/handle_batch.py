@@ -245,12 +245,13 @@ def import_batch(registry: Registry, file: Readable, party: Party, namespace: st
 
 
 def _carried_out(registry: Registry, wanted: Operation, homes: Iterable[Namespace], party: Party, done: dict[str, list[str]]) -> list[Flaw]:
-    line, name = wanted.line, f"hdl:{wanted.handle}"
+    line, name = wanted.line, wanted.handle
     try:
-        home = _home(name, homes)
+        home, label = _home(f"hdl:{wanted.handle}", homes)
+        name = home.scheme.iri(label, home.context)  # which no namespace's name can be taken for
         match wanted.act:
             case "CREATE":
-                registry.register(home.name, name, party)
+                registry.register(home.base, name, party)
             case "DELETE":
                 registry.release(name, party)
             case "REMOVE":
@@ -259,21 +260,19 @@ def _carried_out(registry: Registry, wanted: Operation, homes: Iterable[Namespac
         for line, draft in wanted.values:  # noqa: B007 the line that the error is about
             registry.set_value(name, draft, party, when)
     except IdstoreError as error:
-        return [Flaw(line, error.message)]
+        return [Flaw(line, error.message.replace(name, wanted.handle))]  # as the file writes it
     done.get(wanted.act, done["MODIFY"]).append(wanted.handle)
     return []
 
 
-def _home(name: str, homes: Iterable[Namespace]) -> Namespace:
-    """The namespace that a handle belongs to. Raises InvalidIdentifier, InvalidData (no namespace here has its prefix)."""
+def _home(name: str, homes: Iterable[Namespace]) -> tuple[Namespace, str]:
+    """The namespace that a handle belongs to, and its label there. Raises InvalidIdentifier, InvalidData (no namespace here has its prefix)."""
     refused: InvalidIdentifier | None = None
     for home in homes:
         try:
-            home.scheme.label(name, home.context)
+            return home, home.scheme.label(name, home.context)
         except InvalidIdentifier as error:
             refused = error if error.position or refused is None else refused
-        else:
-            return home
     if refused is not None and refused.position:
         raise refused
     prefix = name.removeprefix("hdl:").partition("/")[0]

@@ -17,6 +17,9 @@ _APART: Final = frozenset({"break", "fn", "xref"})
 """Elements in a title that are no words of it: what they hold does not count."""
 
 
+_GRAPHICS: Final = frozenset({"graphic", "inline-graphic", "inline-media", "media"})
+
+
 class _Bounded:
     """What is read between one article and the next."""
 
@@ -118,11 +121,24 @@ def _text(element: Any) -> str:
 
 def _pieces(element: Any) -> Iterator[str]:
     yield element.text or ""
-    for child in element:
+    for child in _said_once(element):
         if not isinstance(child.tag, str):  # a comment, an instruction, a reference to an entity
             yield child.text if (child.text or "").startswith("&") else ""
-        elif child.tag.rpartition("}")[2] in _APART:
+        elif _name(child) in _APART:
             yield " "
         else:
             yield from _pieces(child)
         yield child.tail or ""
+
+
+def _said_once(element: Any) -> list[Any]:
+    """The children of an element; of several ways to say the same one, and no TeX where there is another."""
+    every = list(element)
+    if _name(element) != "alternatives":
+        return every
+    said = [child for child in every if isinstance(child.tag, str) and _name(child) not in _GRAPHICS]
+    return sorted(said, key=lambda child: _name(child) == "tex-math")[:1]
+
+
+def _name(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]

@@ -179,6 +179,7 @@ def _foreign(found: Mapping[str, Any]) -> dict[str, str | None]:
                 f"it has the key {own!r} of one way to write metadata and {own.upper()!r} or others of another; use one", field=own
             )
     plain = {name: _text(name, found.get(name)) for name in ("volume", "issue", "page")}
+    plain["page"] = plain["page"] or _text("page-first", found.get("page-first"))
     first = {name: _text(name, _first(found.get(name))) for name in ("title", "subtitle")}
     return {"issn": _issns(found), "doi": _text("DOI", found.get("DOI")), **plain, **first}
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import Queue
 from threading import Event
 from typing import IO, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from idstore.errors import ExchangeError, InvalidData
 from idstore.model import times
@@ -34,6 +34,9 @@ _LONGEST_WAIT: Final = 60.0
 _NOT_BY_HEAD: Final = {HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}
 _LATER: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _WEB: Final = ("http", "https")
+_ASCII: Final = "".join(map(chr, range(128)))
+_UNSURE: Final = {"unsure", "passed over"}
+"""Outcomes that another question can change: of a host that wants to be asked later, of an address that was not to be asked then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def check(target: str, manners: Manners = Manners()) -> Answer:
             status, location, headers = _ask(target, "GET", manners)
     except (OSError, HTTPException, ValueError) as error:
         return Answer(target, at, "broken", detail=str(getattr(error, "reason", "") or error) or type(error).__name__)
-    elsewhere = location if location.rstrip("/") != target.rstrip("/") else ""
+    elsewhere = location if location.rstrip("/") != _sendable(target).rstrip("/") else ""
     return Answer(target, at, _outcome(status, elsewhere), status, elsewhere, _detail(status, headers))
 
 
@@ -106,7 +109,7 @@ def _detail(status: int, headers: "Message[str, str]") -> str:
 
 
 def _ask(target: str, method: str, manners: Manners) -> tuple[int, str, "Message[str, str]"]:
-    request = urllib.request.Request(target, method=method, headers={"User-Agent": AGENT, "Accept": "*/*"})  # noqa: S310 http and https only: see `check`
+    request = urllib.request.Request(_sendable(target), method=method, headers={"User-Agent": AGENT, "Accept": "*/*"})  # noqa: S310 http and https only: see `check`
     opener = urllib.request.build_opener(_Redirects(manners))
     try:
         with opener.open(request, timeout=manners.timeout) as answer:
@@ -114,6 +117,15 @@ def _ask(target: str, method: str, manners: Manners) -> tuple[int, str, "Message
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.url or target, error.headers
+
+
+def _sendable(target: str) -> str:
+    """The address as a request can carry it: an IRI's host in Punycode, what else is no ASCII percent-encoded. Raises UnicodeError: the host."""
+    if target.isascii():
+        return target
+    parts = urlsplit(target)
+    host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
+    return urlunsplit((parts.scheme, host, *(quote(part, safe=_ASCII) for part in parts[2:])))
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -177,24 +189,44 @@ def _ask_host(targets: Sequence[str], manners: Manners, answers: "Queue[Answer |
 
 
 def read(path: Path) -> Mapping[str, tuple[str, ...]]:
-    """The newest row of each target in a file of results, an empty one if there is none yet. Raises ExchangeError."""
+    """The newest row of each target in a file of results, an empty one if there is none yet.
+
+    Raises ExchangeError: no file of results, or nothing that could be one, as a device that has no end.
+    """
     if not path.exists():
-        return {}
+        if path.parent.is_dir():
+            return {}
+        raise _no_results(path, None, f"there is no folder {path.parent}; make it first")
+    if not path.is_file():
+        raise _no_results(path, None, "it is no regular file, which alone can keep results; name one")
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            return _rows(path, csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    except UnicodeDecodeError as error:
+        raise _no_results(path, None, "it is no file of results: it is not UTF-8; name another") from error
+
+
+def _rows(path: Path, lines: Iterable[Sequence[str]]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    with path.open(encoding="utf-8", newline="") as lines:
-        for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
+    number = 0
+    try:
+        for number, row in enumerate(lines, 1):
             if number == 1 and tuple(row) != HEADER:
-                raise ExchangeError(
-                    str(path), 1, f"it is no file of results; the first line has to be {' '.join(HEADER)}", "nothing was asked"
-                )
+                raise _no_results(path, 1, f"it is no file of results; the first line has to be {' '.join(HEADER)}")
             if number > 1 and len(row) == len(HEADER):  # the last one may be cut off
                 found[row[0]] = tuple(row)
+    except csv.Error as error:
+        raise _no_results(path, number + 1, f"it is no file of results: {error}") from error
     return found
+
+
+def _no_results(path: Path, line: int | None, reason: str) -> ExchangeError:
+    return ExchangeError(str(path), line, reason, "nothing was asked")
 
 
 def is_fresh(row: tuple[str, ...] | None, since: int) -> bool:
     """Whether a row tells what is to be known: it is no older than ``since`` (milliseconds since 1970), and sure."""
-    if row is None or row[HEADER.index("outcome")] == "unsure":
+    if row is None or row[HEADER.index("outcome")] in _UNSURE:
         return False
     try:
         return times.parse(row[HEADER.index("at")]) >= since

@@ -115,7 +115,7 @@ def _mapping(record: Record, binding: Binding, curies: Curies) -> Sequence[str]:
         curies.short(binding.target.value),
         curies.short(justification or _UNSPECIFIED),
         curies.short(author) if person else "",
-        "" if person else author.replace("|", r"\|"),
+        "" if person else author.replace("\\", r"\\").replace("|", r"\|"),
         curies.short(node(binding.by).value),
         times.iso(binding.at)[:10],
         binding.said(SSSOM.confidence) or "",
@@ -125,7 +125,18 @@ def _mapping(record: Record, binding: Binding, curies: Curies) -> Sequence[str]:
 
 def _write(target: IO[bytes], delimiter: str, header: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
     text = io.TextIOWrapper(target, encoding="utf-8", newline="")
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer = csv.writer(_Lines(text), delimiter=delimiter)
     writer.writerow(header)
     writer.writerows(rows)
     text.detach()
+
+
+class _Lines:
+    """Ends lines with a line feed. A writer that is told to do so itself leaves a carriage return within a text unquoted before Python 3.13."""
+
+    def __init__(self, text: IO[str]) -> None:
+        self._text = text
+
+    def write(self, row: str) -> int:
+        """Write a row that ends as RFC 4180 has it."""
+        return self._text.write(row.removesuffix("\r\n") + "\n")

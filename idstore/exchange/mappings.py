@@ -4,6 +4,7 @@ SSSOM/TSV (https://mapping-commons.github.io/sssom/), and any table whose column
 beside the two ends and the relation (note, confidence, justification, author, names) is kept.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,9 +47,20 @@ RELATIONS: Final[Mapping[str, str]] = {
 }
 """Relations that may be written by their local name."""
 
+_AS_WRITTEN: Final = frozenset({"note", "author", "author_name", "name", "target_name", "version"})
+"""Roles of columns whose texts are as free as what they speak of."""
 KEEP: Final = "keep"
 """The action of a row that leaves everything as it is."""
 _NEGATED: Final = "not"
+_DIVIDED: Final = frozenset({"author_id", "author_label"})
+"""Columns in which SSSOM divides several by ``|``; one within a text has a backslash before it, as a backslash has."""
+_ONE: Final = re.compile(r"(?:\\.|[^|\\]|\\$)+", re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\([|\\])")
+_CURIE: Final = re.compile(r"([A-Za-z_][\w.-]*):(?!//)")
+_SCHEMES: Final = frozenset({"ark", "did", "doi", "hdl", "http", "https", "info", "mailto", "tag", "urn"})
+"""Words before a colon that need no declaration: the text is an IRI, or a written form of an identifier."""
+_NO_TERM: Final = MAPPING_PREFIXES["sssom"] + "NoTermFound"
+"""What SSSOM writes in place of an end that was looked for and not found."""
 
 
 class MappingRow(NamedTuple):
@@ -56,6 +68,7 @@ class MappingRow(NamedTuple):
 
     subject, target  IRIs, or texts as they stand where nothing makes an IRI of them.
     kind             what the file says that the target is one of; empty if it does not say.
+    authors          who found it: IRIs or names.
     action           what is to be done about it, in a file of decisions.
     negated          whether it says that this is not so.
     """
@@ -67,12 +80,26 @@ class MappingRow(NamedTuple):
     note: str = ""
     confidence: Decimal | None = None
     justification: str = ""
-    author: str = ""
+    authors: tuple[str, ...] = ()
     name: str = ""
     target_name: str = ""
     kind: str = ""
     action: str = ""
     negated: bool = False
+
+    @property
+    def unfound(self) -> bool:
+        """Whether one of the ends is that nothing was found."""
+        return _NO_TERM in (self.subject, self.target)
+
+    @property
+    def denial(self) -> str | None:
+        """Why it is no binding; None if it is one."""
+        if self.negated:
+            return "it denies the mapping (predicate_modifier Not), which is no binding"
+        if self.unfound:
+            return "it says that nothing was found (sssom:NoTermFound), which is no binding"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +158,7 @@ def understood(
     with tables.read(file, format) as table:
         found = _roles(table, columns, roles, needed)
         prefixes = {**MAPPING_PREFIXES, **(_prefixes(table) if format == "sssom" else {})}
-        yield Cells(table, found, columns, prefixes)
+        yield Cells(table, found, columns, prefixes, declared=format == "sssom")
 
 
 def _roles(table: tables.Table, columns: Columns, roles: Mapping[str, tuple[str, ...]], needed: Sequence[str]) -> dict[str, str]:
@@ -177,12 +204,15 @@ def _first(text: str) -> str:
 class Cells:
     """The rows of a table by what its columns are for.
 
-    name   what messages call the table.
-    found  role → column, as it was understood.
+    name      what messages call the table.
+    found     role → column, as it was understood.
+    declared  whether prefixes must be declared.
     """
 
-    def __init__(self, table: tables.Table, found: Mapping[str, str], columns: Columns, prefixes: Mapping[str, str]) -> None:
-        self.name, self.found = table.name, found
+    def __init__(
+        self, table: tables.Table, found: Mapping[str, str], columns: Columns, prefixes: Mapping[str, str], *, declared: bool = False
+    ) -> None:
+        self.name, self.found, self.declared = table.name, found, declared
         self._rows = table.rows
         self._places = {role: table.header.index(name) for role, name in found.items()}
         self._in_order = itemgetter(*(self._places.get(role, -1) for role in ROLES))
@@ -205,11 +235,11 @@ class Cells:
     def cell(self, row: tables.Row, role: str) -> str:
         """What stands in the column of a role, empty where there is none."""
         place = self._places.get(role)
-        return "" if place is None else row.cells[place].strip()
+        return "" if place is None else _said(role, row.cells[place])
 
     def mapping(self, row: tables.Row) -> MappingRow:
         """The mapping that a row says. Raises InvalidData."""
-        cells = map(str.strip, self._in_order((*row.cells, "")))  # the last one stands for columns that are not there
+        cells = map(_said, ROLES, self._in_order((*row.cells, "")))  # the last one stands for columns that are not there
         subject, relation, target, note, confidence, justification, author, author_name, name, target_name, kind, modifier, action = cells
         return MappingRow(
             row.line,
@@ -219,7 +249,7 @@ class Cells:
             note,
             _share(confidence) if confidence else None,
             self._expanded(justification) if justification else "",
-            self._expanded(author) or author_name.replace(r"\|", "|"),
+            tuple(self._authors("author", author) or self._authors("author_name", author_name)),
             name,
             target_name,
             kind,
@@ -234,10 +264,11 @@ class Cells:
     def _end(self, role: str, text: str) -> str:
         if not text:
             raise InvalidData(f"the {role} is empty")
-        expanded = self._expanded(text)
+        base = self._columns.bases.get(role)
+        ours = role == "subject"  # in any written form, NAMESPACE:label included: whether it is there is for the registry to say
+        expanded = self._curie(text) if ours or base is not None else self._expanded(text)
         if expanded != text or "://" in text:
             return expanded
-        base = self._columns.bases.get(role)
         return text if base is None or text.startswith(base) else base + text
 
     def _relation(self, text: str) -> str:
@@ -253,9 +284,32 @@ class Cells:
             ) from error
 
     def _expanded(self, text: str) -> str:
+        """What a prefixed name stands for; other texts as they are. Raises InvalidData: the prefix had to be declared."""
+        name = _CURIE.match(text) if self.declared else None
+        if name is not None and name[1] not in self._prefixes and name[1].lower() not in _SCHEMES:
+            raise InvalidData(f"the prefix of {text!r} is not declared; say what {name[1]} stands for in curie_map, or write the whole IRI")
+        return self._curie(text)
+
+    def _curie(self, text: str) -> str:
         prefix, colon, rest = text.partition(":")
         base = self._prefixes.get(prefix) if colon and not rest.startswith("//") else None
         return text if base is None else base + rest
+
+    def _authors(self, role: str, text: str) -> list[str]:
+        """Who stands in a cell: several in the columns in which SSSOM divides them by ``|``. Raises InvalidData."""
+        if self.found.get(role) not in _DIVIDED:
+            return [self._expanded(text)] if text else []
+        several = [_ESCAPED.sub(r"\1", one[0]) for one in _ONE.finditer(text)]
+        if len(several) > 1:
+            several = [one.strip(" ") for one in several]
+        return [self._expanded(one.strip(" ")) for one in several] if role == "author" else several
+
+
+def _said(role: str, cell: str) -> str:
+    """The text of a cell: spaces are part of it (RFC 4180, 2.4) but round what only one of a few words, a number or an IRI can be."""
+    if role in _AS_WRITTEN:
+        return cell if cell.strip() else ""
+    return cell.strip(" ")
 
 
 @lru_cache(maxsize=1024)
@@ -265,7 +319,8 @@ def _share(text: str) -> Decimal:
     except InvalidOperation:
         share = Decimal(-1)
     if not terms.is_share(share):
-        raise InvalidData(f"the confidence {text!r} is no number from 0 to 1")
+        small = share.is_finite() and 0 < share < 1
+        raise InvalidData(f"the confidence {text!r} is {'too small to be kept; write 0' if small else 'no number from 0 to 1'}")
     return share
 
 
@@ -282,8 +337,8 @@ def proposals(rows: Iterable[MappingRow | Malformed], broken: list[Malformed]) -
     for row in rows:
         if isinstance(row, Malformed):
             broken.append(row)
-        elif row.negated:
-            broken.append(Malformed(row.line, "it denies the mapping (predicate_modifier Not), which is no binding"))
+        elif (denial := row.denial) is not None:
+            broken.append(Malformed(row.line, denial))
         elif row.action != KEEP:
             try:
                 yield proposal(row.line, row.action, row.subject, statement(row))
@@ -292,5 +347,10 @@ def proposals(rows: Iterable[MappingRow | Malformed], broken: list[Malformed]) -
 
 
 def statement(row: MappingRow) -> Statement:
-    """The binding that a mapping asks for."""
-    return Statement(row.target, row.relation, row.note or None, row.confidence, row.justification or None, row.author or None)
+    """The binding that a mapping asks for. Raises InvalidData: it denies one, or has several authors."""
+    if row.denial is not None:
+        raise InvalidData(row.denial)
+    authors = ", ".join(row.authors)
+    if len(row.authors) > 1 and ":" in authors:
+        raise InvalidData(f"author_id names several authors ({authors}), and a binding has one; leave one there")
+    return Statement(row.target, row.relation, row.note or None, row.confidence, row.justification or None, authors or None)

@@ -1,6 +1,6 @@
 """What a file tells of another registry: what of it stays out, and in what the two differ."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ class LeftOut:
 
     private  how many identifiers that are not published there.
     parties  how many parties there: each registry keeps its own.
-    held     identifiers that are published there, and drafts or released here: they can come in once they are published here.
+    held     identifiers that wait for what became of them here: drafts can come in once they are published here.
     """
 
     private: int = 0
@@ -30,23 +30,24 @@ class LeftOut:
 
 
 def leave_out(found: Sorted, registry: Registry, staged: Turn) -> LeftOut:
-    """Sort out what of another registry does not come in. Memory: one thing's events, and the names of those that are held back."""
+    """Sort out what does not come in, of another registry and of this one as it was elsewhere. Memory: one thing's events, and the names of those that are held back."""
     homes = registry.homes(staged)
     left = LeftOut()
-    for about in found.things(homes):
+    for about in found.things():
         told = found.about(about)
         with sound(told[0][1]):
-            reception = registry.reception(staged, [(event, hidden) for _, event, hidden in told])
-        left.private += reception == "private"
-        left.parties += reception == "parties"
-        left.held += [about] if reception == "held" else []
-        found.leave_out(id for id, event, _ in told if event.origin not in homes and (reception != "taken" or event.internal))
+            reception = registry.reception(staged, homes, [(event, hidden) for _, event, hidden in told])
+        left.private += reception.verdict == "private"
+        left.parties += reception.verdict == "parties"
+        left.held += [about] if reception.verdict == "held" else []
+        found.leave_out(id for id, event, _ in told if event.name in reception.out)
     return left
 
 
-def divergences(found: Sorted, registry: Registry, staged: Turn) -> Iterator[Divergence]:
+def divergences(found: Sorted, registry: Registry, staged: Turn, bases: Iterable[str]) -> Iterator[Divergence]:
     """In what identifiers differ: those of the file by IRI, then those that are published here alone, of the namespaces that it tells.
 
+    bases  these namespaces: the file has what was published there.
     To be asked for before the events are taken in.
     """
     for about in found.things():
@@ -56,7 +57,7 @@ def divergences(found: Sorted, registry: Registry, staged: Turn) -> Iterator[Div
                 difference = registry.divergence(staged, NamedNode(about), told)
             if difference is not None:
                 yield difference
-    for base in found.added():
+    for base in bases:
         for iri in staged.catalogue.sorted_identifiers(namespace=base):
             if not found.tells_of(iri):
                 yield registry.here_alone(staged, NamedNode(iri))

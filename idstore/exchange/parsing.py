@@ -14,6 +14,7 @@ from typing import IO, Final, NoReturn, TypeAlias, cast
 from pyoxigraph import NamedNode, Quad, RdfFormat, Triple, parse, serialize
 
 from idstore.errors import ExchangeError
+from idstore.exchange.sources import skip_mark
 from idstore.vocabulary import hides
 
 HIDDEN: Final = NamedNode("urn:x-hidden")
@@ -52,6 +53,7 @@ def parsed(file: File) -> Iterator[Portion]:
     """What a file says, parsed here. Raises ExchangeError."""
     path, format, _ = file
     with _readable(file), path.open("rb") as opened:
+        skip_mark(opened)
         quads = parse(opened, format=format)
         for text in written(marked(quads) if format.supports_datasets else cast("Iterable[Triple]", quads)):
             yield opened.tell(), text

@@ -4,6 +4,7 @@ Header lines name the store and the numbers between which the patch goes; the ne
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -19,6 +20,8 @@ from idstore.vocabulary import IDS, REGISTRY_GRAPH
 FORMAT: Final = "rdf-patch"
 SUFFIX: Final = ".rdfp"
 _WHOLE: Final = "H whole true ."
+_LONGEST: Final = 1 << 26
+"""Characters of a row: memory stays bounded."""
 _ROWS: Final = ("H", "TX", "TC", "A", "D")
 
 
@@ -64,8 +67,10 @@ def _lines(path: Path) -> Iterator[str]:
     """The rows, each proven to be one, and the last one to be there."""
     number, under_way, last = 0, False, ""
     try:
-        with path.open(encoding="utf-8", newline="\n") as lines:
-            for number, text in enumerate(lines, 1):
+        with path.open(encoding="utf-8-sig", newline="\n") as lines:
+            for number, text in enumerate(iter(partial(lines.readline, _LONGEST), ""), 1):
+                if len(text) == _LONGEST:
+                    raise ExchangeError(str(path), number, f"the row is longer than {_LONGEST} characters")
                 line = text.strip()
                 sign = line.partition(" ")[0]
                 if not sign or sign.startswith("#"):

@@ -18,6 +18,7 @@ from idstore.exchange import jsonld, patch, turtle
 from idstore.exchange.merging import LeftOut, divergences, leave_out, sound
 from idstore.exchange.parsing import Progress
 from idstore.exchange.sorting import Sorted
+from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.history import History
 from idstore.model.party import Party
@@ -25,10 +26,11 @@ from idstore.model.terms import triples
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract, read
 from idstore.registry.merging import Divergence
-from idstore.registry.replaying import BEGINNINGS, homeless, taken
+from idstore.registry.replaying import BEGINNINGS, check_time, homeless, taken
 from idstore.stores import Staging
 from idstore.stores.engine import canonical
 from idstore.stores.scans import scanning
+from idstore.stores.sqlite import scratch
 from idstore.vocabulary import CLAIMS, IDS
 
 FORMATS = {
@@ -39,6 +41,7 @@ FORMATS = {
     "jsonld": RdfFormat.JSON_LD,
 }
 """RDF formats by the name that users type."""
+_CENTURY = 36_525 * times.DAY
 
 SUFFIXES = {".ttl": "turtle", ".trig": "trig", ".nt": "ntriples", ".nq": "nquads", ".jsonld": "jsonld"}
 """Formats by the ending of a file's name."""
@@ -121,6 +124,7 @@ def import_registry(
     source = ", ".join(str(path) for path in paths)
     with (
         tempfile.TemporaryDirectory(prefix="idstore-import-") as folder,
+        scratch("the import", folder),
         scanning(),
         Sorted(files, Path(folder), progress) as found,
     ):
@@ -129,6 +133,8 @@ def import_registry(
 
 def _format(path: Path, format: str | None) -> tuple[RdfFormat | None, str]:
     name = format or {**SUFFIXES, patch.SUFFIX: patch.FORMAT}.get(path.suffix)
+    if name is None and not path.exists():
+        raise ExchangeError(str(path), None, "there is no such file; look for a misspelling")
     if name is None:
         there_are = ", ".join([*FORMATS, patch.FORMAT])
         raise ExchangeError(str(path), None, f"the ending {path.suffix!r} tells no format; name one with --format ({there_are})")
@@ -136,13 +142,13 @@ def _format(path: Path, format: str | None) -> tuple[RdfFormat | None, str]:
 
 
 def _take_in(registry: Registry, found: Sorted, party: Party, source: str, progress: Progress, *, dry_run: bool) -> ImportReport:
-    pristine = registry.pristine()
-    fresh = pristine and found.whole
-    registry.only_administrators(party, acting=True)
+    registry.only_administrators(party)  # before everything is copied
     report = ImportReport(0, 0, 0)
     try:
-        with registry.store.staging(empty=fresh) as staged:
+        with registry.store.staging(anew=found.whole) as staged:
+            registry.only_administrators(party, acting=True)
             there = Registry(staged)
+            pristine, fresh = there.pristine(), found.whole and not staged.sequence  # only now, when nobody else acts any more
             left, differences = (LeftOut(), []) if pristine else _compared(there, staged, found, source, dry_run=dry_run)
             report = _Intake(there, staged, found, source, progress).all(compare=fresh)
             report = replace(report, left=left, differences=differences)
@@ -156,7 +162,8 @@ def _take_in(registry: Registry, found: Sorted, party: Party, source: str, progr
 def _compared(registry: Registry, staged: Staging, found: Sorted, source: str, *, dry_run: bool) -> tuple[LeftOut, list[Divergence]]:
     """What stays out, and, in a rehearsal, what differs. Raises ExchangeError."""
     try:
-        return leave_out(found, registry, staged), [*divergences(found, registry, staged)] if dry_run else []
+        bases = found.added()
+        return leave_out(found, registry, staged), [*divergences(found, registry, staged, bases)] if dry_run else []
     except InvalidData as error:
         raise ExchangeError(source, None, error.message) from error
 
@@ -183,7 +190,8 @@ class _Intake:
             for number, event in found.singles():
                 staged.number(number)
                 with sound(event):
-                    self._registry.replay(staged, event)
+                    self._check_time(event)
+                    self._registry.replay(staged, event, self._added)
             staged.load(self._histories(new, compare=compare))
         except (ExchangeError, StoreUnavailable):
             raise
@@ -202,6 +210,10 @@ class _Intake:
             self._registry.check_same(self._staged, event)
         except InvalidData as error:
             raise self._refused(error.message) from error
+
+    def _check_time(self, event: Event) -> None:
+        """Raise InvalidData if it is yet to come; what a registry's own clock once said is taken back as it was, unless no clock says so."""
+        check_time(self._staged, event, _CENTURY if self._empty else times.DAY)
 
     def _is_single(self, about: str) -> bool:
         """Whether events about this are taken in one by one: it is a namespace, or something has happened to it here."""
@@ -227,9 +239,12 @@ class _Intake:
     def _history(self, events: Sequence[tuple[int, Event]]) -> History:
         number, first = events[0]
         base = first.text(IDS.inNamespace) or ""
-        if first.kind in BEGINNINGS and self._added.get(base, first.order) > first.order:
+        added = self._added.get(base, first.order)
+        if first.kind in BEGINNINGS and added > first.order and added[1] == first.origin:  # another registry may have had it before
             raise homeless(first, base)
         with sound(first):
+            for _, event in events:
+                self._check_time(event)
             history = self._registry.history(self._staged, events, self._lost)
         for claimed, holder in history.claims:
             self._found.claim(claimed.value, number, holder.value)

@@ -22,6 +22,8 @@ from idstore.exchange.sources import STDIN
 from idstore.schemes import puid
 
 _SPACE: Final = "{http://pronom.nationalarchives.gov.uk}"
+_ARCHIVE: Final = 1 << 28
+"""Bytes of an archive: memory stays bounded."""
 _LARGEST: Final = 1 << 20
 """Bytes of one report; the largest real one has 70,000."""
 _MOST: Final = 100_000
@@ -110,11 +112,17 @@ def _limited(stream: IO[bytes], name: str) -> bytes:
 
 def _opened(file: str) -> IO[bytes]:
     try:
-        content = Path(file).read_bytes() if file != STDIN else sys.stdin.buffer.read() if sys.stdin else None
+        if file != STDIN:
+            with Path(file).open("rb") as stream:
+                content: bytes | None = stream.read(_ARCHIVE + 1)
+        else:
+            content = sys.stdin.buffer.read(_ARCHIVE + 1) if sys.stdin else None
     except (OSError, ValueError) as error:
         raise ExchangeError(_called(file), None, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if content is None:
         raise ExchangeError(_called(file), None, "it is closed; give a file, or pipe something in")
+    if len(content) > _ARCHIVE:
+        raise ExchangeError(_called(file), None, f"it is longer than {_ARCHIVE} bytes, which no archive of PRONOM's reports is")
     return io.BytesIO(content)
 
 

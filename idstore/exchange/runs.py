@@ -12,7 +12,7 @@ from idstore.model import times
 from idstore.model.event import Event, split
 from idstore.model.party import node
 from idstore.model.terms import Term, written
-from idstore.registry.replaying import is_general
+from idstore.registry.replaying import is_general, request_node
 from idstore.stores.engine import canonical
 from idstore.vocabulary import EVENTS, IDS, PROV, RDF, XSD, party_name
 
@@ -64,7 +64,9 @@ def row_of(subject: str, pairs: Pairs, said: Mapping[str, str]) -> tuple[tuple[o
     if not 0 <= token < 1 << 63:
         return None, pairs
     kept = "\n".join([f"{name} {value}" for name, value in arguments])
-    request = next(written(value).value for name, value in arguments if name == _REQUEST) if f"<{_REQUEST}>" in said else None
+    request = (
+        next(request_node(written(value).value).value for name, value in arguments if name == _REQUEST) if f"<{_REQUEST}>" in said else None
+    )
     row = (about, at, origin, token, kind, by, kept, is_general(_named(kind), about), request)
     own = {_TYPE: said[_TYPE], ABOUT: said[ABOUT], _BY: party, _AT: f'"{times.lexical(at)}{_DATED}'}
     named = f"<{EVENTS}{origin}#{token:016x}>" == subject

@@ -218,7 +218,7 @@ class Sorted:
         return number - after, passed
 
     def lost_requests(self) -> set[tuple[str, str]]:
-        """Request keys with which events with a number made several identifiers, with each of these but the first."""
+        """Request keys, as `request_node` names them, with which events with a number made several identifiers, with each of these but the first."""
         self._db.execute("CREATE INDEX IF NOT EXISTS event_request ON event (request) WHERE request IS NOT NULL")
         rows = self._db.execute(
             "SELECT request, key FROM event JOIN place USING (id) WHERE request IN"

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from operator import itemgetter
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, BinaryIO, Final, cast
+from typing import IO, Any, BinaryIO, Final, cast
 
 from idstore.errors import ExchangeError, InvalidData
 
@@ -70,6 +70,11 @@ class Source:
     def error(self, line: int | None, reason: str) -> InvalidData:
         """What to raise about this source."""
         return self._fail(self.name, line, reason)
+
+    def skip_mark(self) -> None:
+        """Step over a byte order mark at the beginning. Raises as `read`."""
+        with self._translated():
+            skip_mark(self._stream)
 
     def read(self, size: int) -> bytes:
         """At most so many bytes, none at the end. Raises what ``fail`` makes: the medium fails, gzip data are damaged or cut off."""
@@ -131,6 +136,12 @@ class Source:
         """Let go of the stream, without closing it."""
         with suppress(ValueError):  # its owner closed it before we were done
             self._raw.detach()
+
+
+def skip_mark(stream: "io.BufferedReader[Any] | gzip.GzipFile") -> None:
+    """Step over a byte order mark (UTF-8) at the beginning of a stream: editors put one there, and parsers take it for data."""
+    if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
+        stream.read(len(codecs.BOM_UTF8))
 
 
 @contextmanager

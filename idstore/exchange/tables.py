@@ -26,6 +26,7 @@ _DIALECTS: Final[dict[str, dict[str, Any]]] = {
 }
 _LONGEST: Final = 1 << 20
 """Bytes of one line: memory stays bounded."""
+csv.field_size_limit(max(_LONGEST, csv.field_size_limit()))  # which is one for the whole process, and below what a line may hold
 _BOM: Final = "\ufeff"
 
 
@@ -79,8 +80,13 @@ def read(file: Readable, format: str) -> Iterator[Table]:
             raise source.error(lines.line, f"the column {twice[0]!r} is there twice")
         rows = _rows(reader, lines, len(header))
         if format == LIST:
-            rows = (row for row in rows if not row.cells[0].startswith("# "))
+            rows = (_trimmed(row) for row in rows if not row.cells[0].startswith("# "))
         yield Table(source.name, comments, header, rows)
+
+
+def _trimmed(row: Row) -> Row:
+    """A line that somebody typed: spaces round what stands in it are no part of it, as they are of a table's cells."""
+    return row._replace(cells=[cell.strip(" ") for cell in row.cells])
 
 
 def _rows(reader: Any, lines: "_Lines", width: int) -> Iterator[Row]:

@@ -6,11 +6,13 @@ What is marked as an extension was read off real URIs, or had to be decided wher
 import html
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
-from idstore.errors import InvalidData
+from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.schemes import Derived
+from idstore.schemes._handles import check_characters, divided, unwrapped
 
 FIELD: Final = "-a-z0-9.,:()"
 """Characters of volume, issue and page, as the inside of a character class; volume and issue may have ``_`` as well."""
@@ -23,11 +25,26 @@ LETTER: Final = (
 
 HASHED_WORDS: Final = 12
 
-_DOI: Final = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:|info:doi/)?\s*(10\.\S+)", re.IGNORECASE | re.ASCII)
+_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
+_FORM: Final = re.compile(r"(\S*[:/])\s+")
+_BARE: Final = re.compile("%(?![0-9A-Fa-f]{2})|[?#]")
+"""What an address should write percent-encoded where it belongs to a DOI."""
 _BETWEEN_ISSNS: Final = re.compile(r"\s*[,;|]\s*|\s+(?=[0-9]{4}-?[0-9]{3}[0-9Xx](?:\s|[,;|]|$))")
 _ISSN: Final = re.compile(r"([0-9]{4})[-\u2010-\u2013 ]?([0-9]{3}[0-9Xx])")
-_TAG: Final = re.compile(r"</?([A-Za-z][\w:.-]*)[^<>]*>")
-_DIVIDING: Final = frozenset({"br", "p", "subtitle", "title"})
+_MARKUP: Final = re.compile(
+    "a|abbr|abbrev|alternatives|annotation|b|big|bold|br|break|chem-struct|cite|code|del|dfn|em|email|emph|emphasis|ext-link|fn|font|formula|i|inf|inline|"
+    "inline-(?:formula|graphic)|ins|it|ital|italic|kbd|label|li|maligngroup|malignmark|math|menclose|merror|mfenced|mfrac|mi|milestone-(?:end|start)|"
+    "mmultiscripts|mn|mo|monospace|mover|mpadded|mphantom|mprescripts|mroot|mrow|ms|mspace|msqrt|mstyle|msub|msubsup|msup|mtable|mtd|mtext|"
+    "mtr|munder|munderover|named-content|nobr|none|overline|p|private-char|q|related-article|roman|rom|ruby|s|samp|sans-serif|sc|scp|semantics|"
+    "small|smallcaps|span|strike|strong|styled-content|sub|subscript|subtitle|sup|superscript|tex|tex-math|textual-form|title|trans-title|tt|u|underline|uri|var|wbr|xref",
+    re.IGNORECASE,
+)
+"""Elements in titles: those of JATS, of HTML and of MathML, and what publishers use instead."""
+_TAG: Final = re.compile(r"<(/?)([A-Za-z][\w:.-]*)((?:\s+[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+))*)\s*(/?)>")
+"""What may be a tag: end, name, attributes, whether it is empty. A title may as well compare with ``<`` and ``>``."""
+_APART: Final = frozenset({"fn", "xref"})
+"""Elements that are no words of a title: what they hold does not count."""
+_DIVIDING: Final = frozenset({*_APART, "br", "break", "p", "subtitle", "title"})
 _ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
 _BETWEEN_WORDS: Final = re.compile("[\\s\u2014]+")
 _BETWEEN_PAGES: Final = re.compile("[-\u2010-\u2015\u2212,;?+&]")
@@ -38,8 +55,8 @@ _HASHED: Final = re.compile(f"[{LETTER}]")
 def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
     """The label of an article, without looking at collisions.
 
-    metadata   ``issn`` (several: the first is used), ``volume``, ``issue``, ``page`` (as printed, ranges too), ``title`` and ``subtitle``;
-               absent or empty where the source has none.
+    metadata   ``issn`` (several: the first is used), ``volume``, ``issue``, ``page`` (as printed, ranges too), ``title``, ``subtitle``
+               and ``doi``; absent or empty where the source has none.
     no_issue   what stands for a missing issue: ``complete`` or ``none``.
 
     Raises InvalidData, naming the field.
@@ -54,6 +71,8 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
     issn = _issn(_chosen(fields["issn"], doubts), notes, doubts)
     volume = _numbered(fields["volume"], "volume", 2, "none", notes)
     issue = _numbered(fields["issue"], "issue", 4, no_issue, notes)
+    if doi(metadata) is None and _text(metadata, "doi"):
+        doubts.append(f"the field doi is {_text(metadata, 'doi')!r}, which is no DOI: the article will not be known by it")
     title = f"{fields['title']} {fields['subtitle']}".strip()
     if fields["subtitle"]:
         notes.append("the subtitle counts as part of the title")
@@ -67,8 +86,17 @@ def doi(metadata: Mapping[str, str]) -> str | None:
     >>> doi({"doi": "https://doi.org/10.1016/S0016-0032(44)90001-X"})
     '10.1016/s0016-0032(44)90001-x'
     """
-    form = _DOI.fullmatch(_text(metadata, "doi"))
-    return form[1].lower() if form else None
+    text = _FORM.sub(r"\1", _text(metadata, "doi"), count=1)
+    if "://" in text or text[:5].lower() == "info:":
+        text = _BARE.sub(lambda found: f"%{ord(found.group()):02X}", text)
+    try:
+        excerpt, _ = unwrapped(text, "handle")
+        prefix, suffix = divided(excerpt)
+        check_characters(suffix, bmp_only=False)
+    except InvalidIdentifier:
+        return None
+    known = prefix.startswith("10.") and suffix.text and not re.search(r"\s", excerpt.text)
+    return excerpt.text.translate(_LOWER) if known else None
 
 
 def _chosen(text: str, doubts: list[str]) -> str:
@@ -162,14 +190,41 @@ def _unmarked(title: str, notes: list[str]) -> str:
     >>> _unmarked("Cu<sub>2</sub>O &amp; <i>E. coli</i>&lt;subtitle&gt;R(s)<1/2", [])
     'Cu2O & E. coli R(s)<1/2'
     """
-    bare = _TAG.sub(_gap, _ENTITY.sub(lambda entity: html.unescape(entity.group()), _TAG.sub(_gap, title)))
+    bare = _untagged(_ENTITY.sub(lambda entity: html.unescape(entity.group()), _untagged(title)))
     if bare != title:
         notes.append("markup in the title does not count")
     return bare
 
 
-def _gap(tag: re.Match[str]) -> str:
-    return " " if tag[1].lower() in _DIVIDING else ""
+def _untagged(text: str) -> str:
+    """A text without tags, and without what `_APART` holds, if it ends.
+
+    >>> _untagged('n<p and p>n of <jats:i>A</jats:i><xref rid="f1">1</xref>, <fn>B')
+    'n<p and p>n of A ,  B'
+    """
+    found = [*_TAG.finditer(text)]
+    ends = {tag[2]: tag.start() for tag in found if tag[1]}
+    begun = {tag[2] for tag in found if not tag[1]}
+    tags = [tag for tag in found if _is_markup(tag, begun & ends.keys())]
+    kept, place, within = [], 0, ""
+    for tag in tags:
+        if not within:
+            kept += [text[place : tag.start()], " " if _local(tag) in _DIVIDING else ""]
+            opened = _local(tag) in _APART and not tag[1] and not tag[4] and ends.get(tag[2], 0) > tag.start()
+            within = tag[2] if opened else ""
+        elif tag[1] and tag[2] == within:
+            within = ""
+        place = tag.end()
+    return "".join([*kept, text[place:]])
+
+
+def _is_markup(tag: re.Match[str], paired: Collection[str]) -> bool:
+    """Whether it is a tag: known, with a prefix or attributes, empty, or one of two that belong together."""
+    return bool(":" in tag[2] or tag[3] or tag[4] or tag[2] in paired or _MARKUP.fullmatch(tag[2]))
+
+
+def _local(tag: re.Match[str]) -> str:
+    return tag[2].rpartition(":")[2].lower()
 
 
 def _plain(letter: str) -> str:

@@ -40,17 +40,20 @@ def unwrapped(text: str, scheme: str) -> tuple[Excerpt, bool]:
         if _FOREIGN.match(text):
             raise InvalidIdentifier(text, "it is an address, but not one of a handle; write hdl:PREFIX/SUFFIX", 0, scheme)
         return Excerpt(text, text, 0, scheme), False
-    if form["plain"]:
-        excerpt = Excerpt(text, text[form.end() :], form.end(), scheme)
-    else:
-        rest = re.search("[?#]", text[form.end() :])
-        if rest is not None:
-            reason = f"{rest.group()!r} ends an address; in a handle write %{ord(rest.group()):X}"
-            raise InvalidIdentifier(text, reason, form.end() + rest.start(), scheme)
-        excerpt = Excerpt.decoded(text, form.end(), scheme)
+    place = form.end()
+    excerpt = Excerpt(text, text[place:], place, scheme) if form["plain"] else addressed(text, place, scheme)
     if (form["doi"] or form["encoded_doi"]) and not excerpt.text.startswith("10."):
         raise excerpt.error("a DOI name begins with 10.", 0)
     return excerpt, True
+
+
+def addressed(text: str, start: int, scheme: str) -> Excerpt:
+    """The handle that is written from ``start`` on in an address, percent-decoded once. Raises InvalidIdentifier."""
+    rest = re.search("[?#]", text[start:])
+    if rest is not None:
+        reason = f"{rest.group()!r} ends an address; in a handle write %{ord(rest.group()):X}"
+        raise InvalidIdentifier(text, reason, start + rest.start(), scheme)
+    return Excerpt.decoded(text, start, scheme)
 
 
 def divided(excerpt: Excerpt) -> tuple[str, Excerpt]:

@@ -1,7 +1,7 @@
 """Several places for one handle: the data of ``10320/loc`` values, and the choice among them.
 
 ``chooseby`` names methods that each keep some locations. One is left: it is chosen. None is left: the method is as if it had not been.
-Several are left: the next method goes on with them; at the end the weights are drawn for. A location of weight 0 is never drawn: it is
+Several are left: the next method goes on with them; ``weighted``, and the end, draw one by the weights. A location of weight 0 is never drawn: it is
 chosen by name.
 Source: Handle.Net technical manual, version 9, "10320/loc handle type"; the behaviour of the proxy server where the manual is silent.
 
@@ -99,6 +99,8 @@ def choose(found: Locations, asked: Asked, draw: Callable[[], float]) -> str:
     """
     left: Sequence[Mapping[str, str]] = found.places
     for method in found.methods:
+        if method == "weighted":
+            break
         kept = _FILTERS.get(method, _all)(left, asked)
         if len(kept) == 1:
             return kept[0]["href"]

@@ -22,7 +22,18 @@ from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
 from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
 from idstore.schemes._base import moments, unguided
-from idstore.schemes._handles import alias_bases, aliases_in, base_of, checked_aliases, divided, forms, prefix_of, suffix_in, unwrapped
+from idstore.schemes._handles import (
+    addressed,
+    alias_bases,
+    aliases_in,
+    base_of,
+    checked_aliases,
+    divided,
+    forms,
+    prefix_of,
+    suffix_in,
+    unwrapped,
+)
 from idstore.schemes._settings import filled
 from idstore.schemes._text import Excerpt, ascii_upper
 from idstore.schemes._text import encode as encode_part
@@ -171,13 +182,20 @@ class Pilin(Carrying):
 
 
 def _own_form(text: str, context: Context) -> Excerpt | None:
-    """What follows the namespace's own resolver and prefix, or the word that it is cited by."""
+    """What follows the namespace's own resolver and prefix, or the word that it is cited by. Raises InvalidIdentifier."""
     proxy, word = context.settings.get("proxy", RESOLVER), context.settings.get("cite_as")
-    prefixes = [f"{proxy}{encode_part(prefix)}/" for prefix in (prefix_of(context.base), *aliases_in(context))]
-    for start in [*prefixes, *([f"{word}/"] if word else [])]:
-        if ascii_upper(text[: len(start)]) == ascii_upper(start):
-            return Excerpt(text, text[len(start) :], len(start), NAME)
-    return None
+    if word and _begins(text, f"{word}/"):
+        return Excerpt(text, text[len(word) + 1 :], len(word) + 1, NAME)
+    if not _begins(text, proxy):
+        return None
+    excerpt = addressed(text, len(proxy), NAME)
+    prefixes = (prefix_of(context.base), *aliases_in(context))
+    own = next((prefix for prefix in prefixes if _begins(excerpt.text, f"{prefix}/")), None)
+    return None if own is None else excerpt.after(len(own) + 1)
+
+
+def _begins(text: str, start: str) -> bool:
+    return ascii_upper(text[: len(start)]) == ascii_upper(start)
 
 
 def _suffix(excerpt: Excerpt) -> str:

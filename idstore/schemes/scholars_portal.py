@@ -46,6 +46,8 @@ _ARTICLE_FORM: Final = re.compile(
 )
 _BELOW: Final = "((pdf|xml)_fulltext/)?[0-9]{12,13}"
 
+_BELOW_BEGUN: Final = "|".join(f"{kind}_fulltext/"[:length] for length in range(len("pdf_fulltext/"), 0, -1) for kind in ("pdf", "xml"))
+
 _STEPS: Final = tuple(
     (re.compile(whole), re.compile(beginning), what)
     for whole, beginning, what in (
@@ -56,7 +58,11 @@ _STEPS: Final = tuple(
             f"([{FIELD}]+(_([{LETTER}]{{1,{HASHED_WORDS}}}(_[1-9][0-9]*)?(_(o(l(d([1-9][0-9]*)?)?)?)?)?)?)?)?",
             f"first page, '_', up to {HASHED_WORDS} first letters in lower case, then _1 for a collision and _old1 for a replaced copy",
         ),
-        (_BELOW, "((pdf|xml)_fulltext/)?[0-9]{0,13}", "a time of 12 or 13 digits, for full texts after pdf_fulltext/ or xml_fulltext/"),
+        (
+            _BELOW,
+            f"(pdf|xml)_fulltext/[0-9]{{0,13}}|[0-9]{{1,13}}|{_BELOW_BEGUN}",
+            "a time of 12 or 13 digits, for full texts after pdf_fulltext/ or xml_fulltext/",
+        ),
     )
 )
 """Of each step of a label its pattern, what can begin a text that fits the pattern, and what it says."""

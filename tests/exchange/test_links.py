@@ -1,5 +1,6 @@
 """Checking links, against a web server on this machine: what it answers, how politely it is asked, and going on after a kill."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -204,6 +205,46 @@ def test_rows_are_kept_dated_and_the_newest_counts(tmp_path: Path) -> None:
     assert not links.is_fresh(row, 2_000_001)
     assert not links.is_fresh(None, 0)
     assert not links.is_fresh((*row[:2], "unsure", *row[3:]), 0)
+
+
+def test_an_iri_is_asked_for_as_an_address(site: Site) -> None:
+    found = links.check(f"{site.address}/é?ü=%20", QUICK)
+    assert (found.outcome, found.location, found.target) == ("answers", "", f"{site.address}/é?ü=%20")
+    assert site.paths() == ["/%C3%A9?%C3%BC=%20"]
+
+
+def test_what_was_passed_over_is_asked_for_when_it_may_be(run: Run, mint: Minting, site: Site, tmp_path: Path) -> None:
+    mint("--target", f"{site.address}/200")
+    words = ("links", "--results", tmp_path / "results.tsv", "--delay", "0")
+    assert "1 passed over" in run(*words).err and site.asked == []
+    assert "1 answers" in run(*words, "--private").err
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--delay", "--fresh"])
+@pytest.mark.parametrize("value", ["nan", "inf", "1e9", "-1"])
+def test_numbers_that_say_nothing_are_misuse(run: Run, rdl: str, tmp_path: Path, option: str, value: str) -> None:
+    [line] = run("links", "--results", tmp_path / "results.tsv", "--namespace", rdl, option, value, code=2).err.splitlines()
+    assert option in line
+    assert not (tmp_path / "results.tsv").exists()
+
+
+def test_what_cannot_keep_results_is_refused_before_anything_is_asked(run: Run, mint: Minting, site: Site, tmp_path: Path) -> None:
+    mint("--target", f"{site.address}/200")
+    pipe, binary, long = tmp_path / "pipe", tmp_path / "binary", tmp_path / "long"
+    os.mkfifo(pipe)
+    binary.write_bytes(b"\xff\xfe\x00")
+    long.write_text("\t".join(links.HEADER) + "\n" + "x" * 2_000_000)
+    for place, reason in (
+        (pipe, f"{pipe}: it is no regular file"),
+        (tmp_path, f"{tmp_path}: it is no regular file"),
+        (tmp_path / "none" / "x", f"there is no folder {tmp_path / 'none'}; make it first; nothing was asked"),
+        (binary, "it is no file of results: it is not UTF-8"),
+        (long, f"{long}, line 2: it is no file of results"),
+    ):
+        [line] = run("links", "--results", place, "--private", code=3).err.splitlines()
+        assert reason in line
+    assert "./-" in run("links", "--results", "-", "--private", code=2).err
+    assert site.asked == []
 
 
 def test_a_row_that_was_cut_off_is_asked_for_again(tmp_path: Path) -> None:

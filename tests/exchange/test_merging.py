@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_acts import ANN, BEN, GIL, NAMES, OUT, ROOT, Act, acts, begun, clock, exported, memory, perform, sound
+from random_acts import ANN, BEN, GIL, NAMES, OUT, ROOT, Act, acts, begun, clock, exported, memory, merge, perform, sound
 
 import idstore
 from idstore import Party, Record, Registry, Request, Stage, Statement
@@ -20,11 +20,13 @@ from idstore.exchange.merging import LeftOut
 from idstore.vocabulary import IDS, PROV, RDF, REGISTRY_GRAPH
 
 _QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False)
-_OF_PARTIES = {
+_OWN = {
     IDS.Initialization,
     IDS.PartyAddition,
     IDS.Joining,
     IDS.Leaving,
+    IDS.NamespaceAddition,
+    IDS.NamespaceFreeze,
 }
 
 
@@ -40,18 +42,12 @@ def there(tmp_path: Path) -> Iterator[Registry]:
         yield registry
 
 
-def merge(target: Registry, source: Registry, folder: Path, by: Party = ROOT, format: str = "nquads") -> rdf.ImportReport:
-    """Import what the source exports for a party."""
-    return rdf.import_registry(target, [exported(source, by, folder / "merged", format)], ROOT, format)
-
-
 def published(registry: Registry) -> set[str]:
-    """What everybody is told, but for parties and the mark of an extract."""
+    """What everybody is told, but for what is each registry's own: parties, who governs namespaces, and the mark of an extract."""
     with registry.quads(OUT) as found:
-        quads = [quad for quad in found if quad.graph_name != REGISTRY_GRAPH or quad.predicate not in (IDS.partial, IDS.memberOf)]
-    of_parties = {quad.subject for quad in quads if quad.predicate == RDF.type and quad.object in _OF_PARTIES}
-    parties = {quad.subject for quad in quads if quad.predicate == RDF.type and quad.object in (IDS.User, IDS.Group, IDS.Administrator)}
-    return {str(quad) for quad in quads if quad.subject not in of_parties | parties}
+        quads = [quad for quad in found if quad.graph_name != REGISTRY_GRAPH]
+    own = {quad.subject for quad in quads if quad.predicate == RDF.type and quad.object in _OWN}
+    return {str(quad) for quad in quads if quad.subject not in own}
 
 
 def private_texts(registry: Registry) -> set[str]:
@@ -258,6 +254,38 @@ def test_what_is_a_draft_or_released_here_is_held_back(here: Registry, there: Re
     assert merge(here, there, tmp_path).left.held == [gone]
     assert [entry.event.by for entry in here.log(OUT, id=draft, kinds=["Registration"])] == ["ann", "ben"]
     sound(here)
+
+
+@pytest.mark.parametrize("fate", ["hidden", "released", "absent"])
+def test_a_version_tells_nothing_of_a_work_that_is_held_back(here: Registry, there: Registry, tmp_path: Path, fate: str) -> None:
+    if fate != "absent":
+        work = register(here, "work", ANN, fixate=False)
+    if fate == "released":
+        here.release(work, ANN)
+    work, version = register(there, "work", BEN), register(there, "v", BEN, fixate=False)
+    there.add_version(work, "V1.0", BEN, existing=version)
+    there.fixate([version], BEN)
+    file = exported(there, OUT, tmp_path / "merged")
+    if fate == "absent":
+        of_work = {line.split(" ", 1)[0] for line in file.read_text().splitlines() if f"{IDS.about} <{work}>" in line} | {f"<{work}>"}
+        file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if line.split(" ", 1)[0] not in of_work))
+    rdf.import_registry(here, [file], ROOT, "nquads")
+    said = here.citation(version, OUT)
+    assert (said.latest, said.this_version) == (None, "https://hdl.handle.net/20.500.1/v")
+    assert said.forms == there.cite(version, OUT)
+    assert (here.citation(version, ANN).latest is None) == (fate != "hidden")
+    assert there.citation(version, OUT).latest == work
+
+
+def test_circles_are_looked_for_where_everyone_sees_them(here: Registry, there: Registry, tmp_path: Path) -> None:
+    """Or whoever names a successor would learn what replaces a draft."""
+    own, draft = register(here, "own", BEN), register(here, "draft", ANN, fixate=False)
+    here.supersede(draft, [own], ANN)
+    first, other = register(there, "other", BEN), register(there, "draft", BEN)
+    there.supersede(first, [other], BEN)
+    assert merge(here, there, tmp_path).left.held == [draft]
+    here.supersede(own, [first], BEN)
+    assert [one.iri for one in here.resolve(own, OUT).succession] == [own, first]
 
 
 def test_what_one_side_published_and_revoked_was_published(here: Registry, there: Registry, tmp_path: Path) -> None:

@@ -1,0 +1,300 @@
+"""What of another registry comes in and what stays out, case by case."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pyoxigraph import NamedNode
+from random_acts import ANN, BEGINNING, BEN, GIL, OUT, RDL, ROOT, begun, clock, exported, merge, sound
+
+import idstore
+from idstore import Party, Registry, Request, Stage, Statement
+from idstore.errors import ExchangeError, NotRegistered
+from idstore.exchange import patch, rdf
+from idstore.model import times
+from idstore.model.namespace import Namespace
+from idstore.registry.enrolling import Listed
+from idstore.registry.opening import restore
+from idstore.registry.valuing import Draft
+from idstore.validation import registries
+
+EVE = Party("eve")
+LATER = BEGINNING + 1_000_000
+FORMATS = "http://formats.example.org/"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Registry]:
+    with begun(tmp_path / "here") as registry:
+        yield registry
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[Registry]:
+    with begun(tmp_path / "there") as registry:
+        yield registry
+
+
+def follow(target: Registry, source: Registry, folder: Path, after: int) -> int:
+    """Import the patch behind a number. Returns where the next one begins."""
+    file = folder / "next.rdfp"
+    with file.open("wb") as opened:
+        last = patch.export(source, opened, ROOT, after)
+    rdf.import_registry(target, [file], ROOT)
+    return last
+
+
+def register(registry: Registry, label: str, by: Party, namespace: str = "names") -> str:
+    """A published identifier."""
+    iri = registry.register(namespace, label, by, Request(target="http://example.org/")).iri.value
+    registry.fixate([iri], by)
+    return iri
+
+
+# values that not everyone may read
+
+
+def with_an_address(registry: Registry) -> str:
+    """A published handle with a value that only its owner may read."""
+    iri = register(registry, "doc", BEN)
+    registry.set_value(iri, Draft("EMAIL", "ben@example.org", permissions="1100"), BEN)
+    return iri
+
+
+@pytest.mark.parametrize("format", rdf.FORMATS)
+def test_a_handle_comes_in_without_its_private_values(here: Registry, there: Registry, tmp_path: Path, format: str) -> None:
+    iri = with_an_address(there)
+    assert merge(here, there, tmp_path, format=format).left.private == 0
+    assert [value.type for value in here.show(iri, ROOT).values] == ["URL"]
+    assert "ben@example.org" not in exported(here, ROOT, tmp_path / "all.nq").read_text(encoding="utf-8")
+    assert here.show(iri, OUT) == there.show(iri, OUT)
+    assert merge(here, there, tmp_path, format=format).events == 0
+    sound(here)
+
+
+def test_a_feed_goes_on_behind_a_handle_with_a_private_value(here: Registry, there: Registry, tmp_path: Path) -> None:
+    iri = with_an_address(there)
+    last = follow(here, there, tmp_path, 0)
+    there.name(iri, "a name", BEN)
+    there.unset_values(iri, [2], BEN)
+    follow(here, there, tmp_path, last)
+    assert here.show(iri, OUT).names == (("und", "a name"),)
+    assert here.show(iri, OUT) == there.show(iri, OUT)
+    sound(here)
+
+
+# namespaces
+
+
+def governed(registry: Registry) -> list[Namespace]:
+    return [replace(one, settings=()) for one in registry.namespaces()]
+
+
+def test_another_registry_does_not_say_who_owns_a_namespace_or_allocates_there(here: Registry, there: Registry, tmp_path: Path) -> None:
+    before = governed(here)
+    there.freeze("names", ROOT)
+    there.allow("rdl", ["ben"], ROOT, per_minute=1)
+    there.transfer_namespace("names", GIL, ROOT)
+    there.transfer_namespace("names", GIL, GIL)
+    there.comment_namespace("rdl", "a remark", ROOT)
+    iri = there.mint("rdl", BEN).iri.value
+    there.fixate([iri], BEN)
+    report = merge(here, there, tmp_path)
+    assert (report.events, report.created) == (3, 1)
+    assert governed(here) == before
+    assert [remark.text for remark in here.remarks(RDL, OUT)] == ["a remark"]
+    assert [here.mint("rdl", GIL).namespace for _ in range(2)] == [RDL, RDL]
+    assert merge(here, there, tmp_path).events == 0
+    sound(here)
+
+
+def earlier(folder: Path) -> Registry:
+    """A registry that added a namespace, told of it and published there, before others did."""
+    with clock(start=BEGINNING - 1000):
+        registry = idstore.open(folder, administrator=EVE, durability="process")
+        registry.add_namespace("formats", FORMATS, "puid", EVE)
+        registry.add_type("formats", "lan", "programming language", EVE)
+        registry.comment_namespace("formats", "a remark", EVE)
+        registry.fixate([registry.register("formats", "lan/1", BEN).iri.value], BEN)
+        registry.freeze("formats", EVE)
+    return registry
+
+
+def test_who_added_a_namespace_before_does_not_get_it(tmp_path: Path) -> None:
+    with clock(), earlier(tmp_path / "there") as there, begun(tmp_path / "here") as here:
+        here.add_namespace("formats", FORMATS, "puid", ROOT)
+        merge(here, there, tmp_path, by=EVE)
+        found = here.namespace("formats")
+        assert (found.owner, found.frozen) == ("root", False)
+        assert here.register("formats", "lan/2", ANN).label == "lan/2"
+        sound(here)
+        last = exported(here, ROOT, tmp_path / "all.nq")
+        with idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+            rdf.import_registry(copy, [last], ROOT)
+            assert exported(copy, ROOT, tmp_path / "again.nq").read_bytes() == last.read_bytes()
+            sound(copy)
+            here.freeze("formats", ROOT)
+            merge(copy, here, tmp_path)
+            assert copy.namespace("formats").frozen
+            sound(copy)
+            assert rdf.import_registry(copy, [exported(there, EVE, tmp_path / "there.nq")], ROOT).events == 0
+
+
+def test_a_namespace_that_was_not_known_comes_as_it_is_there_and_stays_so(tmp_path: Path) -> None:
+    with clock(), earlier(tmp_path / "there") as there, begun(tmp_path / "here") as here:
+        merge(here, there, tmp_path, by=EVE)
+        assert (here.namespace("formats").owner, here.namespace("formats").frozen) == ("eve", True)
+        there.freeze("formats", EVE, frozen=False)
+        assert merge(here, there, tmp_path, by=EVE).events == 0
+        assert here.namespace("formats").frozen
+        sound(here)
+
+
+# a copy that goes on by itself
+
+
+def test_what_happens_to_a_party_counts_in_the_order_of_time(here: Registry, tmp_path: Path) -> None:
+    with clock(), idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+        merge(copy, here, tmp_path)
+        here.suspend(BEN, "here, and not for long", ROOT)
+        here.reinstate(BEN, ROOT)
+        here.leave(GIL, Party("staff"), ROOT)
+        copy.suspend(BEN, "in the copy", ROOT)
+        merge(copy, here, tmp_path)
+        assert {one.name: one.suspended for one in copy.parties(ROOT) if one.suspended} == {"ben": "in the copy"}
+        assert all(not one.groups for one in copy.parties(ROOT))
+        sound(copy)
+
+
+def test_what_was_published_here_stays_so_though_it_was_released_before(here: Registry, tmp_path: Path) -> None:
+    """Whoever restores a backup, goes on, and imports a later export."""
+    with clock(start=LATER):
+        iri = here.register("names", "x", ANN).iri.value
+        here.backup(tmp_path / "backup", ROOT)
+        here.release(iri, ANN)
+        other = here.register("names", "y", ANN).iri.value
+        later = exported(here, ROOT, tmp_path / "later.nq")
+        restore(tmp_path / "backup", tmp_path / "restored")
+        with idstore.open(tmp_path / "restored") as restored:
+            restored.fixate([iri], ANN)
+            for _ in range(2):
+                assert rdf.import_registry(restored, [later], ROOT).left.held == [iri]
+                assert restored.show(iri, OUT).stage is Stage.FIXATED
+            assert restored.show(other, ANN).owner == "ann"
+            sound(restored)
+
+
+def test_what_was_released_in_a_copy_does_not_come_back(here: Registry, tmp_path: Path) -> None:
+    with clock(start=LATER), idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+        iri = here.register("names", "x", ANN).iri.value
+        merge(copy, here, tmp_path)
+        here.fixate([iri], ANN)
+        copy.release(iri, ANN)
+        for _ in range(2):
+            assert merge(copy, here, tmp_path).left.held == [iri]
+            with pytest.raises(NotRegistered):
+                copy.show(iri, ROOT)
+        sound(copy)
+
+
+def test_a_copy_takes_at_once_what_its_original_published_and_took_in(here: Registry, there: Registry, tmp_path: Path) -> None:
+    with clock(start=LATER), idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+        iri = here.register("names", "x", ANN).iri.value
+        merge(copy, here, tmp_path)
+        register(there, "x", BEN)
+        here.fixate([iri], ANN)
+        merge(here, there, tmp_path)
+        assert merge(copy, here, tmp_path).left.held == []
+        assert exported(copy, ROOT, tmp_path / "copy.nq").read_bytes() == exported(here, ROOT, tmp_path / "here.nq").read_bytes()
+        assert merge(copy, here, tmp_path).events == 0
+        sound(copy)
+
+
+# the same name in another spelling
+
+
+@pytest.mark.parametrize("fate", ["draft", "released", "published"])
+def test_the_same_name_in_another_spelling_is_held_back_and_nothing_else(
+    here: Registry, there: Registry, tmp_path: Path, fate: str
+) -> None:
+    for registry in (here, there):
+        registry.add_namespace("loose", "https://hdl.handle.net/20.500.9/", "handle", ROOT, {"case_sensitive": "false"})
+    mine = here.register("loose", "doc", ANN).iri.value
+    if fate != "draft":
+        (here.release if fate == "released" else lambda iri, party: here.fixate([iri], party))(mine, ANN)
+    theirs, other = register(there, "DOC", BEN, "loose"), register(there, "other", BEN, "loose")
+    for created in (1, 0):
+        report = merge(here, there, tmp_path)
+        assert (report.created, report.left.held) == (created, [theirs])
+    assert here.show(other, OUT).owner == "ben"
+    sound(here)
+
+
+def test_a_version_comes_in_though_its_work_is_held_back(here: Registry, there: Registry, tmp_path: Path) -> None:
+    work = here.register("names", "work", ANN).iri.value
+    here.release(work, ANN)
+    register(there, "work", BEN)
+    version = register(there, "version", BEN)
+    there.add_version(work, "V1.0", BEN, existing=version)
+    assert merge(here, there, tmp_path).left.held == [work]
+    assert here.show(version, OUT).work == NamedNode(work)
+    assert here.resolve(version, OUT).target is not None
+    assert registries.check(here, ROOT).conforms
+    sound(here)
+
+
+@pytest.mark.parametrize(("said", "forged"), [('"0.9"', '"0.1"'), ('"2026-11-20T', '"2026-11-21T'), ('"86400"', '"86401"')])
+def test_a_known_event_told_with_another_number_or_moment_is_refused(
+    here: Registry, there: Registry, tmp_path: Path, said: str, forged: str
+) -> None:
+    iri = register(there, "doc", BEN)
+    there.bind(iri, Statement("http://example.org/a", confidence=Decimal("0.9")), BEN)
+    there.set_value(iri, Draft("DESC", "a text", until=times.parse("2026-11-20T00:00:00Z")), BEN)
+    there.set_value(iri, Draft("DESC", "a text", ttl=86400), BEN)
+    file = exported(there, ROOT, tmp_path / "all.nq")
+    rdf.import_registry(here, [file], ROOT)
+    whole = file.read_text(encoding="utf-8")
+    assert said in whole
+    file.write_text(whole.replace(said, forged), encoding="utf-8")
+    with pytest.raises(ExchangeError, match="events never change"):
+        rdf.import_registry(here, [file], ROOT)
+    file.write_text(whole.replace('"0.9"', '"0.90"').replace(f'{said}00:00:00Z"', f'{said}00:00:00.000Z"'), encoding="utf-8")
+    assert rdf.import_registry(here, [file], ROOT).events == 0
+
+
+# a clock that was ahead
+
+
+def test_what_was_dated_ahead_is_brought_back_and_not_merged(here: Registry, there: Registry, tmp_path: Path) -> None:
+    with clock(start=times.now() + 2 * times.DAY):
+        register(there, "doc", BEN)
+        there.freeze("rdl", ROOT)
+    file = exported(there, ROOT, tmp_path / "all.nq")
+    with pytest.raises(ExchangeError, match="yet to come"):
+        rdf.import_registry(here, [file], ROOT)
+    with idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+        rdf.import_registry(copy, [file], ROOT)
+        there.comment_namespace("rdl", "the clock is right again", ROOT)
+        merge(copy, there, tmp_path)
+        assert exported(copy, ROOT, tmp_path / "copy.nq").read_bytes() == exported(there, ROOT, tmp_path / "there.nq").read_bytes()
+        sound(copy)
+
+
+# lists of drafts
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_import_of_a_list_of_drafts_stays_where_it_was_made(here: Registry, there: Registry, tmp_path: Path, known: bool) -> None:
+    base = "names"
+    if not known:
+        base = there.add_namespace("more", "20.500.9", "handle", ROOT).name
+    prefix = "20.500.9" if not known else there.namespace("names").base.split("/")[-2]
+    there.enrol(base, [Listed(line=1, id=f"{prefix}/aa", stage=Stage.CREATED)], ROOT, "list of drafts")
+    file = exported(there, ROOT, tmp_path / "all.nq")
+    assert "list of drafts" in file.read_text(encoding="utf-8")
+    rdf.import_registry(here, [file], ROOT)
+    assert rdf.import_registry(here, [file], ROOT).events == 0
+    assert "list of drafts" not in exported(here, ROOT, tmp_path / "here.nq").read_text(encoding="utf-8")
+    sound(here)
