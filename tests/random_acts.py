@@ -98,9 +98,9 @@ def perform(registry: Registry, act: Act) -> bool:
 
 
 @contextmanager
-def clock(step: int = 1) -> Iterator[None]:
+def clock(step: int = 1, start: int = BEGINNING) -> Iterator[None]:
     """Let time go on by so many milliseconds whenever somebody looks at it."""
-    ticks = count(BEGINNING, step)
+    ticks = count(start, step)
     with patch.object(times, "now", lambda: next(ticks)):
         yield
 
@@ -131,6 +131,11 @@ def exported(registry: Registry, by: Party, path: Path, format: str = "nquads") 
     with path.open("wb") as file:
         rdf.export(registry, file, by, format)
     return path
+
+
+def merge(target: Registry, source: Registry, folder: Path, by: Party = ROOT, format: str = "nquads") -> rdf.ImportReport:
+    """Import what the source exports for a party."""
+    return rdf.import_registry(target, [exported(source, by, folder / "merged", format)], ROOT, format)
 
 
 def sound(registry: Registry) -> None:

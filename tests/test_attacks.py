@@ -5,7 +5,8 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
-from itertools import islice
+from contextlib import suppress
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ from idstore.errors import AlreadyRegistered, IdstoreError, InvalidData, NotPerm
 from idstore.exchange import rdf
 from idstore.model import record, times
 from idstore.registry.adopting import Published
+from idstore.registry.following import Interest
 from idstore.stores.embedded import EmbeddedStore
+from idstore.stores.turns import Numbering
 from idstore.testing import SimulatedAllocation
 from idstore.vocabulary import CLAIMS, IDS, PUBLIC_LOG, REGISTRY_GRAPH, SPACE, access_graph, access_list, party_iri, party_name
 
@@ -57,7 +60,9 @@ def unallocated() -> Iterator[str]:
 # guessing whether something is there
 
 
-def test_looking_for_the_hidden_reads_as_much_as_for_the_absent(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def read(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What is read of the store from now on."""
     store = registry.store
     assert isinstance(store, EmbeddedStore)
     quads, holder = store.quads, store.holder
@@ -74,7 +79,10 @@ def test_looking_for_the_hidden_reads_as_much_as_for_the_absent(registry: Regist
 
     monkeypatch.setattr(store, "quads", reading)
     monkeypatch.setattr(store, "holder", held)
+    return read
 
+
+def test_looking_for_the_hidden_reads_as_much_as_for_the_absent(registry: Registry, read: list[object]) -> None:
     def needed(iri: str) -> int:
         refused(lambda: registry.show(iri, EVE))
         read.clear()
@@ -83,6 +91,36 @@ def test_looking_for_the_hidden_reads_as_much_as_for_the_absent(registry: Regist
 
     hidden = mint(registry)
     assert needed(hidden) == needed(next(unallocated())) == 2
+
+
+LOOKS: dict[str, Callable[[Registry, str], object]] = {
+    "log": lambda registry, about: list(registry.log(EVE, id=about)),
+    "news": lambda registry, about: registry.news(EVE, Interest(id=about)),
+    "history": lambda registry, about: registry.at(about, 2**50, EVE),
+    "bound": lambda registry, about: registry.bound_to(f"{THING}/{about[-1]}", EVE),
+    "subject": lambda registry, about: registry.matching(EVE, NamedNode(about)),
+    "object": lambda registry, about: registry.matching(EVE, None, IDS.about, NamedNode(about)),
+    "predicate": lambda registry, _: registry.matching(EVE, None, IDS.about),
+    "graph": lambda registry, about: registry.matching(EVE, None, None, NamedNode(about), access_graph(frozenset({"alice"}))),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_what_is_hidden_is_not_even_read(registry: Registry, read: list[object], look: str) -> None:
+    registry.register("names", "x1", ALICE)
+    told = []
+    for _ in range(2):
+        for about in ("https://hdl.handle.net/20.500.1/x1", "https://hdl.handle.net/20.500.1/x2"):
+            read.clear()
+            with suppress(NotRegistered):
+                LOOKS[look](registry, about)
+            told.append(len(read))
+        for number in range(5):
+            registry.comment("names:x1", str(number), ALICE)
+            registry.bind("names:x1", Statement(f"{THING}/1", f"http://example.org/{number}"), ALICE)
+            registry.register("names", f"other{len(told)}{number}", ALICE, Request(target=f"{THING}/1"))
+    assert len({*told[-2:]}) == 1
+    assert look != "predicate" or len({*told}) == 1
 
 
 @pytest.mark.slow
@@ -143,6 +181,19 @@ def test_names_of_events_do_not_count(registry: Registry, monkeypatch: pytest.Mo
     tokens = [entry.event.token for entry in registry.log(EVE, user="eve")]
     assert tokens != sorted(tokens)
     assert len({token >> 40 for token in tokens}) == len(tokens)
+
+
+def test_the_tokens_of_one_millisecond_do_not_tell_whether_others_acted(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = times.now()
+    monkeypatch.setattr(times, "now", lambda: moment)
+    drawn: list[int] = []
+    while len(drawn) < 4000:
+        numbering = Numbering("store", moment, 0)
+        tokens = [numbering.token() for _ in range(10)]
+        assert (numbering.moment, tokens) == (moment, sorted(tokens))
+        drawn += [later - earlier for earlier, later in pairwise(tokens)]
+    alone, beside_one = drawn[::3], [sum(pair) for pair in zip(drawn[1::3], drawn[2::3], strict=True)]
+    assert sum(gap > max(alone) for gap in beside_one) < 0.03 * len(beside_one), "hardly any gap proves that there was somebody"
 
 
 def test_a_pace_shows_nobody_else(registry: Registry) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import idstore
 from idstore import Party, Registry, Request
-from idstore.errors import NotPermitted, RequestConflict
+from idstore.errors import InvalidData, NotPermitted, RequestConflict
 from idstore.vocabulary import IDS
 
 ROOT, ALICE, BOB = Party("root"), Party("alice"), Party("bob")
@@ -107,6 +107,17 @@ def test_another_request_by_the_same_key_is_a_conflict_that_says_what_differs(re
         mint(registry, other)
     assert caught.value.fields == {"key": "order 17", "id": iri}
     assert mint(registry) == iri
+
+
+@pytest.mark.parametrize("key", ["", " ", "a\x00", "\udcff"])
+def test_a_key_that_is_no_text_is_refused(registry: Registry, key: str) -> None:
+    article = {"issn": "1936-0851", "volume": "4", "issue": "10", "page": "6153", "title": "Dynamics"}
+    requests = [Request(request_key=key, metadata=article), Request(request_key="k", metadata=article)]
+    refused, made = registry.load("articles", ALICE, requests)
+    assert isinstance(refused.error, InvalidData) and "request key" in refused.error.message
+    assert made.fresh
+    with pytest.raises(InvalidData, match="the request key"):
+        mint(registry, Request(request_key=key))
 
 
 def test_another_label_is_a_conflict(registry: Registry) -> None:

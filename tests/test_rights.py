@@ -11,6 +11,8 @@ import pytest
 import idstore
 from idstore import Party, Registry, Request, Statement
 from idstore.errors import IdstoreError, InvalidData, NotPermitted, NotRegistered, StageConflict
+from idstore.model.party import node
+from idstore.vocabulary import IDS
 
 TABLE = """
 act         stage      owner  grantee  binder  member  root  outsider  suspended
@@ -210,6 +212,15 @@ def test_internal_remarks_stay_with_the_grant_list(registry: Registry, who: str,
     registry.fixate([iri], OWNER)
     assert len(registry.remarks(iri, Party(who))) == seen
     assert sum(entry.event.act == "Comment" for entry in registry.log(Party(who), id=iri)) == seen
+
+
+def test_the_trail_tells_everyone_whom_what_is_published_was_granted_to(registry: Registry) -> None:
+    iri, outsider = staged(registry, "fixated"), Party("outsider")
+    registry.grant(iri, Party("ben"), OWNER)
+    registry.transfer(iri, Party("ada"), OWNER)
+    assert (registry.show(iri, outsider).grants, registry.show(iri, outsider).offered) == ((), None)
+    said = [entry.event for entry in registry.log(outsider, id=iri) if entry.event.act in ("Grant", "Transfer")]
+    assert [event.text(IDS.party) for event in said[-2:]] == [node(name).value for name in ("ben", "ada")]
 
 
 def test_a_grant_ends_at_once(registry: Registry) -> None:

@@ -208,9 +208,12 @@ def test_a_malformed_file_is_refused_with_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("registry.pdf", "no RDF format"), ("registry", "no RDF format"), ("absent.ttl", "No such file")]
+    ("name", "reason"),
+    [("registry.pdf", "no RDF format"), ("registry", "no RDF format"), ("absent.ttl", "No such file"), ("absent", "no such file")],
 )
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, reason: str) -> None:
+    if name.startswith("registry"):
+        (tmp_path / name).touch()
     with pytest.raises(ExchangeError, match=reason) as caught:
         validate_file(tmp_path / name, SHAPES)
     assert caught.value.fields["line"] is None

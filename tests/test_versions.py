@@ -311,3 +311,27 @@ def test_settings_of_citations_are_checked(name: str, value: str) -> None:
     with pytest.raises(InvalidData) as caught:
         scheme("pilin").context("102.100.272", {name: value})
     assert caught.value.fields["setting"] == name
+
+
+def test_an_old_request_key_makes_no_version_of_what_is_somebody_elses(registry: Registry, work: str) -> None:
+    request = Request(name="thing", request_key="K")
+    thing = registry.mint("pilin", ALICE, request).iri.value
+    registry.transfer(thing, BOB, ALICE)
+    registry.transfer(thing, BOB, BOB)
+    with pytest.raises(NotRegistered):  # she does not see it any more
+        registry.add_version(work, "V1.0", ALICE, existing=thing)
+    for fixated in (False, True):
+        if fixated:
+            registry.fixate([thing], BOB)
+        with pytest.raises(IdstoreError):
+            registry.add_version(work, "V1.0", ALICE, request)
+        assert registry.show(thing, BOB).version is None
+
+
+def test_the_same_request_gives_the_same_version_also_when_it_is_somebody_elses(registry: Registry, work: str) -> None:
+    request = Request(name="thing", request_key="K")
+    made = registry.add_version(work, "V1.0", ALICE, request)
+    registry.fixate([made.iri.value], ALICE)
+    registry.transfer(made.iri.value, BOB, ALICE)
+    registry.transfer(made.iri.value, BOB, BOB)
+    assert registry.add_version(work, "V1.0", ALICE, request).iri == made.iri

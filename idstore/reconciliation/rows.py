@@ -22,6 +22,8 @@ def read(workspace: Workspace, number: int, name: str, format: str, columns: map
             if isinstance(row, mappings.Malformed):
                 workspace.refuse(number, row.line, row.reason)
                 continue
+            if row.unfound:  # there is nothing to compare
+                continue
             subject, target = named(row.subject), named(row.target)
             ends = number_of(subject, subjects), word(row.relation), number_of(target, row.kind or targets, row.kind)
             if row.name:
@@ -30,7 +32,7 @@ def read(workspace: Workspace, number: int, name: str, format: str, columns: map
                 workspace.add_denial(number, ends, row.line)
                 continue
             share = None if row.confidence is None else float(row.confidence)
-            said = (row.note or None, share, row.justification or None, row.author or None)
+            said = (row.note or None, share, row.justification or None, ", ".join(row.authors) or None)
             workspace.add_link(number, ends, (None, None, *said, row.line))
 
 

@@ -91,6 +91,7 @@ def _read_rdf(name: str, kind: str, reader: Triples) -> None:
 
 
 def _parsed(source: Source, kind: str) -> Iterator[Quad]:
+    source.skip_mark()
     try:
         yield from parse(input=cast("IO[bytes]", source), format=rdf.rdf_format(kind))
     except SyntaxError as error:

@@ -16,7 +16,7 @@ from idstore.model.terms import Term
 from idstore.registry.below import Descending
 from idstore.registry.naming import label_node, target_index
 from idstore.registry.requests import Request, Requesting, key_of
-from idstore.schemes import Context, Reserving
+from idstore.schemes import Context, Deriving, Reserving
 from idstore.stores import Turn, View
 from idstore.vocabulary import IDS, SKOS
 
@@ -65,6 +65,10 @@ class Allocating(Requesting, Descending):
         Cost: one durable commit, shared with every other commit that is waiting at that moment.
         Source: RDS/WIP Identifier Generator, "Principles".
         """
+        return self.mint_once(namespace, party, request)[0]
+
+    def mint_once(self, namespace: str, party: Party, request: Request) -> tuple[Record, bool]:
+        """As `mint`: the record, and whether it was minted now and not by the same request before."""
         return self._allocate(namespace, party, request, None)
 
     def mint_several(self, namespace: str, count: int, party: Party, request: Request = Request()) -> Iterator[Record]:
@@ -91,11 +95,11 @@ class Allocating(Requesting, Descending):
 
         Raises as `mint`, and AlreadyRegistered, InvalidIdentifier.
         """
-        return self._allocate(namespace, party, request, label)
+        return self._allocate(namespace, party, request, label)[0]
 
-    def _allocate(self, where: str, party: Party, request: Request, chosen: str | None) -> Record:
+    def _allocate(self, where: str, party: Party, request: Request, chosen: str | None) -> tuple[Record, bool]:
         with self._acting(party) as turn:
-            return self._allocate_in(turn, self._namespace(turn, where), party, request, chosen)[0]
+            return self._allocate_in(turn, self._namespace(turn, where), party, request, chosen)
 
     def _allocate_in(self, turn: Turn, namespace: Namespace, party: Party, request: Request, chosen: str | None) -> tuple[Record, bool]:
         """The record, and whether it is new; several in one turn see each other's labels, but not each other's records."""
@@ -170,8 +174,11 @@ class Allocating(Requesting, Descending):
     def _chosen(self, namespace: Namespace, text: str) -> str:
         scheme = namespace.scheme
         if not scheme.chosen:
+            derives = isinstance(scheme, Deriving)
+            why = "derives them from an article's metadata" if derives else "draws them, so that no number carries a meaning"
+            mint = f"idstore mint {namespace.name}{' --metadata FILE' if derives else ''}"
             raise NotPermitted(
-                f"nobody chooses an identifier in {namespace.name}: the scheme {scheme.name} draws them, so that no number carries a meaning; use `idstore mint {namespace.name}`",
+                f"nobody chooses an identifier in {namespace.name}: the scheme {scheme.name} {why}; use `{mint}`",
                 namespace=namespace.name,
                 scheme=scheme.name,
             )

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.errors import InvalidData, StageConflict
+from idstore.errors import InvalidData, NotRegistered, StageConflict
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party, node
 from idstore.model.record import Record
@@ -44,11 +44,22 @@ class Descending(Naming):
                     stage=record.stage.value,
                 )
 
-    def _may_show(self, view: View, record: Record, to: Party) -> None:
-        """Raise StageConflict if a party that does not see the article would see what is below it."""
-        if record.below is None or record.public or next(view.quads(record.below, IDS.stage), None) is None:
+    def _may_show(self, turn: Turn, record: Record, to: Party, by: Party) -> None:
+        """Raise StageConflict if a party that does not see the article would see what is below it.
+
+        Who shows it has to see the article: of one that is hidden nothing is told, neither who sees it nor whether it was released.
+        """
+        if record.below is None or record.public:
             return
-        parent, facts = self._load(view, record.below), self.facts(view, to)
+        try:
+            parent = self._seen(turn, record.below, by)
+        except NotRegistered:
+            raise StageConflict(
+                f"{record.iri.value} is below {record.below.value}, which {by.name} may not see; whoever shows the one must see the other",
+                id=record.iri.value,
+                party=by.name,
+            ) from None
+        facts = self.facts(turn, to)
         if not (parent.public or facts.administrator or facts.names & parent.audience):
             raise StageConflict(
                 f"{record.iri.value} is below {parent.iri.value}, which {to.name} may not see; grant that first",

@@ -167,15 +167,10 @@ class Binding(Naming):
         with self.store.reading() as view:
             sight = self.sight(view, party)
             found = set()
-            for quad in view.quads(None, RDF.object, value):
-                if isinstance(quad.graph_name, NamedNode) and sight.sees(quad.graph_name):
-                    found |= {_iri(other.object).value for other in view.quads(_iri(quad.subject), RDF.subject)}
-            for quad in view.quads(None, IDS.target, value):
-                if (
-                    isinstance(quad.graph_name, NamedNode)
-                    and sight.sees(quad.graph_name)
-                    and any(view.quads(_iri(quad.subject), IDS.stage))
-                ):
+            for quad in self._seen_quads(view, sight, None, RDF.object, value):
+                found |= {_iri(other.object).value for other in view.quads(_iri(quad.subject), RDF.subject)}
+            for quad in self._seen_quads(view, sight, None, IDS.target, value):
+                if any(view.quads(_iri(quad.subject), IDS.stage)):
                     found.add(_iri(quad.subject).value)
             return sorted(found)
 

@@ -10,11 +10,12 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
-from idstore.errors import InvalidData
+from idstore.errors import InvalidData, NotRegistered
 from idstore.frozen import dataclass
 from idstore.model import terms
 from idstore.model.party import Party
 from idstore.model.record import Record
+from idstore.registry.core import Sight
 from idstore.registry.resolving import Resolving
 from idstore.schemes import WrittenForm
 from idstore.stores import View
@@ -29,7 +30,8 @@ class Citation:
     """What to write when one cites an identifier.
 
     forms         every form of the identifier itself.
-    latest        address by which to cite the latest version of the work, where the identifier is that of a work or a version.
+    latest        address by which to cite the latest version of the work, where the identifier is that of a work, or of a version of one that
+                  the party sees.
     this_version  address by which to cite the version that the identifier is of, or that it leads to now.
     """
 
@@ -44,13 +46,20 @@ class Citing(Resolving):
     def citation(self, text: str, party: Party) -> Citation:
         """How to cite an identifier. Raises as `show`."""
         with self.store.reading() as view:
-            record = self._named(view, text, self.sight(view, party))
+            sight = self.sight(view, party)
+            record = self._named(view, text, sight)
             forms = self._forms(view, record)
             newest = self._newest(view, record)
             if record.work is not None:
-                work = self._load(view, NamedNode(record.work.value))
-                return Citation(forms, _address(self._forms(view, work)), _address(forms))
+                return Citation(forms, self._latest(view, record.work, sight), _address(forms))
             return Citation(forms) if newest is None else Citation(forms, _address(forms), _address(self._forms(view, newest)))
+
+    def _latest(self, view: View, work: NamedNode, sight: Sight) -> str | None:
+        """The address of a work; None where it may not be seen, as where another registry alone has it: registries were merged."""
+        try:
+            return _address(self._forms(view, self._load(view, work, sight)))
+        except NotRegistered:
+            return None
 
     def cite(self, text: str, party: Party) -> Sequence[WrittenForm]:
         """Every form in which to write an identifier. Raises as `show`."""

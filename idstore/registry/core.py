@@ -1,10 +1,10 @@
 """What every use case stands on: who sees what, reading records, and turning an event into a change."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -21,8 +21,11 @@ from idstore.model.record import Record, Stage
 from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.stores import Store, Turn, View
+from idstore.stores.scans import anything
 from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH, access_list, closed_party, party_name
 
+_FEW: Final = 100
+"""Graphs that are asked one by one, at most."""
 _KINDS = {IDS.User: "user", IDS.Group: "group", IDS.Administrator: "administrator"}
 
 
@@ -63,6 +66,7 @@ class Core:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._facts_now: _Facts | None = None
+        self._graphs_now: tuple[int, Sight, tuple[NamedNode, ...]] | None = None
 
     def close(self) -> None:
         """Give the store up. What was acknowledged is kept."""
@@ -116,7 +120,41 @@ class Core:
         sight = self.sight(view, party)
         if sight.everything:
             return None
-        return frozenset(graph.value for graph in view.graphs() if _private(graph) and sight.sees(graph))
+        return frozenset(graph.value for graph in self._named_graphs(view, sight) if _private(graph))
+
+    def _graphs(self, view: View, sight: Sight) -> list[NamedNode]:
+        """The graphs that ``sight`` allows, as far as something is kept in them.
+
+        The engine goes on naming those that were emptied, and a name tells a grant list. Cost: some 10 µs for each graph that is seen.
+        """
+        return [graph for graph in self._named_graphs(view, sight) if anything(view.quads(None, None, None, graph))]
+
+    def _named_graphs(self, view: View, sight: Sight) -> Sequence[NamedNode]:
+        """The graphs that ``sight`` allows, those included that were emptied. Cost: some 10 µs for each graph of the store after a change."""
+        known, applied = self._graphs_now, view.catalogue.applied
+        if known is None or known[:2] != (applied, sight):
+            known = self._graphs_now = (applied, sight, tuple(filter(sight.sees, view.graphs())))
+        return known[2]
+
+    def _seen_quads(
+        self,
+        view: View,
+        sight: Sight,
+        subject: NamedNode | None = None,
+        predicate: NamedNode | None = None,
+        value: Term | None = None,
+    ) -> Iterator[Quad]:
+        """The quads that match and that ``sight`` allows.
+
+        Each graph that is seen is asked for them, so that it takes no longer where others hide many that match; where they are more than
+        `_FEW`, and for whoever sees everything, all are read.
+        """
+        seen = () if sight.everything else self._named_graphs(view, sight)
+        if 0 < len(seen) <= _FEW:
+            for graph in seen:
+                yield from view.quads(subject, predicate, value, graph)
+        else:
+            yield from (quad for quad in view.quads(subject, predicate, value) if sight.sees(_graph(quad)))
 
     def _namespace(self, view: View, name: str) -> Namespace:
         """The namespace of that name or base. Raises UnknownNamespace."""

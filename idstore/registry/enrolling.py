@@ -8,15 +8,16 @@ from idstore.errors import AlreadyRegistered, IdstoreError, InvalidIdentifier
 from idstore.frozen import dataclass
 from idstore.model import terms
 from idstore.model.event import Event
-from idstore.model.namespace import Namespace
+from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.terms import UNDETERMINED, Term
 from idstore.registry.adopting import Adopting
 from idstore.registry.bindings import Statement
 from idstore.registry.naming import label_node, target_index
+from idstore.registry.replaying import home_of
 from idstore.registry.stating import Outcome, Proposal, Rehearsed, Stating, Verdict, refused
-from idstore.stores import View
+from idstore.stores import Staging, Turn, View
 from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
 
 
@@ -42,6 +43,20 @@ class Listed:
     statement: Statement | None = None
 
 
+class _Batches:
+    """What the parts of one list refer to.
+
+    staged  where they are made.
+    note    where the list comes from.
+    logged  the event for what everyone sees (True), and the one for what the importer alone sees, as far as there is something of the kind.
+    """
+
+    def __init__(self, staged: Staging, note: str) -> None:
+        self.staged = staged
+        self.note = note
+        self.logged: dict[bool, Event] = {}
+
+
 class Enrolling(Stating, Adopting):
     """Registering by the list."""
 
@@ -53,7 +68,8 @@ class Enrolling(Stating, Adopting):
         dry_run    only say what would come of it.
 
         Only administrators may; what is new is theirs. A line that contradicts what is said here changes nothing of it; a binding is added all
-        the same. Doing the same again changes nothing. One outcome for each line, in their order.
+        the same. Doing the same again changes nothing. One outcome for each line, in their order. What is published, or public already, tells
+        everyone of the import; one of drafts alone is logged as privately as they are.
         Raises UnknownNamespace, NotPermitted, StoreUnavailable. Cost: as a registration and a binding for each, and one commit.
         Memory: the outcomes.
         """
@@ -63,28 +79,33 @@ class Enrolling(Stating, Adopting):
         outcomes: list[Outcome] = []
         try:
             with self.store.staging() as staged:
-                inner = Enrolling(staged)
-                batch = inner.begin_batch(home, party, note)
-                outcomes.extend(inner.outcome(home, one, party, batch) for one in listed)
-                if dry_run or refused(outcomes) or all(outcome.verdict == "known" for outcome in outcomes):
+                inner, batches, before = Enrolling(staged), _Batches(staged, note), staged.sequence
+                outcomes.extend(inner.outcome(home, one, party, batches) for one in listed)
+                if dry_run or refused(outcomes) or staged.sequence == before:
                     raise Rehearsed  # noqa: TRY301 the staged generation is to be given up
         except Rehearsed:
             pass
         return outcomes
 
-    def begin_batch(self, namespace: Namespace, party: Party, note: str) -> Event:
-        """Log that a list is taken in; the registrations are its parts."""
-        with self._acting(party) as turn:
-            batch = self._event(turn, IDS.Import, namespace.iri, party, (SKOS.note, Literal(terms.plain(note, "note"))))
-            self._log(turn, batch, PUBLIC_LOG, [], [])
-            return batch
+    def batch(self, turn: Turn, namespace: Namespace, party: Party, batches: _Batches, *, public: bool) -> Event:
+        """The event by which everyone, or the importer alone, reads that the list was taken in: logged when first there is something of the kind.
 
-    def outcome(self, namespace: Namespace, one: Listed, party: Party, batch: Event) -> Outcome:
+        Where the list tells of drafts alone, nobody else is to learn of it; where it tells of both, there are two.
+        """
+        event = batches.logged.get(public)
+        if event is None:
+            secrecy: list[tuple[NamedNode, Term]] = [] if public else [(IDS.internal, TRUE)]
+            note = Literal(terms.plain(batches.note, "note"))
+            event = batches.logged[public] = self._event(turn, IDS.Import, namespace.iri, party, (SKOS.note, note), *secrecy)
+            self._log(turn, event, home_of(event, ()) or PUBLIC_LOG, [], [])
+        return event
+
+    def outcome(self, namespace: Namespace, one: Listed, party: Party, batches: _Batches) -> Outcome:
         """Carry out one line, and say what became of it."""
         try:
             label = namespace.scheme.label(one.id, namespace.context)
             iri = namespace.scheme.iri(label, namespace.context)
-            found = list(self._carry_out_line(namespace, label, one, party, batch))
+            found = list(self._carry_out_line(namespace, label, one, party, batches))
         except InvalidIdentifier as error:
             return Outcome(one.line, "malformed", one.id, error.message)
         except IdstoreError as error:
@@ -93,11 +114,14 @@ class Enrolling(Stating, Adopting):
         verdict: Verdict = "contradictory" if "contradictory" in verdicts else "new" if "new" in verdicts else "known"
         return Outcome(one.line, verdict, iri, "; ".join(reason for _, reason in found if reason))
 
-    def _carry_out_line(self, namespace: Namespace, label: str, one: Listed, party: Party, batch: Event) -> Iterator[tuple[Verdict, str]]:
-        claimed = label_node(namespace, label)
+    def _carry_out_line(
+        self, namespace: Namespace, label: str, one: Listed, party: Party, batches: _Batches
+    ) -> Iterator[tuple[Verdict, str]]:
+        claimed, before = label_node(namespace, label), batches.staged.sequence
         with self._acting(party) as turn:
             holder = turn.holder(claimed)
             if holder is None:
+                batch = self.batch(turn, namespace, party, batches, public=_published(one))
                 self._begin(turn, namespace, (label, claimed), IDS.Registration, party, _arguments(one, namespace, batch), None)
                 record = None
             else:
@@ -109,6 +133,9 @@ class Enrolling(Stating, Adopting):
             iri = namespace.scheme.iri(label, namespace.context) if record is None else record.iri.value
             _, verdict, reason = self.carry_out(Proposal(one.line, "bind", iri, one.statement), party)
             yield verdict, reason
+        if record is not None and batches.staged.sequence != before:
+            with self._acting(party) as turn:
+                self.batch(turn, namespace, party, batches, public=record.public)
 
     def _held(self, view: View, holder: NamedNode) -> Record:
         """The record of a label that is taken. Raises AlreadyRegistered: it was given up."""
@@ -135,9 +162,14 @@ class Enrolling(Stating, Adopting):
             yield "contradictory", f"it leads to {record.target.value} here"
 
 
+def _published(one: Listed) -> bool:
+    """Whether a line that is new is for everyone."""
+    return one.stage in (None, Stage.FIXATED)
+
+
 def _arguments(one: Listed, namespace: Namespace, batch: Event) -> list[tuple[NamedNode, Term]]:
     made: list[tuple[NamedNode, Term]] = []
-    if one.stage in (None, Stage.FIXATED):
+    if _published(one):
         made.append((IDS.stage, IDS.Fixated))
     if one.name is not None:
         lang = one.lang if one.lang == UNDETERMINED else terms.language(one.lang)

@@ -9,8 +9,7 @@ from idstore.frozen import dataclass
 from idstore.model.event import Event
 from idstore.model.party import Party, PartyFacts, node
 from idstore.model.storage import fold as fold_storage
-from idstore.registry.parties import party_after
-from idstore.registry.replaying import OF_STORAGE, fold, fold_namespace, home_of, party_state
+from idstore.registry.replaying import OF_STORAGE, fold, fold_namespace, fold_party, home_of, party_state
 from idstore.registry.trails import Trails, entry
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
@@ -117,12 +116,8 @@ def _of_identifier(known: Sequence[Event], whole: bool) -> list[Quad]:
     return made + [quad for event in known for quad in event.quads(PUBLIC_LOG)]
 
 
-def _party(about: Event, known: Iterable[Event]) -> PartyFacts:
-    name = about.by if about.kind == IDS.Initialization else party_name(about.about)
-    facts = PartyFacts(name)
-    for event in sorted(known, key=lambda one: one.order):
-        facts = party_after(facts, event)
-    return facts
+def _party(about: Event, known: Sequence[Event]) -> PartyFacts:
+    return fold_party(about.by if about.kind == IDS.Initialization else party_name(about.about), [*known])
 
 
 def _of_party(event: Event) -> bool:

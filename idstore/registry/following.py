@@ -33,13 +33,13 @@ class Place:
     """How far a trail was read; reading on moves it.
 
     follows      whether events are wanted that were passed over because they were not visible, and are public since.
-    sequence     of the last event that was read.
+    last         the name of the last event that was read: its number would say how much happened that the reader may not see.
     publication  of the last event that was made public by then.
     shown        events read that may turn up again, because they are made public later. Memory: 100 bytes for each.
     """
 
     follows: bool = True
-    sequence: int = 0
+    last: str | None = None
     publication: int | None = None
     shown: set[int] = field(default_factory=set)
 
@@ -50,14 +50,17 @@ class Following(Trails):
     def news(self, party: Party, interest: Interest = Interest(), place: Place | None = None) -> list[Entry]:
         """The next events that the party may see, oldest first, at most a page; behind them older ones that became public.
 
-        Nothing is given twice, nothing that is public is missed. Empty when there is nothing new.
+        Nothing is given twice, nothing that is public is missed. Empty when there is nothing new, also in a state older than what was read.
         Raises NotRegistered for an ``id`` that nothing visible is about.
         """
         place = place or Place(follows=False)
         with self.store.reading() as view:
             about = None if interest.id is None else self._about(view, interest.id, party)
             chosen = Selection(self.audiences(view, party), owner=interest.user, since=interest.since, until=interest.until)
-            rows = view.catalogue.events(chosen, about=about, after=place.sequence, limit=PAGE)
+            after = 0 if place.last is None else view.catalogue.place_of(place.last)
+            if after is None:
+                return []
+            rows = view.catalogue.events(chosen, about=about, after=after, limit=PAGE)
             found = [entry(view, row) for row in rows]
             if place.publication is None:
                 place.publication = view.catalogue.publication
@@ -65,7 +68,7 @@ class Following(Trails):
                 place.shown |= {row.token for row in rows if (row.publication or place.publication + 1) > place.publication}
                 if len(rows) < PAGE:
                     found += [one for one in _late(view, place) if _concerns(one.event, interest, about)]
-            place.sequence = rows[-1].sequence if rows else place.sequence
+            place.last = rows[-1].iri if rows else place.last
         return found
 
 

@@ -36,14 +36,11 @@ class Graphing(Core):
         """The quads that match a pattern and that the party may see. Memory: what matches."""
         with self.store.reading() as view:
             sight = self.sight(view, party)
-            return [
-                quad
-                for quad in view.quads(subject, predicate, value, graph)
-                if isinstance(quad.graph_name, NamedNode) and sight.sees(quad.graph_name)
-            ]
+            if graph is not None:
+                return list(view.quads(subject, predicate, value, graph)) if sight.sees(graph) else []
+            return list(self._seen_quads(view, sight, subject, predicate, value))
 
     def visible_graphs(self, party: Party) -> list[str]:
-        """The names of the graphs that the party may see."""
+        """The names of the graphs that the party may see and that something is kept in."""
         with self.store.reading() as view:
-            sight = self.sight(view, party)
-            return [graph.value for graph in view.graphs() if sight.sees(graph)]
+            return [graph.value for graph in self._graphs(view, self.sight(view, party))]

@@ -12,7 +12,7 @@ from idstore.model.record import Record, Stage
 from idstore.model.terms import Term
 from idstore.registry.below import Descending
 from idstore.stores import Turn
-from idstore.vocabulary import DCTERMS, IDS
+from idstore.vocabulary import DCTERMS, IDS, hides
 
 
 class Living(Descending):
@@ -43,8 +43,9 @@ class Living(Descending):
         with self._acting(party) as turn:
             record = self._own(turn, self._identify(turn, text, party), party, "release")
             if record.stage is not Stage.CREATED:
+                remedy = "; `idstore deprecate` marks it as outdated" if record.stage is Stage.FIXATED else ", and so is its end"
                 raise StageConflict(
-                    f"{record.iri.value} is {record.stage.value}, and what is published is permanent; `idstore deprecate` marks it as outdated",
+                    f"{record.iri.value} is {record.stage.value}, and what is published is permanent{remedy}",
                     id=record.iri.value,
                     stage=record.stage.value,
                 )
@@ -79,13 +80,13 @@ class Living(Descending):
             return event
 
     def _no_circle(self, turn: Turn, replaced: NamedNode, successor: NamedNode) -> None:
-        """Raise InvalidData if an identifier replaces its would-be successor already, at any distance."""
+        """Raise InvalidData if an identifier replaces its would-be successor already, at any distance, as far as everyone sees."""
         if successor == replaced:
             raise InvalidData(f"{replaced.value} cannot replace itself", id=replaced.value)
         waiting, came_from = [successor], {successor: replaced}
         while waiting:
             one = waiting.pop(0)
-            for quad in turn.quads(one, DCTERMS.isReplacedBy):
+            for quad in (said for said in turn.quads(one, DCTERMS.isReplacedBy) if not hides(said.graph_name)):
                 if quad.object == replaced:
                     way = " by ".join(node.value for node in _way(came_from, one, replaced))
                     reason = f"{successor.value} cannot replace {replaced.value}, which replaces it"
@@ -117,7 +118,7 @@ class Living(Descending):
                 record = self._own(turn, iri, party, "transfer")
             if receiver.name == record.owner:
                 raise StageConflict(f"{iri.value} belongs to {receiver.name} already", id=iri.value, owner=record.owner)
-            self._may_show(turn, record, receiver)
+            self._may_show(turn, record, receiver, party)
             event = self._event(turn, IDS.Transfer, iri, party, (IDS.party, node(receiver.name)))
             self._record_event(turn, record, event)
             return event
@@ -140,7 +141,7 @@ class Living(Descending):
             if grantee.name == record.owner:
                 raise InvalidData(f"{grantee.name} owns {record.iri.value} and is on its grant list always", party=grantee.name)
             if kind == IDS.Grant:
-                self._may_show(turn, record, grantee)
+                self._may_show(turn, record, grantee, party)
             event = self._event(turn, kind, record.iri, party, (IDS.party, node(grantee.name)), *right)
             self._record_event(turn, record, event)
             return event

@@ -63,10 +63,11 @@ class Loading(Allocating):
             while waiting:
                 request = waiting[0]
                 if isinstance(request, Request):
-                    key = key_of(namespace, party, request, None)
-                    if key is not None and key.node in keys:
-                        break
+                    key = None
                     try:
+                        key = key_of(namespace, party, request, None)
+                        if key is not None and key.node in keys:
+                            break
                         done.append(Loaded(*self._allocate_in(turn, namespace, party, request, None)))
                     except (InvalidData, RequestConflict, AlreadyRegistered) as error:
                         done.append(Loaded(None, error=error))

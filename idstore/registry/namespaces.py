@@ -82,6 +82,11 @@ class Namespacing(Core):
         """
         if per_minute is not None and per_minute < 1:
             raise InvalidData(f"a limit of {per_minute} a minute allows nothing; give 1 or more, or freeze the namespace", limit=per_minute)
+        if per_minute is not None and per_minute > namespaces.LARGEST:
+            raise InvalidData(
+                f"a limit of {per_minute} a minute is too large; give {namespaces.LARGEST} at most, or none for any number",
+                limit=per_minute,
+            )
         arguments: list[tuple[NamedNode, Term]] = [(IDS.party, node(Party(one).name)) for one in parties]
         if per_minute is not None:
             arguments.append((IDS.perMinute, namespaces.number(per_minute)))

@@ -1,11 +1,12 @@
 """From the texts that people write to identifiers of this registry."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered, UnknownScheme, clearest
-from idstore.model.namespace import Namespace
+from idstore.model.namespace import Namespace, begins_a_form
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import Term
@@ -66,26 +67,22 @@ class Naming(Core):
         return found.pop()
 
     def _readings(self, view: View, text: str) -> "list[tuple[Namespace, str]]":
-        """Every namespace that can read the text, with the label it reads."""
+        """Every namespace that can read the text, with the label it reads.
+
+        ``NAMESPACE:label`` is for that namespace alone to read, unless other identifiers are written with the same word (``hdl:…``).
+        """
         facts = self._facts(view)
         name, colon, rest = text.partition(":")
-        if colon and name in facts.by_name:
-            namespace = facts.by_name[name]
-            try:
-                return [(namespace, namespace.scheme.label(rest, namespace.context))]
-            except InvalidIdentifier:
-                if not any(text.startswith(base) for base in facts.by_base):
-                    raise
-        read = []
-        for namespace in facts.by_base.values():
-            try:
-                read.append((namespace, namespace.scheme.label(text, namespace.context)))
-            except InvalidIdentifier:
-                continue
-            except UnknownScheme:  # its package is not installed; the others are none the worse for it
-                if text.startswith(namespace.base):
-                    raise
-        return read
+        if not colon or name not in facts.by_name:
+            return _as_it_stands(text, facts.by_base.values())
+        namespace, doubtful = facts.by_name[name], begins_a_form(name)
+        try:
+            named = [(namespace, namespace.scheme.label(rest, namespace.context))]
+        except InvalidIdentifier:
+            if not doubtful and not any(text.startswith(base) for base in facts.by_base):
+                raise
+            return _as_it_stands(text, facts.by_base.values())
+        return named + (_as_it_stands(text, facts.by_base.values()) if doubtful else [])
 
     def _visible(self, view: View, namespace: Namespace, label: str, sight: Sight) -> NamedNode | None:
         """Who holds a label, if that may be seen. What was never issued takes as many steps as what is hidden, so that time tells as little."""
@@ -116,3 +113,17 @@ class Naming(Core):
             else:
                 return NotRegistered(text)
         return clearest(begun or refusals)
+
+
+def _as_it_stands(text: str, namespaces: Iterable[Namespace]) -> list[tuple[Namespace, str]]:
+    """The namespaces that read all of a text, each with the label it reads."""
+    read = []
+    for namespace in namespaces:
+        try:
+            read.append((namespace, namespace.scheme.label(text, namespace.context)))
+        except InvalidIdentifier:
+            continue
+        except UnknownScheme:  # its package is not installed; the others are none the worse for it
+            if text.startswith(namespace.base):
+                raise
+    return read

@@ -156,9 +156,13 @@ class Governing(Namespacing, Naming):
     def _allocations(self, turn: Turn, of: Party, since: int) -> Sequence[str]:
         """What a party allocated and what is not gone since, whoever owns it now."""
         rows = turn.catalogue.events(Selection(None, owner=of.name, since=since), kinds=_ALLOCATING)
-        made = [read_event(turn, NamedNode(row.iri), NamedNode(row.graph)).about for row in rows if row.graph is not None]
+        made = {read_event(turn, NamedNode(row.iri), NamedNode(row.graph)).about: None for row in rows if row.graph is not None}
         standing = [iri for iri in made if next(turn.quads(iri, IDS.stage), None) is not None]
-        return [iri.value for iri in standing if self._load(turn, iri).stage is not Stage.TOMBSTONE]
+        return [iri.value for iri in standing if self._load(turn, iri).stage is not Stage.TOMBSTONE and self._began(turn, iri) == of.name]
+
+    def _began(self, turn: Turn, iri: NamedNode) -> str:
+        """Who allocated an identifier; where registries were merged others may have done so later."""
+        return self._history(turn, iri)[0][0].by
 
     def _revoke(self, turn: Turn, iri: NamedNode, reason: str, party: Party, *extra: tuple[NamedNode, Term]) -> Event:
         record = self._load(turn, iri)

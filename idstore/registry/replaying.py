@@ -10,7 +10,7 @@ from idstore.model import namespace as namespaces
 from idstore.model import storage as storages
 from idstore.model import times
 from idstore.model.change import Change
-from idstore.model.event import Event, digest
+from idstore.model.event import Event, same
 from idstore.model.history import History, Told
 from idstore.model.namespace import Namespace
 from idstore.model.party import PartyFacts, node
@@ -21,7 +21,7 @@ from idstore.registry.namespaces import check_bases
 from idstore.registry.naming import label_node
 from idstore.registry.parties import party_after, party_quads, suspension_quad
 from idstore.stores import Turn, View
-from idstore.vocabulary import IDS, PUBLIC_LOG, SKOS, SPACE, closed_graph, party_name
+from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, SKOS, SPACE, closed_graph, party_name
 
 BEGINNINGS = frozenset({IDS.Mint, IDS.Registration})
 _OF_NAMESPACES = frozenset({IDS.NamespaceAddition, IDS.NamespaceAllowance, IDS.NamespaceFreeze, IDS.TypeAddition})
@@ -33,16 +33,16 @@ _GENERAL = _OF_NAMESPACES | _OF_PARTIES | OF_STORAGE | {IDS.Import}
 class Replaying(Core):
     """Applying events that are given rather than made."""
 
-    def replay(self, turn: Turn, event: Event) -> None:
+    def replay(self, turn: Turn, event: Event, coming: Container[str] = ()) -> None:
         """Take in an event that is not known, whatever the order in which events come.
 
+        coming  the namespaces that are added by events to come, perhaps after others about them: another registry may have told of one before.
         Raises InvalidData when the event makes no sense here: about a namespace or an identifier that nothing created.
         """
-        _check_time(turn, event)
         if event.kind in BEGINNINGS:
             self._replay_beginning(turn, event)
-        elif event.kind in _OF_NAMESPACES or event.about.value in self._facts(turn).by_base:
-            self._replay_namespace(turn, event)
+        elif event.kind in _OF_NAMESPACES or event.about.value in coming or event.about.value in self._facts(turn).by_base:
+            self._replay_namespace(turn, event, coming)
         elif event.kind in _OF_PARTIES:
             self._replay_party(turn, event)
         elif event.kind in OF_STORAGE:
@@ -51,10 +51,13 @@ class Replaying(Core):
             self._replay_record(turn, event)
 
     def check_same(self, view: View, event: Event) -> None:
-        """Raise InvalidData if a known event is not what it is here: events never change."""
+        """Raise InvalidData if a known event is not what it is here: events never change.
+
+        event  as the engine writes its terms.
+        """
         known = next(view.quads(event.iri, IDS.about), None)
         assert known is not None and isinstance(known.graph_name, NamedNode)
-        if digest(read_event(view, event.iri, known.graph_name)) != digest(event):
+        if not same(read_event(view, event.iri, known.graph_name), event):
             raise InvalidData(
                 f"the event {event.iri.value} is another here than there, and events never change: one of the two is damaged or forged",
                 id=event.iri.value,
@@ -64,7 +67,7 @@ class Replaying(Core):
         """What the events about an identifier give of which nothing is known here: the same as `replay` of each, without reading.
 
         events  all about it, in order, each with its number.
-        lost    request keys that others have, each as the event says it, with the identifier that does not get it.
+        lost    request keys that others have, each as `request_node` names it, with the identifier that does not get it.
         Raises InvalidData as `replay` does. That no other identifier has the claims is for the caller to see to.
         """
         claims: dict[NamedNode, NamedNode] = {}
@@ -72,13 +75,12 @@ class Replaying(Core):
         record: Record | None = None
         public: int | None = None
         for number, event in events:
-            _check_time(turn, event)
             if event.kind in BEGINNINGS:
                 label, place = self._beginning(turn, event)
                 issued = issued or place
                 said = event.text(IDS.requestDigest)
                 claims[label] = event.about
-                if said is not None and (said, event.about.value) not in lost:
+                if said is not None and (request_node(said).value, event.about.value) not in lost:
                     claims |= dict(_request(turn, event))
             record = apply(record, event)
             if record is None:
@@ -138,7 +140,7 @@ class Replaying(Core):
         if not past and event.kind != IDS.Import and not _about_batch(event):
             raise _unfounded(event)
         if before is None:  # the parent event of a batch
-            self._log(turn, event, closed_graph(party_name(event.about)) if _about_batch(event) else PUBLIC_LOG, [], [])
+            self._log(turn, event, home_of(event, ()) or PUBLIC_LOG, [], [])
             return
         later = bool(past) and past[-1].order > event.order
         after = fold([*past, event]) if later else apply(before, event)
@@ -150,27 +152,36 @@ class Replaying(Core):
         past = [event for event, _ in self._history(view, about)]
         return fold(past), past
 
-    def _replay_namespace(self, turn: Turn, event: Event) -> None:
+    def _replay_namespace(self, turn: Turn, event: Event, coming: Container[str]) -> None:
         before = self._facts(turn).by_base.get(event.about.value)
+        home = home_of(event, (event.about.value,)) or PUBLIC_LOG
         if before is None and event.kind != IDS.NamespaceAddition:
-            raise InvalidData(
-                f"the event {event.iri.value} is about the namespace {event.about.value}, which nothing has added", id=event.about.value
-            )
+            if event.about.value not in coming:
+                raise InvalidData(
+                    f"the event {event.iri.value} is about the namespace {event.about.value}, which nothing has added", id=event.about.value
+                )
+            self._log(turn, event, home, [], [])
+            return
         past = [known for known, _ in self._history(turn, event.about)]
         after = fold_namespace([*past, event])
         if before is None:
             check_bases(after, self._facts(turn).by_base.values())
         elif event.kind == IDS.NamespaceAddition:
             first = min((known for known in past if known.kind == IDS.NamespaceAddition), key=lambda known: known.order)
-            _same_rules(namespaces.apply(None, first), namespaces.apply(None, event))
-        self._log(turn, event, PUBLIC_LOG, after.quads(), before.quads() if before else [])
+            check_rules(first, event)
+        self._log(turn, event, home, after.quads(), before.quads() if before else [])
 
     def _replay_party(self, turn: Turn, event: Event) -> None:
         name = event.by if event.kind == IDS.Initialization else party_name(event.about)
-        before = self._facts(turn).parties.get(name) or PartyFacts(name)
-        after = party_after(before, event)
+        past = self._party_events(turn, name)
         graph = closed_graph(name) if event.kind in (IDS.Suspension, IDS.Reinstatement) else PUBLIC_LOG
-        self._log(turn, event, graph, party_state(after), party_state(before))
+        self._log(turn, event, graph, party_state(fold_party(name, [*past, event])), party_state(fold_party(name, past)))
+
+    def _party_events(self, view: View, name: str) -> list[Event]:
+        """Everything that the log says of a party: also that the registry began with it."""
+        begun = (quad.subject for quad in view.quads(None, RDF.type, IDS.Initialization))
+        first = [read_event(view, event, PUBLIC_LOG) for event in begun if isinstance(event, NamedNode)]
+        return [event for event in first if event.by == name] + [event for event, _ in self._history(view, node(name))]
 
     def _replay_storage(self, turn: Turn, event: Event) -> None:
         past = [known for known, _ in self._history(turn, event.about)]
@@ -209,13 +220,15 @@ def _unfounded(event: Event) -> InvalidData:
     return InvalidData(f"the event {event.iri.value} is about {event.about.value}, which nothing has created", id=event.about.value)
 
 
-def _check_time(turn: Turn, event: Event) -> None:
-    if event.at > turn.moment + times.DAY:  # later events must not be earlier
+def check_time(turn: Turn, event: Event, ahead: int) -> None:
+    """Raise InvalidData if an event comes from a clock that is further ahead, in milliseconds: what happens here from now on would be dated so as well."""
+    if event.at > turn.moment + ahead:  # later events must not be earlier
         raise InvalidData(f"the event {event.iri.value} is dated {times.iso(event.at)}, which is yet to come", id=event.iri.value)
 
 
-def _same_rules(here: Namespace, there: Namespace) -> None:
-    """Raise InvalidData if two registries read one namespace's labels differently."""
+def check_rules(first: Event, other: Event) -> None:
+    """Raise InvalidData if two registries, which both added a namespace, read its labels differently; the first addition is that here."""
+    here, there = namespaces.apply(None, first), namespaces.apply(None, other)
     if (here.scheme_name, here.settings) != (there.scheme_name, there.settings):
         told = (f"{one.scheme_name} ({', '.join(f'{key}={value}' for key, value in one.settings)})" for one in (here, there))
         raise InvalidData(
@@ -246,6 +259,8 @@ def home_of(event: Event, bases: Container[str]) -> NamedNode | None:
     """Where an event about a namespace or a party is kept; None for one about an identifier, whose record tells."""
     if event.kind in (IDS.Suspension, IDS.Reinstatement) or _about_batch(event):
         return closed_graph(party_name(event.about))
+    if event.kind == IDS.Import and event.internal:  # of drafts alone
+        return closed_graph(event.by)
     if event.kind in _OF_NAMESPACES | _OF_PARTIES | OF_STORAGE or event.kind == IDS.Import or event.about.value in bases:
         return PUBLIC_LOG
     return None
@@ -260,12 +275,22 @@ def fold(events: list[Event]) -> Record | None:
 
 
 def fold_namespace(events: list[Event]) -> Namespace:
-    """The namespace that a log about it gives."""
+    """The namespace that a log about it gives: as it was first added, and changed by all else, though another registry may have told of it before."""
     ordered = sorted(events, key=lambda one: one.order)
-    namespace = namespaces.apply(None, ordered[0])
-    for event in ordered[1:]:
-        namespace = namespaces.apply(namespace, event)
+    first = min((event for event in ordered if event.kind == IDS.NamespaceAddition), key=lambda one: one.order)
+    namespace = namespaces.apply(None, first)
+    for event in ordered:
+        if event is not first:
+            namespace = namespaces.apply(namespace, event)
     return namespace
+
+
+def fold_party(name: str, events: list[Event]) -> PartyFacts:
+    """What is known of a party by the log about it, in whatever order it is told."""
+    facts = PartyFacts(name)
+    for event in sorted(events, key=lambda one: one.order):
+        facts = party_after(facts, event)
+    return facts
 
 
 def _about_batch(event: Event) -> bool:

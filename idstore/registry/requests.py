@@ -85,9 +85,13 @@ class Key:
 
 
 def key_of(namespace: Namespace, party: Party, request: Request, label: str | None) -> Key | None:
-    """The key of a request: the caller's own, else what its metadata say of the thing; None if there is neither."""
+    """The key of a request: the caller's own, else what its metadata say of the thing; None if there is neither.
+
+    Raises InvalidData: an empty key, as of a variable that was never set, would give all its requests one identifier.
+    """
     if request.request_key is not None:
-        owner, key, said, digest = party.name, request.request_key, f"request key {request.request_key!r}", request.digest(label)
+        text = terms.plain(request.request_key, "request key")
+        owner, key, said, digest = party.name, text, f"request key {text!r}", request.digest(label)
     else:
         same = same_as(namespace, request.metadata)
         if same is None:

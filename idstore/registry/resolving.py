@@ -11,6 +11,7 @@ from pyoxigraph import NamedNode
 from idstore import randomness
 from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered
 from idstore.frozen import dataclass
+from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.value import Value, matching
@@ -215,6 +216,11 @@ class Resolving(Valuing):
         """When the identifier was revoked."""
         return next((event.at for event, _ in reversed(self._history(view, iri, sight)) if event.kind == IDS.Revocation), None)
 
+    def check_deriving(self, name: str) -> None:
+        """Raise what `derive` raises for any metadata: UnknownNamespace, InvalidData (a scheme that derives none)."""
+        with self.store.reading() as view:
+            _deriving(self._namespace(view, name))
+
     def derive(self, name: str, metadata: Mapping[str, str], beside: Collection[str] = ()) -> Derivation:
         """The identifier that metadata give in a namespace; nothing is allocated.
 
@@ -223,15 +229,8 @@ class Resolving(Valuing):
         """
         with self.store.reading() as view:
             namespace = self._namespace(view, name)
-            scheme, context = namespace.scheme, namespace.context
-            if not isinstance(scheme, Deriving):
-                raise InvalidData(
-                    f"the scheme of {namespace.name}, {scheme.name}, derives nothing from metadata; use `idstore mint {namespace.name}`",
-                    namespace=namespace.name,
-                    scheme=scheme.name,
-                )
-            derived = scheme.derive(metadata, context)
-            iri = scheme.iri(derived.label, context)
+            derived = _deriving(namespace).derive(metadata, namespace.context)
+            iri = namespace.scheme.iri(derived.label, namespace.context)
             collides = iri in beside or view.holder(label_node(namespace, derived.label)) is not None
         return Derivation(iri, derived.label, collides, derived.extensions, derived.doubts)
 
@@ -311,4 +310,16 @@ def _chosen(record: Record, chosen: Selection, base: str | None) -> bool:
         all(one is None or one == found for one, found in wanted)
         and (chosen.since is None or record.created >= chosen.since)
         and (chosen.until is None or record.created < chosen.until)
+    )
+
+
+def _deriving(namespace: Namespace) -> Deriving:
+    """The scheme of a namespace. Raises InvalidData: it derives nothing."""
+    code = namespace.scheme
+    if isinstance(code, Deriving):
+        return code
+    raise InvalidData(
+        f"the scheme of {namespace.name}, {code.name}, derives nothing from metadata; use `idstore mint {namespace.name}`",
+        namespace=namespace.name,
+        scheme=code.name,
     )

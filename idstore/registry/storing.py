@@ -11,7 +11,7 @@ from idstore.errors import AlreadyRegistered, InvalidData, NotPermitted, NotRegi
 from idstore.frozen import dataclass
 from idstore.model import terms
 from idstore.model.event import Event
-from idstore.model.namespace import number
+from idstore.model.namespace import LARGEST, number
 from idstore.model.party import Party, node
 from idstore.model.storage import DIRECTORY_LIMIT, FILE_SYSTEM_LIMIT, Place, Storage, apply, check_name, check_path, parse, place_of
 from idstore.model.terms import Term
@@ -60,9 +60,9 @@ class Storing(Namespacing):
         """
         check_name(name, "collection")
         place = check_path(path)
-        if not 0 < directory_limit <= file_system_limit < 2**63:
+        if not 0 < directory_limit <= file_system_limit <= LARGEST:
             raise InvalidData(
-                f"a directory of {directory_limit} bytes on a file system of {file_system_limit}: give limits above 0, the directory's the lower",
+                f"a directory of {directory_limit} bytes on a file system of {file_system_limit}: give limits from 1 to {LARGEST}, the directory's the lower",
                 directory_limit=directory_limit,
                 file_system_limit=file_system_limit,
             )

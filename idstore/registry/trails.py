@@ -125,7 +125,7 @@ class Trails(Naming):
             sight = self.sight(view, party)
             for namespace, label in self._readings(view, text):
                 iri = NamedNode(namespace.scheme.iri(label, namespace.context))
-                if any(isinstance(quad.graph_name, NamedNode) and sight.sees(quad.graph_name) for quad in view.quads(None, IDS.about, iri)):
+                if any(self._seen_quads(view, sight, None, IDS.about, iri)):
                     return iri.value
             raise
 

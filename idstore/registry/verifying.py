@@ -11,15 +11,23 @@ from idstore.model.change import entry_of
 from idstore.model.event import Event, digest
 from idstore.model.event import parse as parse_event
 from idstore.model.namespace import Namespace
-from idstore.model.party import Party, PartyFacts, node
+from idstore.model.party import Party, PartyFacts
 from idstore.model.record import Record, Stage
 from idstore.model.storage import fold as fold_storage
 from idstore.model.terms import hashed
-from idstore.registry.core import read_event
 from idstore.registry.findings import DAMAGED, Finding, differences, guarded, is_public, misplaced
 from idstore.registry.naming import label_node
-from idstore.registry.parties import party_after
-from idstore.registry.replaying import BEGINNINGS, OF_STORAGE, Replaying, fold, fold_namespace, home_of, party_state, request_node
+from idstore.registry.replaying import (
+    BEGINNINGS,
+    OF_STORAGE,
+    Replaying,
+    fold,
+    fold_namespace,
+    fold_party,
+    home_of,
+    party_state,
+    request_node,
+)
 from idstore.stores import View
 from idstore.stores.auditing import Logged, Series
 from idstore.vocabulary import CLAIMS, IDS, PROV, PUBLIC_LOG, RDF, REGISTRY_GRAPH, SKOS, STORAGE_GRAPH, party_name
@@ -275,16 +283,7 @@ class Verifying(Replaying):
 
     def _folded_party(self, view: View, name: str) -> PartyFacts:
         """What the log says of a party."""
-        first = [
-            read_event(view, quad.subject, PUBLIC_LOG)
-            for quad in view.quads(None, RDF.type, IDS.Initialization)
-            if isinstance(quad.subject, NamedNode)
-        ]
-        events = [event for event in first if event.by == name] + [event for event, _ in self._history(view, node(name))]
-        facts = PartyFacts(name)
-        for event in sorted(events, key=lambda event: event.order):
-            facts = party_after(facts, event)
-        return facts
+        return fold_party(name, self._party_events(view, name))
 
     # what nothing explains
 

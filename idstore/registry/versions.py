@@ -18,6 +18,8 @@ from idstore.registry.resolving import Resolving, version_number
 from idstore.stores import Turn, View
 from idstore.vocabulary import DCTERMS, IDS, OWL
 
+_MAKE = "make a version of"
+
 
 class Versioning(Resolving, Allocating):
     """Adding versions, and listing them."""
@@ -43,11 +45,13 @@ class Versioning(Resolving, Allocating):
             home = self._own(turn, self._identify(turn, work, party), party, "add versions to")
             _may_have_versions(home)
             if existing is None:
-                record, _ = self._allocate_in(turn, self._namespace(turn, home.namespace), party, request, None)
+                record, fresh = self._allocate_in(turn, self._namespace(turn, home.namespace), party, request, None)
             else:
-                record = self._own(turn, self._identify(turn, existing, party), party, "make a version of")
+                record, fresh = self._own(turn, self._identify(turn, existing, party), party, _MAKE), True
             if (record.work, record.version) == (home.iri, said):  # the same request as before
                 return record
+            if not fresh:  # what the request key made earlier may be somebody else's by now
+                record = self._own(turn, record.iri, party, _MAKE)
             self._may_be_version(turn, record, home, said, party)
             event = self._event(turn, IDS.Versioning, record.iri, party, (DCTERMS.isVersionOf, home.iri), (OWL.versionInfo, Literal(said)))
             return self._record_event(turn, record, event)

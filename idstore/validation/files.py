@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from os import PathLike, fspath
-from pathlib import PurePath
+from pathlib import Path
 
 from pyoxigraph import Quad, RdfFormat, parse
 
 from idstore.errors import ExchangeError
+from idstore.exchange.sources import skip_mark
 
 _OUTCOME = "nothing was checked"
 
@@ -17,11 +18,15 @@ def quads(path: str | PathLike[str]) -> Iterator[Quad]:
     Raises ExchangeError, also while it is read: unknown format, file that cannot be read, or what is malformed in which line.
     """
     name = fspath(path)
-    form = RdfFormat.from_extension(PurePath(name).suffix.removeprefix("."))
+    form = RdfFormat.from_extension(Path(name).suffix.removeprefix("."))
+    if form is None and not Path(name).exists():
+        raise ExchangeError(name, None, "there is no such file; look for a misspelling", _OUTCOME)
     if form is None:
         raise ExchangeError(name, None, "its extension names no RDF format; use .ttl, .trig, .nt, .nq, .rdf, .n3 or .jsonld", _OUTCOME)
     try:
-        yield from parse(path=name, format=form)
+        with Path(name).open("rb") as opened:
+            skip_mark(opened)
+            yield from parse(opened, format=form)
     except SyntaxError as error:
         raise ExchangeError(name, error.lineno, error.msg, _OUTCOME) from error
     except (OSError, ValueError) as error:

@@ -73,6 +73,11 @@ def test_two_that_are_bound_to_each_other_are_no_circle(run: Run, a: Path) -> No
     assert kinds(run, table(a, "urn:x:1\tskos:exactMatch\turn:y:1", "urn:y:1\tskos:exactMatch\turn:x:1")) == {}
 
 
+def test_that_nothing_was_found_links_nothing(run: Run, a: Path) -> None:
+    table(a, f"{RDL}R1\tskos:exactMatch\tsssom:NoTermFound", f"{RDL}R2\tskos:exactMatch\tsssom:NoTermFound")
+    assert kinds(run, a) == {}
+
+
 def test_other_relations_may_have_many_targets(run: Run, a: Path) -> None:
     relations = ("skos:broadMatch", "skos:relatedMatch", "rdfs:seeAlso", "foaf:isPrimaryTopicOf", "http://example.org/partOf")
     assert kinds(run, table(a, *(f"{RDL}R1\t{relation}\t{WD}Q{number}" for relation in relations for number in (1, 2)))) == {}
@@ -197,7 +202,7 @@ def test_tables_that_are_none(run: Run, a: Path, content: str, line: int | None,
         (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\t2", "the confidence '2' is no number from 0 to 1"),
         (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\tsure", "the confidence 'sure' is no number from 0 to 1"),
         (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\tnan", "the confidence 'nan' is no number from 0 to 1"),
-        (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\t1e-400000", "the confidence '1e-400000' is no number from 0 to 1"),
+        (f"{RDL}R1\tskos:closeMatch\t{WD}Q1\t1e-400000", "the confidence '1e-400000' is too small to be kept"),
         ("\t" * 9 + "x", "it has 10 cells, and the header names 6 columns"),
     ],
 )

@@ -121,6 +121,34 @@ def test_each_party_asks_what_it_sees(registry: Registry) -> None:
         assert ask(registry, "ASK { ?s ids:claimedBy ?o }", party).strip() == "false"
 
 
+@pytest.mark.parametrize("fate", ["regranted", "released", "fixated"])
+def test_graphs_that_were_emptied_are_not_named(registry: Registry, fate: str) -> None:
+    """Their names are former grant lists."""
+    registry.add_party(Party("staff"), ALICE, "group")
+    shared = registry.mint("rdl", BOB).iri.value
+    registry.grant(shared, Party("staff"), BOB)
+    registry.grant(shared, Party("dave"), BOB)
+    if fate == "fixated":
+        for listed in ("staff", "dave"):
+            registry.ungrant(shared, Party(listed), BOB)
+        registry.fixate([shared], BOB)
+    elif fate == "released":
+        registry.release(shared, BOB)
+    else:
+        registry.grant(shared, Party("carol"), BOB)
+    registry.add_party(EVE, ALICE)
+    registry.join(EVE, Party("staff"), ALICE)
+    lists = {"https://w3id.org/idstore/access/bob,carol,dave,staff"} if fate == "regranted" else set()
+    for party in (ALICE, BOB, EVE):
+        for names in (
+            registry.visible_graphs(party),
+            [graph.identifier for graph in registry.as_graph(party).graphs()],
+            ask(registry, "SELECT ?g { GRAPH ?g {} }", party).split(),
+            ask(registry, "SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }", party).split(),
+        ):
+            assert {str(name).strip('<">') for name in names if "access" in name} == lists
+
+
 def test_a_membership_that_ends_is_lost_at_once(registry: Registry) -> None:
     for name, kind in (("staff", "group"), ("bob", "user")):
         registry.add_party(Party(name), ALICE, kind)

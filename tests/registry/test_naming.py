@@ -1,0 +1,63 @@
+"""What a text names: namespaces whose names are also what identifiers are written with."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import idstore
+from idstore import Party, Registry
+from idstore.errors import AmbiguousIdentifier
+from idstore.exchange import handle_batch, rdf
+
+ADA = Party("ada")
+OURS, THEIRS = "https://hdl.handle.net/10.5/12345/x", "https://hdl.handle.net/12345/x"
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[Registry]:
+    with idstore.open(tmp_path / "store", administrator=ADA, durability="process") as made:
+        made.add_namespace("hdl", "10.5", "handle", ADA)
+        made.add_namespace("other", "12345", "handle", ADA)
+        made.add_namespace("https", "http://rdl.example.org/data#", "rdswip", ADA)
+        yield made
+
+
+def test_a_written_form_is_not_what_a_namespace_of_that_name_has(registry: Registry) -> None:
+    theirs = registry.register("other", "x", ADA).iri.value
+    assert [registry.identify(text, ADA) for text in ("hdl:12345/x", THEIRS, "other:x")] == [theirs] * 3
+    ours = registry.register("hdl", "12345/x", ADA).iri.value
+    with pytest.raises(AmbiguousIdentifier) as caught:
+        registry.fixate(["hdl:12345/x"], ADA)
+    assert caught.value.fields["candidates"] == sorted([OURS, THEIRS]) == sorted([ours, theirs])
+    assert [registry.identify(text, ADA) for text in (OURS, "hdl:10.5/12345/x")] == [ours] * 2
+    assert registry.identify(THEIRS, ADA) == theirs  # though there is a namespace https
+
+
+def test_a_namespace_may_be_called_as_its_identifiers_are_written(registry: Registry) -> None:
+    own = registry.register("hdl", "own", ADA).iri.value
+    assert [registry.identify(text, ADA) for text in ("hdl:own", "hdl:10.5/own", "10.5/own", "HDL:10.5/own")] == [own] * 4
+
+
+def test_a_name_that_nothing_is_written_with_is_for_its_namespace_alone(registry: Registry) -> None:
+    registry.register("hdl", "other:x", ADA)
+    named = registry.register("other", "x", ADA).iri.value
+    assert registry.identify("other:x", ADA) == named
+
+
+def test_a_batch_file_speaks_of_whole_handles(registry: Registry) -> None:
+    registry.register("hdl", "12345/x", ADA)
+    text = "CREATE 12345/x\n3 URL 86400 1110 UTF8 http://example.org/\n"
+    handle_batch.import_batch(registry, io.BytesIO(text.encode()), ADA)
+    assert [one.text for one in registry.values(THEIRS, ADA)] == ["http://example.org/"]
+    assert list(registry.values(OURS, ADA)) == []
+
+
+def test_a_registry_with_such_a_name_is_taken_in(registry: Registry, tmp_path: Path) -> None:
+    out = io.BytesIO()
+    rdf.export(registry, out, ADA, "trig")
+    (tmp_path / "all.trig").write_bytes(out.getvalue())
+    with idstore.open(tmp_path / "copy", administrator=ADA, durability="process") as copy:
+        rdf.import_registry(copy, [tmp_path / "all.trig"], ADA)
+        assert [one.name for one in copy.namespaces()] == ["hdl", "https", "other"]
