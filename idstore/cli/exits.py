@@ -1,7 +1,8 @@
 """Exit codes: the one table.
 
 0 done · 1 failed unexpectedly · 2 usage · 3 invalid identifier or data · 4 not found · 5 shapes or invariants broken ·
-6 store busy or unavailable · 7 not permitted · 8 conflict · 9 limit reached · 130 interrupted · 141 the reader of our output went away
+6 store busy or unavailable · 7 not permitted · 8 conflict · 9 limit reached · 130 interrupted · 141 the reader of our output went away ·
+143 terminated
 """
 
 from typing import Final
@@ -22,6 +23,8 @@ INTERRUPTED: Final = 130
 """128 + SIGINT, as shells report it."""
 PIPE_CLOSED: Final = 141
 """128 + SIGPIPE: ``idstore list | head`` ends as other tools do."""
+TERMINATED: Final = 143
+"""128 + SIGTERM, as of a process that it ends at once."""
 
 EXIT_CODES: Final[dict[type[errors.IdstoreError], int]] = {
     errors.IdstoreError: FAILED,

@@ -3,12 +3,18 @@
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from idstore.errors import InvalidData
 
 STDIN = "-"
+_LINE: Final = 1 << 20
+"""Bytes of a line, its end included: memory stays bounded, whatever comes."""
+_TEXT: Final = 1 << 26
+"""Bytes of a whole text."""
+_CHUNK: Final = 1 << 16
 
 
 def texts(arguments: Iterable[str]) -> Iterator[str]:
@@ -26,10 +32,15 @@ def texts(arguments: Iterable[str]) -> Iterator[str]:
 def lines(file: str) -> Iterator[str]:
     """The lines of a file, without their ends and without the empty ones.
 
-    Raises InvalidData, with file and line.
+    Raises InvalidData, with file and line: it is not UTF-8, or longer than any line that is read.
     """
     with _opened(file) as stream:
-        for number, line in enumerate(stream, start=1):
+        for number in count(1):
+            line = stream.readline(_LINE + 1)
+            if not line:
+                return
+            if len(line) > _LINE:
+                raise InvalidData(f"{name(file)}, line {number}: longer than {_LINE} bytes", file=name(file), line=number)
             try:
                 text = line.removesuffix(b"\n").removesuffix(b"\r").decode()
             except UnicodeDecodeError as error:
@@ -43,9 +54,19 @@ def lines(file: str) -> Iterator[str]:
 
 
 def content(file: str) -> bytes:
-    """The whole of a file, or of standard input. Raises InvalidData when it cannot be read."""
+    """The whole of a text that is held in memory, from a file or standard input. Raises InvalidData: it cannot be read, or is too long."""
+    return b"".join(chunks(file, _TEXT))
+
+
+def chunks(file: str, limit: int) -> Iterator[bytes]:
+    """A file, or standard input, piece by piece. Raises InvalidData: it cannot be read, or has more bytes than ``limit``."""
+    left = limit
     with _opened(file) as stream:
-        return stream.read()
+        while chunk := stream.read(_CHUNK):
+            left -= len(chunk)
+            if left < 0:
+                raise InvalidData(f"{name(file)}: longer than {limit} bytes; give less at once", file=name(file))
+            yield chunk
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from idstore.cli.options import Call, keep_own, shared
+from idstore.cli.output import delivering
 from idstore.frozen import dataclass
 
 PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
@@ -34,6 +35,11 @@ class LazyGroup(TyperGroup):
     """A group of commands by a table: the title of a section in the help → its commands."""
 
     sections: Mapping[str, Section] = {}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line, or print the help or the version that it asks for. Raises Undelivered."""
+        with delivering():
+            return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 typer calls it so
         """The names of the commands, in the order of the table."""
@@ -70,6 +76,11 @@ class LazyGroup(TyperGroup):
 
 class PlainCommand(TyperCommand):
     """A command whose usage line names what is required as it is, ``ID`` and not ``{ID}``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line, or print the help that it asks for. Raises Undelivered."""
+        with delivering():
+            return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The parts of the usage line."""

@@ -1,20 +1,24 @@
 """Minting for each article of a file, and telling what became of each."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from idstore.cli.options import Call
 from idstore.errors import IdstoreError, InvalidData
 
 if TYPE_CHECKING:
+    from idstore.cli.records import Described
     from idstore.exchange.articles import Entry
-    from idstore.model.namespace import Namespace
     from idstore.model.party import Party
     from idstore.model.record import Record
     from idstore.registry import Registry
     from idstore.registry.allocation import Allocating
     from idstore.registry.requests import Request
+
+
+_SET_BY: Final = {"--name": "name", "--comment": "comment", "--target": "target"}
+"""What sets it of an identifier that there is already, by the option that sets it of a new one; nothing sets its type."""
 
 
 def placed(entry: "Entry", error: IdstoreError) -> InvalidData:
@@ -40,9 +44,12 @@ class Loading:
         self._options = options
         self._single = single
         self.minted = self.known = self.refused = 0
+        self._passed_over: dict[str, int] = {}
 
     def run(self, registry: "Registry", party: "Party", where: str, entries: "Iterable[Entry]", parent: str | None) -> None:
         """Mint, and print what is durable. Raises what ends the run."""
+        from idstore.cli.records import Described
+
         namespace = registry.namespace(where)
         below = {} if parent is None else {"parent": registry.identify(parent, party)}
         bound = [] if self._base.target is None else registry.bound_to(self._base.target, party)
@@ -54,20 +61,29 @@ class Loading:
                 assert one.error is not None
                 self._refuse(entry, one.error)
                 continue
-            self.minted += one.fresh
-            self.known += not one.fresh
-            self._print(one.record, namespace, entry, fresh=one.fresh)
+            remarks = registry.remarks(one.record.iri.value, party) if self._looks(fresh=one.fresh) else ()
+            if not one.fresh:
+                self._pass_over(one.record, [remark.text for remark in remarks])
+            self._print(Described(one.record, namespace, remarks), entry, fresh=one.fresh)
 
     def one(self, registry: "Allocating", party: "Party", where: str, entry: "Entry") -> None:
-        """Mint for an article alone, and print it. Raises what is wrong with it."""
+        """Mint for an article alone, without a comment, and print it for people. Raises what is wrong with it."""
+        from idstore.cli.records import Described
+
         [request] = self._requests([entry], [], {})
         if isinstance(request, InvalidData):
             raise request
         try:
-            record = registry.mint(where, party, request)
+            record, fresh = registry.mint_once(where, party, request)
         except InvalidData as error:
             raise placed(entry, error) from error
-        self._print(record, registry.home(record), entry, fresh=True)
+        if not fresh:
+            self._pass_over(record, [])
+        self._print(Described(record, registry.home(record)), entry, fresh=fresh)
+
+    def _looks(self, *, fresh: bool) -> bool:
+        """Whether comments are looked for: what is new and was given none has none."""
+        return self._base.comment is not None or (self._call.output.json and not fresh)
 
     def _requests(self, entries: "Iterable[Entry]", read: "list[Entry]", below: Mapping[str, str]) -> "Iterator[Request | InvalidData]":
         for entry in entries:
@@ -78,7 +94,7 @@ class Loading:
                 yield error
             else:
                 key = said.pop("key", None)
-                yield replace(self._base, metadata=said, request_key=self._base.request_key or key)
+                yield replace(self._base, metadata=said, request_key=key if self._base.request_key is None else self._base.request_key)
 
     def _refuse(self, entry: "Entry", error: IdstoreError) -> None:
         self.refused += 1
@@ -88,20 +104,40 @@ class Loading:
         self._call.output.failure(told.code if isinstance(error, InvalidData) else error.code, told.message, told.fields)
         print()
 
-    def _print(self, record: "Record", namespace: "Namespace", entry: "Entry", *, fresh: bool) -> None:
+    def _print(self, made: "Described", entry: "Entry", *, fresh: bool) -> None:
         """The identifier, and what of the metadata that it was derived from somebody should look at."""
-        from idstore.cli.records import Described
         from idstore.schemes import Deriving
 
-        scheme = namespace.scheme
-        if fresh and record.below is None and isinstance(scheme, Deriving):
-            for doubt in scheme.derive(entry.fields(), namespace.context).doubts:
-                self._call.output.warn(f"{record.iri.value}: {doubt}")
-        self._call.output.data(record.iri.value, Described(record, namespace).json() if self._call.output.json else {})
+        self.minted += fresh
+        self.known += not fresh
+        scheme = made.namespace.scheme
+        if fresh and made.record.below is None and isinstance(scheme, Deriving):
+            for doubt in scheme.derive(entry.fields(), made.namespace.context).doubts:
+                self._call.output.warn(f"{made.iri}: {doubt}")
+        self._call.output.data(made.iri, made.json() if self._call.output.json else {})
+
+    def _pass_over(self, record: "Record", remarks: Sequence[str]) -> None:
+        """Take note of the options that a known identifier does not get: it stays as it is, unless it is that already."""
+        base = self._base
+        had = {
+            "--name": base.name is None or (base.lang.lower(), base.name) in record.names,
+            "--comment": base.comment is None or base.comment in remarks,
+            "--target": base.target is None or (record.target is not None and record.target.value == base.target),
+            "--type": "type" not in self._options,
+        }
+        for option in (option for option, there in had.items() if not there):
+            self._passed_over[option] = self._passed_over.get(option, 0) + 1
 
     def sum_up(self) -> None:
-        """Say what was done of several articles."""
-        if not self._single:
+        """Say what was done of several articles, of one alone only that it was known; and what of the options was not done."""
+        if self._passed_over:
+            said = ", ".join(option if self._single else f"{option} ({many} times)" for option, many in self._passed_over.items())
+            commands = " or ".join(f"`idstore {_SET_BY[option]}`" for option in self._passed_over if option in _SET_BY)
+            remedy = f"; set it with {commands}" if commands else ""
+            self._call.output.warn(f"not applied, for what is known stays as it is: {said}{remedy}")
+        if self._single and self.known:
+            self._call.output.say("idstore: known by its DOI or key; nothing was minted")
+        elif not self._single:
             self._call.output.say(
                 f"idstore: {self.minted} minted, {self.known} known by their DOI or key, {self.refused} refused; what is minted is kept"
             )

@@ -2,18 +2,23 @@
 
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import IO, Final
 
 import typer
 from typer.exceptions import TyperException
 
 from idstore.cli import exits
+from idstore.cli.ending import Terminated
 from idstore.errors import IdstoreError
 from idstore.frozen import dataclass
 
 TRACEBACK = "IDSTORE_TRACEBACK"
 """The environment variable that asks for the traceback of an unexpected failure."""
+
+_CHUNK: Final = 1 << 16
+"""Bytes that are copied at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,35 +34,68 @@ class Output:
 
     def data(self, text: str, record: Mapping[str, object]) -> None:
         """Print one result: ``text`` for people and pipes, ``record`` with ``--json``."""
-        print(_dumps(record) if self.json else text)
+        with delivering():
+            print(_dumps(record) if self.json else text)
 
     def say(self, text: str) -> None:
         """Tell the user something that is no result."""
         if not self.quiet:
-            print(text, file=sys.stderr)
+            _talk(text)
 
     def warn(self, text: str) -> None:
         """Tell the user what to look at, though the command succeeded."""
         if not self.quiet:
-            print(_dumps({"warning": text}) if self.json else f"idstore: warning: {one_line(text)}", file=sys.stderr)
+            _talk(_dumps({"warning": text}) if self.json else f"idstore: warning: {one_line(text)}")
 
     def failure(self, code: str, message: str, fields: Mapping[str, object] | None = None) -> None:
         """Print one line about what failed; with ``--json`` an object of ``error``, ``message`` and the fields."""
         said = {"error": code, "message": message}
-        line = _dumps(said | {**(fields or {}), **said}) if self.json else f"idstore: {one_line(message)}"
-        with suppress(OSError):  # nobody is left to be told
-            print(line, file=sys.stderr)
+        _talk(_dumps(said | {**(fields or {}), **said}) if self.json else f"idstore: {one_line(message)}")
 
     @property
     def shows_progress(self) -> bool:
         """Whether somebody watches: standard error is a terminal, and not told to be quiet."""
-        return not (self.quiet or self.json) and sys.stderr is not None and sys.stderr.isatty()
+        return not (self.quiet or self.json or sys.stderr is None or sys.stderr.closed) and sys.stderr.isatty()
+
+
+def _talk(text: str) -> None:
+    """Print a line on standard error. Where nobody can be told, what was done and its data still count."""
+    if sys.stderr is None:  # closed before we began: print would take standard output instead
+        return
+    try:
+        print(text, file=sys.stderr)
+    except (OSError, ValueError):  # full, gone or closed
+        _discard(sys.stderr)
+
+
+class Undelivered(OSError):
+    """Standard output cannot be written."""
+
+
+@contextmanager
+def delivering() -> Iterator[None]:
+    """What the block writes goes to standard output, and the system names no file when it fails. Raises Undelivered, BrokenPipeError."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or error.filename is not None:
+            raise
+        raise Undelivered(error.errno, error.strerror) from error
 
 
 def flush() -> None:
-    """Hand everything printed to the system, so that a failure to do so is ours to report."""
+    """Hand everything printed to the system, so that a failure to do so is ours to report. Raises Undelivered, BrokenPipeError."""
     if sys.stdout is not None:
-        sys.stdout.flush()
+        with delivering():
+            sys.stdout.flush()
+
+
+def deliver(stream: IO[bytes]) -> None:
+    """Copy a stream to standard output, behind what was printed. Raises Undelivered, BrokenPipeError."""
+    flush()
+    while chunk := stream.read(_CHUNK):
+        with delivering():
+            sys.stdout.buffer.write(chunk)
 
 
 def report(error: BaseException, output: Output) -> int:
@@ -66,8 +104,11 @@ def report(error: BaseException, output: Output) -> int:
         case typer.Exit():
             return error.exit_code
         case BrokenPipeError():
-            _discard_output()
+            _discard(sys.stdout)
             return exits.PIPE_CLOSED
+        case Terminated():
+            output.failure("terminated", "terminated")
+            return exits.TERMINATED
         case KeyboardInterrupt() | typer.Abort():
             output.failure("interrupted", "interrupted")
             return exits.INTERRUPTED
@@ -78,7 +119,8 @@ def report(error: BaseException, output: Output) -> int:
             output.failure(error.code, error.message, error.fields)
             return exits.exit_code(error)
         case OSError(strerror=str(reason)):
-            _discard_output()
+            if isinstance(error, Undelivered):
+                _discard(sys.stdout)
             output.failure("system", f"{_place(error)}: {reason}")
             return exits.FAILED
         case _:
@@ -104,13 +146,22 @@ def _unexpected(error: BaseException, output: Output) -> int:
 
 
 def _place(error: OSError) -> str:
-    return str(error.filename) if error.filename is not None else "standard output"
+    """Where it failed, as far as the system says."""
+    if isinstance(error, Undelivered):
+        return "standard output"
+    if error.filename is not None:
+        return str(error.filename)
+    try:
+        os.getcwd()  # noqa: PTH109 whether there is one: no name that is not absolute can be found without
+    except OSError:
+        return "the working directory"
+    return "the system"
 
 
-def _discard_output() -> None:
-    """Point standard output at nothing: the interpreter flushes it once more at its end, and would complain again."""
+def _discard(stream: IO[str]) -> None:
+    """Point a standard stream at nothing: the interpreter flushes it once more at its end, and would fail again."""
     with suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def one_line(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -40,9 +41,14 @@ class Progress:
         now = time.monotonic()
         if self._output.shows_progress and now >= self._next:
             self._next = now + _EVERY
-            print(f"\r\x1b[K    {text}", end="", file=sys.stderr, flush=True)
+            _write(f"\r\x1b[K    {text}")
 
     def erase(self) -> None:
         """Leave the line empty."""
         if self._output.shows_progress:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            _write("\r\x1b[K")
+
+
+def _write(text: str) -> None:
+    with suppress(OSError, ValueError):  # a terminal that is gone keeps no work from its end
+        print(text, end="", file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ from idstore.cli.output import one_line
 from idstore.errors import UnknownScheme
 from idstore.frozen import dataclass
 from idstore.model import terms, times
+from idstore.model.record import Stage
 from idstore.vocabulary import PAV, PREFIXES, SSSOM
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Described:
             yield "target", record.target.value
         yield from (("value", f"{value.index} {value.type} {value.text}") for value in record.values)
         if record.deprecated or record.reason is not None:
-            yield "deprecated" if record.deprecated else "revoked", record.reason or "yes"
+            yield "revoked" if record.stage is Stage.TOMBSTONE else "deprecated", record.reason or "yes"
         yield from (("replaced by", successor.value) for successor in record.successors)
         yield from (("granted to", name + (" (may bind)" if binds else "")) for name, binds in record.grants)
         yield from (("bound to", _binding_text(binding)) for binding in record.bindings)
@@ -146,8 +147,8 @@ def namespace_text(namespace: "Namespace", remarks: "Sequence[Remark]") -> str:
     return "\n".join([namespace.name, *_aligned(facts)])
 
 
-def namespace_json(namespace: "Namespace", remarks: "Sequence[Remark]" = ()) -> Json:
-    """Everything."""
+def namespace_json(namespace: "Namespace", remarks: "Sequence[Remark] | None" = None) -> Json:
+    """Everything; of its comments nothing where nobody looked for them."""
     return {
         "name": namespace.name,
         "base": namespace.base,
@@ -160,7 +161,7 @@ def namespace_json(namespace: "Namespace", remarks: "Sequence[Remark]" = ()) -> 
         "allocators": sorted(namespace.allocators),
         "perMinute": namespace.per_minute,
         "frozen": namespace.frozen,
-        "comments": [remark_json(remark) for remark in remarks],
+        **({} if remarks is None else {"comments": [remark_json(remark) for remark in remarks]}),
     }
 
 
@@ -177,18 +178,24 @@ def party_line(known: "PartyFacts") -> str:
     return "\t".join((known.name, known.kind, ",".join(sorted(known.groups)), "" if known.suspended is None else "suspended")).rstrip()
 
 
-def party_text(known: "PartyFacts", members: Sequence[str]) -> str:
+def party_text(known: "PartyFacts", everyone: "Iterable[PartyFacts]") -> str:
     """Everything, a line for each fact."""
-    facts = [("kind", known.kind), *(("member of", group) for group in sorted(known.groups)), *(("member", one) for one in members)]
+    facts = [("kind", known.kind), *(("member of", group) for group in sorted(known.groups))]
+    facts += [("member", one) for one in members(known, everyone)]
     if known.suspended is not None:
         facts.append(("suspended", known.suspended))
     return "\n".join([known.name, *_aligned(facts)])
 
 
-def party_json(known: "PartyFacts", members: Sequence[str] = ()) -> Json:
+def party_json(known: "PartyFacts", everyone: "Iterable[PartyFacts]") -> Json:
     """Everything."""
     made: Json = {"name": known.name, "kind": known.kind, "groups": sorted(known.groups), "suspended": known.suspended}
-    return made | {"members": [*members]} if known.kind == "group" else made
+    return made | {"members": members(known, everyone)} if known.kind == "group" else made
+
+
+def members(known: "PartyFacts", everyone: "Iterable[PartyFacts]") -> list[str]:
+    """Who of all parties belongs to one."""
+    return [one.name for one in everyone if known.name in one.groups]
 
 
 def remark_json(remark: "Remark") -> Json:

@@ -28,6 +28,11 @@ output, talk to standard error. Where a FILE or a list is taken, `-` is standard
 | 7 | not permitted |
 | 8 | conflict: taken, wrong stage, exhausted, request key |
 | 9 | time or memory limit reached |
+| 130 | interrupted: Ctrl-C |
+| 141 | whoever read the output went away, as `head` does |
+| 143 | terminated: SIGTERM |
+
+With `IDSTORE_TRACEBACK=1` in the environment an unexpected failure (exit code 1) shows where in the program it happened; send that along when you report it.
 """
 
 

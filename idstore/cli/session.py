@@ -54,10 +54,19 @@ def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = Fals
             return rehearsed
         with opening.open(place, administrator=party, wait=call.wait) as registry:
             done = act(registry, party)
-        call.output.say(f"idstore: made a store at {place}, with {party} as its first administrator")
+            told = _administered(registry, party)
+        call.output.say(f"idstore: made a store at {place}, {told}")
         return done
     with opening.open(place, administrator=party, wait=call.wait) as registry:
         return act(registry, party)
+
+
+def _administered(registry: "Registry", party: "Party") -> str:
+    """Who administers a new registry: who made it, unless the act took in a whole one with administrators of its own."""
+    names = [known.name for known in registry.parties(party) if known.kind == "administrator"]
+    if party.name in names:
+        return f"with {party} as its first administrator"
+    return f"administered, as what was taken in says, by {', '.join(names) or 'nobody'}"
 
 
 def allocate(call: Call, act: "Callable[[Allocating, Party], T]") -> T:

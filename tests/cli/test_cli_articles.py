@@ -51,6 +51,39 @@ def test_a_reload_says_what_was_known(run: Run, unicorn: Path) -> None:
     assert last == "idstore: 1 minted, 2 known by their DOI or key, 0 refused; what is minted is kept"
 
 
+def test_what_a_known_article_does_not_get_is_told(run: Run, unicorn: Path) -> None:
+    known = "idstore: known by its DOI or key; nothing was minted"
+    assert run("mint", "sp", "--metadata", unicorn).err == f"{known}\n"
+    given = ("--name", "The Myth", "--lang", "en", "--comment", "look", "--target", "http://example.org/")
+    outcome = run("mint", "sp", "--metadata", unicorn, *given, "--type", "x")
+    warning, said = outcome.err.replace(f"idstore: warning: http://example.org/ is identified already by {IRI}\n", "").splitlines()
+    assert (outcome.line, said) == (IRI, known)
+    options = "--name, --comment, --target, --type; set it with `idstore name` or `idstore comment` or `idstore target`"
+    assert warning == f"idstore: warning: not applied, for what is known stays as it is: {options}"
+    assert run("show", IRI, "--json").object["names"] == {}
+    several = run("mint", "sp", "--metadata", "-", "--name", "A", stdin=f"{json.dumps(UNICORN)}\n" * 2)
+    assert "--name (2 times); set it with `idstore name`" in several.err
+    assert "not applied" in run("mint", "sp", "--metadata", unicorn, "--name", "The Myth").err
+
+
+def test_comments_are_told_wherever_comments_are(run: Run, unicorn: Path) -> None:
+    """A list of none would say that there are none."""
+    run("comment", IRI, "seen")
+    fresh = json.dumps({**UNICORN, "doi": "10.5555/y"})
+    made = run("mint", "sp", "--metadata", "-", "--comment", "new", "--json", stdin=f"{json.dumps(UNICORN)}\n{fresh}").objects
+    assert [[one["text"] for one in article["comments"]] for article in made] == [["seen"], ["new"]]
+    assert [one["text"] for one in run("mint", "sp", "--metadata", unicorn, "--json").object["comments"]] == ["seen"]
+    old = run("replace", IRI, "--metadata", unicorn, "--json").object
+    assert old["comments"] == run("show", old["id"], "--json").object["comments"]
+
+
+def test_what_a_known_article_has_already_is_not_told(run: Run) -> None:
+    given = ("mint", "sp", "--metadata", "-", "--name", "A", "--lang", "EN", "--comment", "look", "--target", "http://example.org/")
+    first = run(*given, stdin=json.dumps(UNICORN))
+    again = run(*given, stdin=json.dumps(UNICORN))
+    assert (first.err, again.line) == ("", first.line) and "not applied" not in again.err
+
+
 def test_a_key_in_the_metadata(run: Run) -> None:
     keyed = json.dumps({**UNICORN, "doi": "", "key": "a"})
     assert run("mint", "sp", "--metadata", "-", stdin=keyed).line == run("mint", "sp", "--metadata", "-", stdin=keyed).line

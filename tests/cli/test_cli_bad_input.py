@@ -31,6 +31,20 @@ REFUSED: Sequence[tuple[str, tuple[str, ...], int, str]] = [
     ("a relation that is the record's own", ("bind", "h:taken", WIKIDATA, "--relation", "ids:stage"), 3, "invalid-data"),
     ("a confidence that is no number", ("bind", "h:taken", WIKIDATA, "--confidence", "nan"), 3, "invalid-data"),
     ("a confidence too small to write out", ("bind", "h:taken", WIKIDATA, "--confidence", "1e-400000"), 3, "invalid-data"),
+    ("a confidence that rounds to nothing", ("bind", "h:taken", WIKIDATA, "--confidence", "1e-19"), 3, "invalid-data"),
+    ("a limit that is no number to the engine", ("namespace", "allow", "h", "--everyone", "--per-minute", f"{2**63}"), 3, "invalid-data"),
+    (
+        "a moment that no date can say",
+        ("handle", "set", "h:taken", "URL", "http://a", "--ttl", "9999-12-31T23:59-23:59"),
+        3,
+        "invalid-data",
+    ),
+    ("a moment before all dates", ("history", "--at", "0001-01-01T00:00+01:00"), 3, "invalid-data"),
+    ("differences since a moment to come", ("diff", "9999-12-31"), 3, "invalid-data"),
+    ("an empty request key", ("mint", "rdl", "--request-key", ""), 3, "invalid-data"),
+    ("a blank request key of a label", ("register", "h", "b", "--request-key", " "), 3, "invalid-data"),
+    ("an empty request key of a version", ("version", "add", "h:taken", "--number", "2", "--request-key", ""), 3, "invalid-data"),
+    ("an empty request key of an article", ("mint", "sp", "--metadata", "-", "--request-key", ""), 3, "invalid-data"),
     ("a file in a folder that is not there", ("export", "-o", "nonesuch/all.ttl"), 2, "usage"),
     ("a folder in place of a file", ("reconcile", "store", "-o", "."), 2, "usage"),
     ("a target that is no IRI", ("target", "h:taken", "http://example.org/a b"), 3, "invalid-data"),
@@ -41,6 +55,8 @@ REFUSED: Sequence[tuple[str, tuple[str, ...], int, str]] = [
     ("releasing what is fixated", ("release", "h:public"), 8, "wrong-stage"),
     ("releasing somebody else's", ("--user", "bob", "release", "h:shared"), 7, "not-permitted"),
     ("releasing what is not there", ("release", NEVER), 4, "not-registered"),
+    ("releasing a tombstone", ("release", "h:buried"), 8, "wrong-stage"),
+    ("superseding by nothing", ("supersede", "h:public"), 2, "usage"),
     ("replacing itself", ("supersede", "h:public", "--by", "h:public"), 3, "invalid-data"),
     ("a party's name that is none", ("grant", "h:taken", "a b"), 3, "invalid-data"),
     ("acting under a name that is none", ("--user", "a b", "mint", "rdl"), 3, "invalid-data"),
@@ -65,9 +81,10 @@ def handles(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(prepared, place)
     alice = idstore.Party("alice")
     with idstore.open(place, durability="process") as registry:
-        for label in ("taken", "public", "shared"):
+        for label in ("taken", "public", "shared", "buried"):
             registry.register("h", label, alice)
-        registry.fixate(["h:public"], alice)
+        registry.fixate(["h:public", "h:buried"], alice)
+        registry.revoke("h:buried", "spam", alice)
         registry.grant("h:shared", idstore.Party("bob"), alice)
     return place
 
@@ -87,6 +104,18 @@ def test_bad_input_is_refused_in_one_line(run: Run, words: tuple[str, ...], code
     found = json.loads(one_line(run("--json", *words, code=code, stdin='{"title": "Valves"}')))
     assert found["error"] == slug and one_line(refused) == f"idstore: {found['message']}"
     assert run("log").out == before
+
+
+@pytest.mark.usefixtures("registry")
+def test_what_cannot_be_done_is_not_advised(run: Run) -> None:
+    assert "idstore deprecate" in run("release", "h:public", code=8).err
+    assert "idstore deprecate" not in run("release", "h:buried", code=8).err
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_namespaces_fault_is_told_once(run: Run) -> None:
+    told = run("derive", "rdl", "--metadata", "-", stdin='{"title": "a"}\n{"title": "b"}\n', code=3)
+    assert told.out == "" and "derives nothing" in one_line(told)
 
 
 def one_line(refused: Outcome) -> str:

@@ -147,9 +147,26 @@ def test_check_asks_registered_namespaces_first(run: Run) -> None:
     run("check", "no identifier", code=3)  # though it could be the suffix of a handle
 
 
+def test_check_reads_whole_handles_beside_a_namespace_called_hdl(run: Run) -> None:
+    run("namespace", "add", "hdl", "10.5", "--scheme", "handle")
+    run("namespace", "add", "other", "12345", "--scheme", "handle")
+    assert run("check", "hdl:12345/x").lines[0] == "12345/x\thandle\tother"
+
+
+def test_check_reads_what_only_a_namespace_s_settings_allow(run: Run) -> None:
+    run("namespace", "add", "e", "10.9", "--scheme", "handle", "--set", "bmp_only=false")
+    chicken = run("register", "e", "10.9/\U0001f414").line
+    assert run("check", "10.9/\U0001f414", "hdl:10.9/\U0001f414", "e:\U0001f414").lines == [f"{chicken}\thandle\te"] * 3
+    run("check", "\U0001f414", code=3)  # could be a suffix of any prefix
+    run("check", "10.8/\U0001f414", code=3)
+
+
 def test_check_works_beside_a_broken_store(run: Run, store: Path) -> None:
     store.write_text("a file")
     assert run("check", "R3732211754").line == "R3732211754\trdswip"
+    address = run("check", "R3732211754", "--store", "https://ids.example.org/")
+    assert address.line == "R3732211754\trdswip"
+    assert address.err.startswith("idstore: warning: no registered namespace was asked: 'https://ids.example.org/' is an address")
 
 
 def test_show_gives_a_line_for_each_fact(run: Run, mint: Minting) -> None:
@@ -219,6 +236,15 @@ def test_a_tombstone_resolves_to_its_reason(run: Run, mint: Minting) -> None:
     found = run("resolve", iri, "--json").object
     assert (found["target"], found["reason"], found["supersededBy"]) == (None, "spam", [other])
     assert times.parse(found["date"])
+    assert run("resolve", iri).err == ""
+    assert "  revoked      spam" in run("show", iri).lines
+
+
+def test_a_reason_stays_on_its_line(run: Run, mint: Minting) -> None:
+    iri = mint()
+    run("fixate", iri)
+    run("revoke", iri, "--reason", "x\x1b[31m\nhttp://evil.example/")
+    assert run("resolve", iri).line.endswith(": x\\x1b[31m\\nhttp://evil.example/")
 
 
 @pytest.mark.usefixtures("rdl")

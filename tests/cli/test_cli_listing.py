@@ -146,3 +146,57 @@ def test_options_that_do_not_go_together(run: Run, mint: Minting) -> None:
     run("export", "-o", "x.tsv", code=2)
     assert '#license: "http://x.org/l"' in run("export", "--format", "sssom", "--license", "http://x.org/l", "--title", "T").lines
     assert run("export", "--digest", "--namespace", "rdl", "--json").object["statements"] > 10
+
+
+@pytest.mark.parametrize("kind", ["new", "changed"])
+def test_a_list_of_drafts_alone_is_seen_by_nobody_else(run: Run, rdl: str, tmp_path: Path, kind: str) -> None:
+    assert rdl
+    if kind == "changed":
+        run("register", "h", "draft")
+    file = tmp_path / "merger-with-acme.csv"
+    file.write_text("id,name,stage,target\ndraft,secret,created,http://example.org/secret\n", encoding="utf-8")
+    before = [run(*words, by="bob").out for words in SEEN]
+    run("import", file, "--namespace", "h")
+    assert [run(*words, by="bob").out for words in SEEN] == before
+    assert file.name in run("log").out
+    assert (run("verify").line, run("validate").line) == ("sound", "conforms")
+    run("export", "-o", tmp_path / "all.nq")
+    run("import", tmp_path / "all.nq", "--store", tmp_path / "copy")
+    assert run("export", "--format", "nquads", "--store", tmp_path / "copy").out == (tmp_path / "all.nq").read_text()
+    assert run("verify", "--store", tmp_path / "copy").line == "sound"
+    assert file.name not in run("log", "--store", tmp_path / "copy", by="bob").out
+    assert file.name not in run("export", "--after", "0", by="bob").out
+    run("fixate", "h:draft")
+    assert file.name not in run("log", by="bob").out
+    assert run("verify").line == "sound"
+
+
+SEEN = (
+    ("log",),
+    ("log", "--id", "h"),
+    ("export", "--format", "nquads"),
+    ("export", "--after", "0"),
+    ("export", "--digest"),
+    ("query", "SELECT * { ?s ?p ?o }"),
+)
+"""What would tell of an import."""
+
+
+@pytest.mark.usefixtures("full")
+def test_a_list_of_both_says_in_public_what_is_public(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "both.csv"
+    file.write_text("id,name,stage\nsecret,draft,created\nx,published,fixated\nother,draft,created\n", encoding="utf-8")
+    run("import", file, "--namespace", "h")
+    imports = [line for line in run("log", "--kind", "Import").lines if file.name in line]
+    assert [line for line in run("log", "--kind", "Import", by="bob").lines if file.name in line] == imports[1:]
+    assert len(imports) == 2
+    parts = [one["partOf"] for one in run("log", "--kind", "Registration", "--json").objects[-3:]]
+    assert parts[0] == parts[2] != parts[1]
+    assert run("verify").line == "sound"
+
+
+@pytest.mark.usefixtures("full")
+def test_a_list_that_changes_nothing_is_not_logged(run: Run) -> None:
+    before = run("export", "--digest").line
+    run("import", "-", "--format", "csv", "--namespace", "h", stdin="id,stage\na,created\nc,created\n")
+    assert run("export", "--digest").line == before

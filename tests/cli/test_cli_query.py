@@ -102,7 +102,9 @@ def test_refusals_and_limits(run: Run, rdl: str, text: str, code: int, said: str
 def test_a_format_that_does_not_fit(run: Run, rdl: str) -> None:
     assert "there is no format 'nix'" in run("query", "ASK {}", "--format", "nix", code=exits.USAGE).err
     assert "use turtle, ntriples" in run("query", "CONSTRUCT WHERE { ?s ?p ?o }", "--format", "csv", code=exits.USAGE).err
-    assert run("query", "ASK {}", "--timeout", "0", code=exits.INVALID).err.startswith("idstore: 0 is no time limit")
+    assert run("query", "ASK {}", "--timeout", "0", code=exits.USAGE).err.startswith(
+        "idstore: invalid value for '--timeout': 0 is no time limit"
+    )
     assert rdl
 
 

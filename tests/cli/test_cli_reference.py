@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from idstore.cli import exits
 from idstore.cli.app import COMMANDS
 from idstore.cli.reference import reference
 
@@ -10,6 +11,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 
 def test_the_reference_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == reference(), "run `python -m idstore.cli.reference > docs/cli.md`"
+
+
+def test_every_exit_code_is_in_the_reference() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    codes = {value for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}
+    assert [code for code in sorted(codes) if f"\n| {code} | " not in text] == []
 
 
 def test_every_command_is_in_the_reference() -> None:

@@ -62,7 +62,7 @@ def mint(
 
     It is on disk when it is printed. Only its grant list sees it until it is fixated.
     With --metadata there is one for each article, in order. The same DOI, or the same key of yours in the field key, gives the same
-    identifier again. Of several articles a bad one is reported, gives an empty line, and exit code 3 at the end; the others are minted.
+    identifier again, as it is: name, comment and target are not applied to it, and a warning says so. Of several articles a bad one is reported, gives an empty line, and exit code 3 at the end; the others are minted.
     """
     if (parent is None) != (kind is None):
         raise arguments.Misuse("--parent and --kind go together")
@@ -115,7 +115,7 @@ def _mint_all(call: Call, namespace: str, said: "Said", file: str, options: dict
         loading.run(registry, party, namespace, chain(first, found), parent)
 
     try:
-        if single and parent is None and said.is_brief(call):
+        if single and parent is None and said.comment is None and said.is_brief(call) and not call.output.json:
             session.allocate(call, lambda registry, party: loading.one(registry, party, namespace, first[0]))
         else:
             session.write(call, act)
@@ -127,7 +127,9 @@ def _mint_all(call: Call, namespace: str, said: "Said", file: str, options: dict
 def register(
     call: Call,
     namespace: arguments.Namespace,
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="The label, or the whole identifier in any written form.")],
+    label: Annotated[
+        str, typer.Argument(metavar="LABEL", help="The label, or the whole identifier as its scheme writes it: full IRI, fmt/18, hdl:…")
+    ],
     name: Name = None,
     lang: Lang = None,
     comment: Comment = None,
@@ -183,7 +185,7 @@ def derive(
 def _derivations(registry: "Registry", namespace: str, entries: "Iterable[Entry]") -> "Iterator[Derivation | InvalidData]":
     from idstore.cli.loading import placed
 
-    registry.namespace(namespace)
+    registry.check_deriving(namespace)
     derived: set[str] = set()
     for entry in entries:
         try:
@@ -236,7 +238,7 @@ def _allocate(
 
     bound = [] if request.target is None else registry.bound_to(request.target, party)
     made = _given(registry, party, request, namespace, label)
-    if _shows(call, request.comment):
+    if call.output.json:  # the same request may have made it before, and somebody commented on it since
         [made] = described(registry, party, [made.record], remarks=True)
     return made, [iri for iri in bound if iri != made.iri]
 

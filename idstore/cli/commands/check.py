@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 import typer
 
 from idstore import schemes
-from idstore.cli import exits, inputs, session
+from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.options import Call
 from idstore.cli.output import Output
 from idstore.errors import InvalidIdentifier, StoreUnavailable, UnknownScheme, clearest
@@ -44,8 +44,9 @@ def check(
 def _namespaces(call: Call) -> "Sequence[Namespace]":
     """The namespaces of the store; none if there is none."""
     try:
+        session.folder(call)
         return session.read(call, lambda registry, _: registry.namespaces()) if session.exists(call) else []
-    except StoreUnavailable as error:
+    except (StoreUnavailable, arguments.Misuse) as error:
         call.output.warn(f"no registered namespace was asked: {error.message}")
         return []
 
@@ -53,7 +54,7 @@ def _namespaces(call: Call) -> "Sequence[Namespace]":
 def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], output: Output, *, alone: bool, advice: bool) -> bool:
     """Print what namespaces and schemes make of a text. Whether it fits one of them."""
     refusals: list[InvalidIdentifier] = []
-    named = [namespace for namespace in spaces if text.startswith((f"{namespace.name}:", namespace.base))]
+    named = [namespace for namespace in spaces if _names(text, namespace)]
     fits = _in_namespaces(text, named or spaces, refusals, named=bool(named))
     covered = {fit.scheme for fit in fits if not fit.bare}
     for scheme in asked:
@@ -73,6 +74,13 @@ def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], ou
     if not fits:
         _explain(refusals[: len(named)] or refusals, output)
     return bool(fits)
+
+
+def _names(text: str, namespace: "Namespace") -> bool:
+    """Whether a text begins with a namespace's base, or with its name where nothing else is written so."""
+    from idstore.model.namespace import begins_a_form
+
+    return text.startswith(namespace.base) or (text.startswith(f"{namespace.name}:") and not begins_a_form(namespace.name))
 
 
 @cache
@@ -147,14 +155,24 @@ def _in_namespaces(text: str, spaces: "Iterable[Namespace]", refusals: list[Inva
                 raise
             continue
         try:
-            whole = str(scheme.parse(text)) if not named and scheme.chosen and not isinstance(scheme, Typed) else None
-            label = scheme.label(text.removeprefix(f"{namespace.name}:"), context)
+            label = scheme.label(text.removeprefix(f"{namespace.name}:") if _names(text, namespace) else text, context)
+            whole = _whole(scheme, text, label) if not named and scheme.chosen and not isinstance(scheme, Typed) else None
         except InvalidIdentifier as error:
             refusals.append(error)
         else:
             fit = _registered(scheme, scheme.iri(label, context), namespace.name)
             fits.append(replace(fit, label=label, settings=context.settings, bare=whole == label))
     return fits
+
+
+def _whole(scheme: Scheme, text: str, label: str) -> str | None:
+    """A text as an identifier by itself, or None if only the settings of the namespace allow it. Raises InvalidIdentifier: it is but a label."""
+    try:
+        return str(scheme.parse(text))
+    except InvalidIdentifier:
+        if label == text:
+            raise
+        return None
 
 
 def _registered(scheme: Scheme, iri: str, namespace: str) -> _Fit:

@@ -1,18 +1,16 @@
 """``idstore validate`` and ``verify``: whether data keep the rules, and whether the store is sound."""
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import arguments, exits, inputs, session
+from idstore.cli import arguments, exits, session, stdin
 from idstore.cli.options import Call
 from idstore.cli.output import one_line
 
 if TYPE_CHECKING:
-    from idstore.validation import Report, Shapes
+    from idstore.validation import Report
 
 
 def validate(
@@ -30,6 +28,7 @@ def validate(
 
     A line for each finding. Exit code 5 if a rule is broken; warnings alone break none.
     """
+    from idstore.validation import validate_file
     from idstore.validation.registries import check, shapes
 
     if files and changed:
@@ -40,7 +39,9 @@ def validate(
         return _print(call, [session.read(call, check, detached=True)])
     known = session.read(call, lambda registry, _: registry.namespaces()) if session.exists(call) else []
     wanted = shapes(known)
-    return _print(call, [_check_file(file, wanted) for file in files])
+    with stdin.files(files, ".ttl") as paths:
+        reports = [validate_file(path, wanted) for path in paths]
+    return _print(call, reports)
 
 
 def _check_changed(call: Call) -> "Report":
@@ -52,17 +53,6 @@ def _check_changed(call: Call) -> "Report":
         session.write(call, lambda registry, party: registry.keep_checked(found.sequence, found.shapes, party))
     call.output.say(f"idstore: checked {'everything' if found.checked is None else f'{found.checked} nodes'}")
     return found.report
-
-
-def _check_file(file: str, wanted: "Shapes") -> "Report":
-    from idstore.validation import validate_file
-
-    if file != inputs.STDIN:
-        return validate_file(file, wanted)
-    with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
-        place = Path(scratch) / "standard input.ttl"
-        place.write_bytes(inputs.content(file))
-        return validate_file(place, wanted)
 
 
 def _print(call: Call, reports: "Sequence[Report]") -> int:

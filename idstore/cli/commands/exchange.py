@@ -1,12 +1,11 @@
 """``idstore import``: files coming in."""
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, exits, inputs, session
+from idstore.cli import arguments, exits, session, stdin
 from idstore.cli.commands import foreign, merging, stating
 from idstore.cli.options import Call
 from idstore.cli.progress import Progress
@@ -100,20 +99,10 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
         raise arguments.Misuse(
             f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS))}, list, sssom, tsv and csv"
         )
-    with tempfile.TemporaryDirectory(prefix="idstore-") as scratch, Progress(call.output) as progress:
-        paths = [_path(file, Path(scratch)) for file in files]
+    with stdin.files(files) as paths, Progress(call.output) as progress:
 
         def act(registry: "Registry", party: "Party") -> rdf.ImportReport:
             return rdf.import_registry(registry, paths, party, format, dry_run=dry_run, progress=progress.step)
 
         found = session.write(call, act, dry=dry_run)
     merging.show(call.output, found, dry_run=dry_run)
-
-
-def _path(file: str, scratch: Path) -> Path:
-    """The file; what standard input brings, as a file."""
-    if file != inputs.STDIN:
-        return Path(file)
-    place = scratch / "standard input"
-    place.write_bytes(inputs.content(file))
-    return place

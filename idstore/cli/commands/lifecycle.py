@@ -89,6 +89,8 @@ def supersede(call: Call, ids: arguments.IdAndMore, by: arguments.By = None) -> 
     from idstore.cli.events import done
 
     one, successors = arguments.successors(ids, by)
+    if not successors:
+        raise arguments.Misuse(f"say what replaces {one}, with --by ID")
     done(call, session.write(call, lambda registry, party: registry.supersede(one, successors, party)))
 
 
@@ -107,7 +109,9 @@ def replace(
     read = list(metadata.read(file))
     if len(read) != 1:
         raise arguments.Misuse(f"{file} describes {len(read)} articles; give the metadata of the one that replaces {id}")
-    [made] = session.write(call, lambda registry, party: described(registry, party, [registry.replace(id, read[0], party)], remarks=False))
+    [made] = session.write(
+        call, lambda registry, party: described(registry, party, [registry.replace(id, read[0], party)], remarks=call.output.json)
+    )
     call.output.data(made.iri, made.json())
 
 

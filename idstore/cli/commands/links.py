@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import session
+from idstore.cli import arguments, inputs, session
 from idstore.cli.options import Call
 
 if TYPE_CHECKING:
@@ -15,9 +15,22 @@ if TYPE_CHECKING:
     from idstore.registry import Registry
 
 DAY = 86_400_000
+_MOST: Final = 1_000_000.0
+"""Seconds or days: more than anybody means, and less than what sockets take."""
 
-Delay = Annotated[float, typer.Option(metavar="S", min=0, help="Seconds between two questions to one host.")]
-Timeout = Annotated[float, typer.Option(metavar="S", min=0.1, help="Seconds to wait for an answer.")]
+
+def _finite(value: float) -> float:
+    """The number; said so, NaN is refused as well, which is no less than any limit. Raises a usage error."""
+    if not abs(value) <= _MOST:
+        raise typer.BadParameter(f"{value:g} is too much, or no number; give one up to {_MOST:g}")
+    return value
+
+
+Fresh = Annotated[
+    float, typer.Option(metavar="DAYS", min=0, callback=_finite, help="Results that are no older than this are not asked for again.")
+]
+Delay = Annotated[float, typer.Option(metavar="S", min=0, callback=_finite, help="Seconds between two questions to one host.")]
+Timeout = Annotated[float, typer.Option(metavar="S", min=0.1, callback=_finite, help="Seconds to wait for an answer.")]
 Private = Annotated[bool, typer.Option("--private", help="Ask addresses of the local network as well.")]
 
 
@@ -27,7 +40,7 @@ def links(
         Path, typer.Option("--results", metavar="FILE", help="Where results are kept, a dated row for each answer; rows are added.")
     ],
     namespace: Annotated[str | None, typer.Option(metavar="N", help="Only this namespace's identifiers.")] = None,
-    fresh: Annotated[float, typer.Option(metavar="DAYS", min=0, help="Results that are no older than this are not asked for again.")] = 7.0,
+    fresh: Fresh = 7.0,
     delay: Delay = 1.0,
     timeout: Timeout = 10.0,
     private: Private = False,
@@ -40,9 +53,11 @@ def links(
     from idstore.exchange import links as checking
     from idstore.model import times
 
+    if str(results) == inputs.STDIN:
+        raise arguments.Misuse("--results - names no file, and results are kept in one; a file of that name is ./-")
+    known = checking.read(results)
     with session.reading(call, detached=True) as (registry, party):
         leading = [*_targets(registry, party, namespace)]
-    known = checking.read(results)
     since = times.now() - round(fresh * DAY)
     asked = {target for _, target in leading if not checking.is_fresh(known.get(target), since)}
     call.output.say(f"idstore: {len({target for _, target in leading})} targets, {len(asked)} to be asked for")

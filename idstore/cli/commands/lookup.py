@@ -8,6 +8,7 @@ import typer
 from idstore.cli import arguments, session
 from idstore.cli.commands.handle import Indexes, Types, matched
 from idstore.cli.options import Call
+from idstore.cli.output import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +102,7 @@ def resolve(
     wanted = Asked(tuple(type_ or ()), tuple(index or ()), not ignore_aliases, place)
     found = session.read(call, lambda registry, party: registry.resolve(id, party, wanted))
     asked = found.asked
-    if asked.deprecated:
+    if asked.deprecated and asked.stage.value != Stage.TOMBSTONE:  # of a tombstone the answer tells all
         said = [asked.reason or "", *_succession(found)]
         call.output.warn(f"{asked.iri.value} is deprecated: {'; '.join(filter(None, said))}")
     if found.values:
@@ -135,7 +136,7 @@ def _epitaph(found: "Resolution") -> str:
     from idstore.model import times
 
     since = "" if found.ended is None else f" since {times.iso(found.ended)}"
-    lines = [f"{found.answer.iri.value} is a tombstone{since}: {found.answer.reason}"]
+    lines = [f"{found.answer.iri.value} is a tombstone{since}: {one_line(found.answer.reason or '')}"]
     return "\n".join(lines + [f"replaced by {one.value}" for one in found.answer.successors])
 
 

@@ -23,7 +23,7 @@ def show(output: "Output", found: "ImportReport", *, dry_run: bool) -> None:
     lines = [f"{tense(dry_run)} {found.created} identifiers, {found.events} events; {found.known} events were known"]
     if left.private or left.parties:
         lines.append(f"left out: {left.private} identifiers that are not published there, {left.parties} parties")
-    lines += listed("held back, being a draft or released here", left.held)
+    lines += listed("held back, for what became of it here", left.held)
     for side, sort in _SORTS.items():
         lines += listed(sort, [_text(one) for one in found.differences if one.side == side])
     output.data(

@@ -1,5 +1,6 @@
 """``idstore party``, ``suspend`` and ``reinstate``: who acts."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,8 @@ from idstore.errors import UnknownParty
 if TYPE_CHECKING:
     from idstore.model.party import Party, PartyFacts
     from idstore.registry import Registry
+
+    _Standing = tuple[PartyFacts, Sequence[PartyFacts]]
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a party.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP", help="The name of a group.")]
@@ -28,7 +31,12 @@ def add(
     if group and administrator:
         raise arguments.Misuse("a group does not administer; leave --group or --administrator out")
     kind = "group" if group else "administrator" if administrator else "user"
-    _print(call, session.write(call, lambda registry, party: registry.add_party(Party(name), party, kind)))
+
+    def act(registry: "Registry", party: "Party") -> "_Standing":
+        registry.add_party(Party(name), party, kind)
+        return _standing(registry, party, name)
+
+    _print(call, session.write(call, act))
 
 
 def join(call: Call, name: Name, group: Group) -> None:
@@ -38,9 +46,9 @@ def join(call: Call, name: Name, group: Group) -> None:
     """
     from idstore.model.party import Party
 
-    def act(registry: "Registry", party: "Party") -> "PartyFacts":
+    def act(registry: "Registry", party: "Party") -> "_Standing":
         registry.join(Party(name), Party(group), party)
-        return _known(registry, party, name)
+        return _standing(registry, party, name)
 
     _print(call, session.write(call, act))
 
@@ -52,9 +60,9 @@ def leave(call: Call, name: Name, group: Group) -> None:
     """
     from idstore.model.party import Party
 
-    def act(registry: "Registry", party: "Party") -> "PartyFacts":
+    def act(registry: "Registry", party: "Party") -> "_Standing":
         registry.leave(Party(name), Party(group), party)
-        return _known(registry, party, name)
+        return _standing(registry, party, name)
 
     _print(call, session.write(call, act))
 
@@ -63,17 +71,17 @@ def list_(call: Call) -> None:
     """List the parties that were added: name, kind, groups."""
     from idstore.cli.records import party_json, party_line
 
-    for known in session.read(call, lambda registry, party: registry.parties(party)):
-        call.output.data(party_line(known), party_json(known))
+    everyone = session.read(call, lambda registry, party: registry.parties(party))
+    for known in everyone:
+        call.output.data(party_line(known), party_json(known, everyone))
 
 
 def show(call: Call, name: Name) -> None:
     """Show a party with its groups, a group with its members."""
     from idstore.cli.records import party_json, party_text
 
-    known, everyone = session.read(call, lambda registry, party: (_known(registry, party, name), registry.parties(party)))
-    members = [one.name for one in everyone if name in one.groups]
-    call.output.data(party_text(known, members), party_json(known, members))
+    known, everyone = session.read(call, lambda registry, party: _standing(registry, party, name))
+    call.output.data(party_text(known, everyone), party_json(known, everyone))
 
 
 def suspend(call: Call, user: arguments.User, reason: Annotated[str, typer.Option(metavar="T", help="Why; the party is told.")]) -> None:
@@ -95,16 +103,18 @@ def reinstate(call: Call, user: arguments.User) -> None:
     done(call, session.write(call, lambda registry, party: registry.reinstate(Party(user), party)))
 
 
-def _known(registry: "Registry", party: "Party", name: str) -> "PartyFacts":
-    known = next((one for one in registry.parties(party) if one.name == name), None)
+def _standing(registry: "Registry", party: "Party", name: str) -> "_Standing":
+    """A party, and all of them."""
+    everyone = registry.parties(party)
+    known = next((one for one in everyone if one.name == name), None)
     if known is None:
         raise UnknownParty(name)
-    return known
+    return known, everyone
 
 
-def _print(call: Call, known: "PartyFacts") -> None:
+def _print(call: Call, standing: "_Standing") -> None:
     """Say nothing, but with ``--json`` how the party stands now."""
     from idstore.cli.records import party_json
 
     if call.output.json:
-        call.output.data("", party_json(known))
+        call.output.data("", party_json(*standing))

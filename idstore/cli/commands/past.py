@@ -65,7 +65,12 @@ def diff(
 
     first, last = times.parse(since), times.now() if until is None else times.parse(until)
     if last < first:
-        raise InvalidData(f"{until} is before {since}; give the earlier moment first", since=since, until=until)
+        fault = (
+            f"{since} is yet to come; give a moment in the past"
+            if until is None
+            else f"{until} is before {since}; give the earlier one first"
+        )
+        raise InvalidData(fault, since=since, until=until or times.iso(last))
     with session.reading(call, detached=True) as (registry, party):
         for found in registry.differences(first, last, party, namespace):
             changes = list(_changes(found))

@@ -1,20 +1,23 @@
 """``idstore query``: SPARQL over what the acting party may see."""
 
-import shutil
-import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from idstore.cli import arguments, inputs, session
 from idstore.cli.options import Call
+from idstore.cli.output import deliver
 from idstore.errors import InvalidData
 from idstore.queries.formats import FORMATS
-from idstore.queries.limits import MEMORY, ROWS, SECONDS
+from idstore.queries.limits import LONGEST, MEMORY, ROWS, SECONDS
 
-if TYPE_CHECKING:
-    from idstore.queries.process import Answer
+
+def _seconds(value: float) -> float:
+    """The limit. Raises a usage error, as the registry would refuse it."""
+    if not 0 < value < LONGEST:
+        raise typer.BadParameter(f"{value:g} is no time limit; give seconds, more than 0 and less than {LONGEST:g}")
+    return value
 
 
 def query(
@@ -22,7 +25,7 @@ def query(
     sparql: Annotated[str | None, typer.Argument(metavar="SPARQL", help="The query; - reads it from standard input.")] = None,
     file: Annotated[str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the query from this file.")] = None,
     format: Annotated[str | None, typer.Option(metavar="F", help=f"{', '.join(FORMATS)}. [default: table, or turtle for triples]")] = None,
-    timeout: Annotated[float, typer.Option(metavar="S", help="End the query after so many seconds.")] = SECONDS,
+    timeout: Annotated[float, typer.Option(metavar="S", callback=_seconds, help="End the query after so many seconds.")] = SECONDS,
     limit: Annotated[int, typer.Option(metavar="N", min=0, max=10**12, help="At most so many rows or triples; 0: all.")] = ROWS,
 ) -> None:
     """Answer a SPARQL query from all that you may see.
@@ -37,7 +40,7 @@ def query(
                 registry.query_prepared(_text(sparql, file), party, wanted, timeout=timeout, rows=limit or None, memory=MEMORY)
             )
         with run() as answer:  # the store is given up by now
-            _print(answer)
+            deliver(answer.stream)
             if answer.truncated:
                 call.output.warn(f"only the first {answer.rows} are given; --limit N gives more, --limit 0 all")
 
@@ -53,10 +56,3 @@ def _text(sparql: str | None, file: str | None) -> str:
         return inputs.content(place).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidData(f"{inputs.name(place)}: not UTF-8 (byte {error.start + 1})", file=inputs.name(place)) from error
-
-
-def _print(answer: "Answer") -> None:
-    """Print an answer as it is."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-        shutil.copyfileobj(answer.stream, sys.stdout.buffer)

@@ -1,15 +1,18 @@
 """Many bindings or identifiers from a table: of ``idstore import --format sssom|tsv|csv``, and of ``idstore reconcile --accept``."""
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from idstore.cli import arguments, exits, session
 from idstore.cli.options import Call
+from idstore.cli.progress import Progress
 
 if TYPE_CHECKING:
     from idstore.exchange.mappings import Columns, Malformed
     from idstore.registry.stating import Outcome
+
+T = TypeVar("T")
 
 
 def state(call: Call, file: str, format: str | None, columns: "Columns | None" = None, *, dry_run: bool) -> int:
@@ -22,7 +25,10 @@ def state(call: Call, file: str, format: str | None, columns: "Columns | None" =
         call.output.say(f"idstore: reading {reading.name}: {', '.join(mappings.described(reading.found))}")
         proposed = list(mappings.proposals(reading.rows, broken))
     rehearse = dry_run or bool(broken)
-    outcomes = session.write(call, lambda registry, party: registry.state(proposed, party, dry_run=rehearse), dry=rehearse)
+    with Progress(call.output) as progress:
+        outcomes = session.write(
+            call, lambda registry, party: registry.state(_told(proposed, progress), party, dry_run=rehearse), dry=rehearse
+        )
     for one in outcomes:
         if one.verdict == "absent":
             call.output.warn(f"{reading.name}, line {one.line}: there is nothing to take back: {one.reason}")
@@ -39,8 +45,18 @@ def enrol(call: Call, file: str, format: str, namespace: str, columns: "Columns"
         listed = list(identifiers.sound(reading.rows, broken))
         name = reading.name
     rehearse = dry_run or bool(broken)
-    outcomes = session.write(call, lambda registry, party: registry.enrol(namespace, listed, party, name, dry_run=rehearse), dry=rehearse)
+    with Progress(call.output) as progress:
+        outcomes = session.write(
+            call, lambda registry, party: registry.enrol(namespace, _told(listed, progress), party, name, dry_run=rehearse), dry=rehearse
+        )
     return _report(call, outcomes, broken, dry_run=dry_run)
+
+
+def _told(lines: "Sequence[T]", progress: Progress) -> "Iterator[T]":
+    """The lines, while somebody who watches is shown how many of them are done."""
+    for done, line in enumerate(lines):
+        progress.show(done, len(lines))
+        yield line
 
 
 def _table_format(file: str, format: str | None) -> str:

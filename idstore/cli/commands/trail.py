@@ -39,7 +39,7 @@ def log(
     place = Place(follows=follow)
     while True:
         found = []
-        with suppress(*([StoreBusy] if place.sequence else [])):  # a writer holds it for long: look again later
+        with suppress(*([StoreBusy] if place.last else [])):  # a writer holds it for long: look again later
             found = session.read(call, lambda registry, party: registry.news(party, interest, place))
         for entry in found:
             if not wanted or entry.event.act in wanted:

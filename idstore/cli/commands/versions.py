@@ -34,7 +34,7 @@ def add(
     [made] = session.write(
         call,
         lambda registry, party: described(
-            registry, party, [registry.add_version(work, number, party, request, existing=existing)], remarks=comment is not None
+            registry, party, [registry.add_version(work, number, party, request, existing=existing)], remarks=call.output.json
         ),
     )
     call.output.data(made.iri, made.json())

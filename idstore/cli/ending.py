@@ -1,0 +1,26 @@
+"""How a command is ended from outside: by SIGTERM, as by Ctrl-C."""
+
+import signal
+from types import FrameType
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came."""
+
+
+def heed_termination() -> None:
+    """Have SIGTERM end this process as Ctrl-C does: what it was doing is undone or whole, and its temporary files are removed.
+
+    `timeout`, among others, sends it twice: after the first no other disturbs the clearing up. Whoever started us ignoring it means that.
+    """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _end)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, _pass_over)  # not SIG_IGN, which processes of our own would inherit
+    raise Terminated
+
+
+def _pass_over(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing."""

@@ -1,0 +1,69 @@
+"""What a command does where a standard stream is full, closed or gone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_lines import RDL
+
+COMMAND = f"{sys.executable} -m idstore"
+TARGET = "http://example.org/1"
+MINT = ("mint", "rdl", "--target", TARGET)
+UNTOLD = {"full": "2>/dev/full", "closed": "2>&-"}
+"""How a shell keeps a command from telling anything."""
+
+
+@pytest.fixture
+def environment(rdl: str, store: Path) -> dict[str, str]:
+    assert rdl
+    return {**os.environ, "IDSTORE_STORE": str(store), "IDSTORE_USER": "alice"}
+
+
+def shell(environment: dict[str, str], *words: str, streams: str = "") -> subprocess.CompletedProcess[str]:
+    """Carry out a command as a shell does that points its streams elsewhere."""
+    line = f"{COMMAND} {' '.join(words)} {streams}"
+    return subprocess.run(line, shell=True, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize("streams", UNTOLD.values(), ids=UNTOLD)
+def test_what_was_minted_is_printed_though_the_warning_cannot_be(environment: dict[str, str], streams: str) -> None:
+    first = shell(environment, *MINT)
+    assert (first.returncode, first.stderr) == (0, "")
+    second = shell(environment, *MINT, streams=streams)
+    assert (second.returncode, second.stdout.count("\n")) == (0, 1)
+    assert second.stdout.startswith(RDL) and second.stdout != first.stdout
+    bound = shell(environment, "bind", first.stdout.strip(), TARGET, streams=streams)
+    assert (bound.returncode, bound.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("streams", UNTOLD.values(), ids=UNTOLD)
+def test_a_first_act_counts_though_nobody_can_be_told_of_the_store(environment: dict[str, str], tmp_path: Path, streams: str) -> None:
+    add = ("--store", str(tmp_path / "new"), "namespace", "add", "x", "10.5", "--scheme", "handle")
+    done = shell(environment, *add, streams=streams)
+    assert (done.returncode, done.stdout) == (0, "x\thttps://hdl.handle.net/10.5/\thandle\talice\topen\n")
+
+
+@pytest.mark.parametrize("streams", UNTOLD.values(), ids=UNTOLD)
+def test_errors_are_no_data(environment: dict[str, str], streams: str) -> None:
+    done = shell(environment, "show", "rdl:R1", streams=streams)
+    assert (done.returncode, done.stdout) == (3, "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("export",), ("mint", "rdl"), ("list",), ("reconcile", "$IDSTORE_STORE"), ("query", "'ASK {}'"), ("--version",), ("mint", "--help")],
+)
+@pytest.mark.parametrize("also", ["", "<&-"])
+def test_a_closed_standard_output_has_got_nothing(environment: dict[str, str], words: tuple[str, ...], also: str) -> None:
+    shell(environment, *MINT)
+    done = shell(environment, *words, "--quiet" if words[0] == "reconcile" else "", streams=f">&- {also}")
+    assert (done.returncode, done.stderr) == (1, "idstore: standard output: Bad file descriptor\n")
+
+
+def test_who_prints_nothing_needs_no_standard_output(environment: dict[str, str]) -> None:
+    minted = shell(environment, *MINT).stdout.strip()
+    done = shell(environment, "fixate", minted, streams="<&- >&- 2>&-")
+    assert done.returncode == 0
+    assert "fixated" in shell(environment, "show", minted).stdout
