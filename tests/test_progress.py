@@ -1,13 +1,16 @@
 """What a terminal is shown of long work."""
 
 import io
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from command_lines import NEVER, Run
 
 from idstore.cli.output import Output
 from idstore.cli.progress import Progress
+from idstore.progress import Meter
 
 
 class Terminal(io.StringIO):
@@ -50,3 +53,50 @@ def test_each_step_shows_when_it_begins(monkeypatch: pytest.MonkeyPatch) -> None
         progress.step("taking in", 3, 4)
         progress.step("finishing", 0, 4)
     assert "taking in: 75 %" in stream.getvalue() and "finishing: 0 %" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("words", "steps"),
+    [
+        (("export", "-o", "all.ttl"), ["identifiers", "public events"]),
+        (("export", "--namespace", "h"), ["identifiers"]),
+        (("export", "--format", "csv"), ["identifiers"]),
+        (("export", "--digest"), ["identifiers", "public events"]),
+        (("export", "--after", "0"), ["events"]),
+        (("export", "--description"), ["identifiers", "public events"]),
+        (("verify",), ["events", "identifiers", "labels", "triples that nothing explains: looked at", "lists"]),
+        (("validate",), ["looking for what the shapes are about"]),
+        (("validate", "--changed"), ["looking for what the shapes are about"]),
+    ],
+)
+@pytest.mark.usefixtures("rdl")
+def test_long_work_shows_how_far_it_is(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], steps: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("register", "h", "a")
+    run("register", "h", "b")
+    quiet = run(*words)
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    watched = run(*words)
+    shown = [re.sub(r": [\d,]+( %)?$", "", part.strip()) for part in stream.getvalue().split("\r\x1b[K") if part.strip()]
+    assert [part for part in dict.fromkeys(shown) if part in steps] == steps
+    assert watched.out == quiet.out
+    assert watched.code == quiet.code == 0
+
+
+def test_a_share_is_never_more_than_all_of_it_and_what_nobody_counted_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    with Progress(Output()) as progress:
+        progress.step("labels", 5, 4)
+        progress.step("triples", 12345, 0)
+    assert "labels: 100 %" in stream.getvalue() and "triples: 12,345" in stream.getvalue()
+
+
+def test_a_meter_tells_of_each_when_it_is_done() -> None:
+    told: list[tuple[str, int, int]] = []
+    meter = Meter(lambda *said: told.append(said), "things", 3)
+    passing = meter.over("ab")
+    assert next(passing) == "a" and not told
+    assert [*passing] == ["b"] and [*meter.over("c")] == ["c"]
+    assert told == [("things", done, 3) for done in (1, 2, 3)]

@@ -32,16 +32,17 @@ class Progress:
         self._say(f"{done} of {total}")
 
     def step(self, what: str, done: int, total: int) -> None:
-        """Say what is being done, and how much of it is done: when it begins, and now and then."""
+        """Say what is being done, and how much of it is done, as `idstore.progress.Progress`: when it begins, and now and then."""
         if what != self._what:
             self._what, self._next = what, 0.0
-        self._say(f"{what}: {100 * done // max(total, 1)} %")
+        self._say(f"{what}: {min(100, 100 * done // total)} %" if total else f"{what}: {done:,}")
 
     def _say(self, text: str) -> None:
         now = time.monotonic()
-        if self._output.shows_progress and now >= self._next:
+        if now >= self._next:
             self._next = now + _EVERY
-            _write(f"\r\x1b[K    {text}")
+            if self._output.shows_progress:
+                _write(f"\r\x1b[K    {text}")
 
     def erase(self) -> None:
         """Leave the line empty."""

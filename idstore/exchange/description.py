@@ -11,6 +11,7 @@ from idstore.model import terms, times
 from idstore.model.namespace import number
 from idstore.model.party import Party
 from idstore.model.terms import Term
+from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.vocabulary import DCAT, DCTERMS, IDS, PREFIXES, PROV, RDF, REGISTRY_GRAPH, VOID
 
@@ -20,7 +21,15 @@ _LISTED = {IDS.grantee, IDS.bindGrantee, IDS.offeredTo}
 """What is said of a published identifier beside its record, where it was counted."""
 
 
-def describe(registry: Registry, target: IO[bytes], party: Party, *, title: str | None = None, licence: str | None = None) -> None:
+def describe(
+    registry: Registry,
+    target: IO[bytes],
+    party: Party,
+    *,
+    title: str | None = None,
+    licence: str | None = None,
+    progress: Progress = unwatched,
+) -> None:
     """Write what the data that the party may see are: triples, things by class, vocabularies, dates. The same state gives the same bytes.
 
     licence  IRI of the licence that the data are under.
@@ -32,7 +41,7 @@ def describe(registry: Registry, target: IO[bytes], party: Party, *, title: str 
     if licence is not None:
         given.append((DCTERMS.license, terms.iri(licence, "IRI of a licence")))
     tally = _Tally()
-    with registry.quads(party) as quads:
+    with registry.quads(party, progress=progress) as quads:
         for quad in quads:
             tally.add(quad)
     dataset = NamedNode(f"urn:uuid:{registry.store.origin}")

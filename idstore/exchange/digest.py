@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pyoxigraph import Quad
 
 from idstore.model.party import Party
+from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
 from idstore.stores.sqlite import scratch
@@ -30,13 +31,13 @@ class Digest:
         return f"sha256:{self.sha256}"
 
 
-def digest(registry: Registry, party: Party, extract: Extract = Extract()) -> Digest:
+def digest(registry: Registry, party: Party, extract: Extract = Extract(), *, progress: Progress = unwatched) -> Digest:
     """The digest of what `idstore.exchange.rdf.export` writes for that party: equal where the same is said, whatever the format.
 
     Raises UnknownNamespace. Memory: flat; they are sorted on disk.
     """
     made, many = hashlib.sha256(), 0
-    with registry.quads(party, extract) as quads:
+    with registry.quads(party, extract, progress) as quads:
         for line in canonical(quads):
             made.update(line)
             many += 1

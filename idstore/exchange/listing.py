@@ -15,6 +15,7 @@ from idstore.model.binding import Binding
 from idstore.model.party import Party, node
 from idstore.model.record import Record
 from idstore.model.terms import UNDETERMINED, iri
+from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
 from idstore.vocabulary import MAPPING_PREFIXES, PAV, SKOS, SSSOM
@@ -36,14 +37,16 @@ _CSV: Final = (
 )  # fmt: skip
 
 
-def export_csv(registry: Registry, target: IO[bytes], party: Party, extract: Extract = Extract()) -> None:
+def export_csv(
+    registry: Registry, target: IO[bytes], party: Party, extract: Extract = Extract(), *, progress: Progress = unwatched
+) -> None:
     """Write names and bindings of what the party may see, RFC 4180 with line feeds: the same state gives the same bytes.
 
     An identifier has as many rows as it has names or bindings, whichever is more, and at least one; each row tells one of either.
     Raises UnknownNamespace, OSError. Memory: flat.
     """
     names = {namespace.base: namespace.name for namespace in registry.namespaces()}
-    with registry.records(party, extract) as records:
+    with registry.records(party, extract, progress) as records:
         _write(target, ",", _CSV, (row for record in records for row in _rows(record, names[record.namespace])))
 
 
@@ -73,6 +76,7 @@ def export_sssom(
     *,
     title: str | None = None,
     licence: str | None = None,
+    progress: Progress = unwatched,
 ) -> None:
     """Write what the identifiers that the party may see are bound to, as a mapping set: the same state gives the same bytes.
 
@@ -83,7 +87,7 @@ def export_sssom(
         iri(licence, "IRI of a licence")
     spaces = [(namespace.name, namespace.base) for namespace in registry.namespaces()]
     curies = Curies([*MAPPING_PREFIXES.items(), ("party", node("").value), *spaces])
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body, registry.records(party, extract) as records:
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body, registry.records(party, extract, progress) as records:
         _write(body, "\t", _SSSOM, (_mapping(record, one, curies) for record in records for one in _by_key(record)))
         head = {"mapping_set_id": f"urn:uuid:{registry.store.origin}", "mapping_set_title": title, "license": licence or UNLICENSED}
         target.writelines(f"#{key}: {json.dumps(value)}\n".encode() for key, value in head.items() if value is not None)

@@ -5,7 +5,7 @@ import os
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from pyoxigraph import NamedNode, Quad, RdfFormat, Triple, parse, serialize
 
 from idstore.errors import ExchangeError
 from idstore.exchange.sources import skip_mark
+from idstore.progress import Progress
 from idstore.vocabulary import hides
 
 HIDDEN: Final = NamedNode("urn:x-hidden")
@@ -31,8 +32,6 @@ File: TypeAlias = tuple[Path, RdfFormat, str]
 """A file, its format, and what the format is called."""
 Portion: TypeAlias = tuple[int, bytes]
 """Where in the file it ends, and the triples."""
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
 
 
 def portions(files: Iterable[File], progress: Progress) -> Generator[bytes, None, None]:

@@ -14,6 +14,7 @@ from pyoxigraph import parse as parse_rdf
 from idstore.errors import ExchangeError
 from idstore.model.namespace import TRUE
 from idstore.model.party import Party
+from idstore.progress import Meter, Progress, unwatched
 from idstore.registry import Registry
 from idstore.vocabulary import IDS, REGISTRY_GRAPH
 
@@ -25,7 +26,7 @@ _LONGEST: Final = 1 << 26
 _ROWS: Final = ("H", "TX", "TC", "A", "D")
 
 
-def export(registry: Registry, target: IO[bytes], party: Party, after: int = 0) -> int:
+def export(registry: Registry, target: IO[bytes], party: Party, after: int = 0, *, progress: Progress = unwatched) -> int:
     """Write what became different behind a number: a sequence number for administrators, for others one of the public feed.
 
     Returns the number up to which it goes. Raises InvalidData: nothing has that number yet; OSError, StoreUnavailable. Memory: flat.
@@ -34,7 +35,7 @@ def export(registry: Registry, target: IO[bytes], party: Party, after: int = 0) 
     target.write(f"H id <urn:uuid:{registry.store.origin}> .\nH after {after} .\n".encode())
     if not after and registry.administers(party):
         target.write(f"{_WHOLE}\n".encode())
-    for step in registry.steps(party, after):
+    for step in Meter(progress, "events").over(registry.steps(party, after)):
         last = step.number
         target.write(b"TX .\n")
         target.writelines(_row("D", quad) for quad in step.removed)

@@ -16,13 +16,13 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
 from idstore.exchange import jsonld, patch, turtle
 from idstore.exchange.merging import LeftOut, divergences, leave_out, sound
-from idstore.exchange.parsing import Progress
 from idstore.exchange.sorting import Sorted
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.history import History
 from idstore.model.party import Party
 from idstore.model.terms import triples
+from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract, read
 from idstore.registry.merging import Divergence
@@ -47,13 +47,21 @@ SUFFIXES = {".ttl": "turtle", ".trig": "trig", ".nt": "ntriples", ".nq": "nquads
 """Formats by the ending of a file's name."""
 
 
-def export(registry: Registry, target: IO[bytes], party: Party, format: str = "turtle", extract: Extract = Extract()) -> None:
+def export(
+    registry: Registry,
+    target: IO[bytes],
+    party: Party,
+    format: str = "turtle",
+    extract: Extract = Extract(),
+    *,
+    progress: Progress = unwatched,
+) -> None:
     """Write what the party may see; the same state gives the same bytes.
 
     Raises InvalidData (format), UnknownNamespace, OSError. Memory: flat.
     """
     chosen = rdf_format(format)
-    with registry.spelled(party, extract) as spelled:
+    with registry.spelled(party, extract, progress) as spelled:
         match chosen:
             case RdfFormat.TURTLE | RdfFormat.TRIG:
                 texts = turtle.lines(spelled, graphs=chosen.supports_datasets)
@@ -92,10 +100,6 @@ class ImportReport:
     differences: Sequence[Divergence] = ()
 
 
-def _nobody(what: str, done: int, total: int) -> None:
-    """Show no progress."""
-
-
 class _DryRun(Exception):
     """Ends a rehearsal."""
 
@@ -107,7 +111,7 @@ def import_registry(
     format: str | None = None,
     *,
     dry_run: bool = False,
-    progress: Progress = _nobody,
+    progress: Progress = unwatched,
 ) -> ImportReport:
     """Take in what `export` wrote: all or nothing. Only administrators may. Reading the same again changes nothing.
 
@@ -115,7 +119,6 @@ def import_registry(
     and the two export the same then. Otherwise the two are merged: what the other published comes in, with its authors, times and origin;
     its drafts, internal remarks, parties and storage stay out.
 
-    progress  is told what is being done, how much of it is done, and how much there is.
     Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable.
     Cost: identifiers of which the registry knows nothing are taken in in bulk, what happened to others event by event. Memory: flat, but for
     a rehearsal: what differs; on disk 1 kB for each identifier, while it runs, and beside the new state 0.4 GB at most.

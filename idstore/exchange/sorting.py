@@ -18,10 +18,11 @@ from pyoxigraph import RdfFormat, parse
 
 from idstore.errors import InvalidData
 from idstore.exchange import patch
-from idstore.exchange.parsing import HIDDEN, Progress, marked, portions
+from idstore.exchange.parsing import HIDDEN, marked, portions
 from idstore.exchange.parsing import written as written_out
 from idstore.exchange.runs import ABOUT, event_of, row_of, runs
 from idstore.model.event import Event
+from idstore.progress import Progress
 from idstore.stores.engine import Scratch
 from idstore.vocabulary import EVENTS, IDS, RDF
 

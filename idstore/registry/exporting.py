@@ -16,6 +16,7 @@ from idstore.frozen import dataclass
 from idstore.model.namespace import TRUE
 from idstore.model.party import Party
 from idstore.model.record import Record, reserved
+from idstore.progress import Meter, Progress, unwatched
 from idstore.registry.core import Core, Sight
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
@@ -62,57 +63,64 @@ class Exporting(Core):
     """Reading everything out."""
 
     @contextmanager
-    def quads(self, party: Party, extract: Extract = Extract()) -> Iterator[Iterator[Quad]]:
+    def quads(self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched) -> Iterator[Iterator[Quad]]:
         """What the party may see, subjects together, in an order that only the state decides; the present state while the block runs.
 
         A partial extract says so by ``ids:partial``. Memory: flat, but for namespaces, parties and the grants of fixated identifiers.
         Raises UnknownNamespace.
         """
-        with self.spelled(party, extract) as found:
+        with self.spelled(party, extract, progress) as found:
             yield read(found)
 
     @contextmanager
-    def spelled(self, party: Party, extract: Extract = Extract()) -> Iterator[Iterator[str]]:
+    def spelled(self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched) -> Iterator[Iterator[str]]:
         """As `quads`, each as its text in N-Quads, but for the dot, which costs half as much."""
         with self.store.reading() as view:
             sight = self.sight(view, party)
-            with closing(self._whole(view, sight) if extract.whole else self._part(view, sight, extract, party)) as found:
+            made = self._whole(view, sight, party, progress) if extract.whole else self._part(view, sight, extract, party, progress)
+            with closing(made) as found:
                 yield found
 
     @contextmanager
-    def records(self, party: Party, extract: Extract = Extract()) -> Iterator[Iterator[Record]]:
+    def records(self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched) -> Iterator[Iterator[Record]]:
         """The records that the party may see, as much of each as it may see, by IRI; the present state while the block runs.
 
         Memory: flat. Raises UnknownNamespace.
         """
         with self.store.reading() as view:
             base = None if extract.namespace is None else self._namespace(view, extract.namespace).base
-            yield self._records(view, self.sight(view, party), extract, base)
+            meter = self._meter(view, party, progress, base)
+            yield self._records(view, self.sight(view, party), extract, base, meter)
 
-    def _records(self, view: View, sight: Sight, extract: Extract, base: str | None) -> Iterator[Record]:
+    def _meter(self, view: View, party: Party, progress: Progress, base: str | None = None) -> Meter:
+        """Tells of the identifiers that the party sees."""
+        seen = sum(many for of, _, _, many in view.catalogue.tallies(self.audiences(view, party)) if base in (None, of))
+        return Meter(progress, "identifiers", seen)
+
+    def _records(self, view: View, sight: Sight, extract: Extract, base: str | None, meter: Meter) -> Iterator[Record]:
         public = [view.catalogue.sorted_identifiers(namespace=one) for one in self._facts(view).by_base if base in (None, one)]
         seen = [graph for graph in view.graphs() if access_list(graph) is not None and sight.sees(graph)]
-        for iri in merge(*public, *(view.catalogue.sorted_identifiers(audience=graph.value) for graph in seen)):
+        for iri in meter.over(merge(*public, *(view.catalogue.sorted_identifiers(audience=graph.value) for graph in seen))):
             record = self._load(view, NamedNode(iri), sight)
             if (base or record.namespace) == record.namespace and extract.chooses(record):
                 yield record
 
-    def _whole(self, view: View, sight: Sight) -> Generator[str, None, None]:
+    def _whole(self, view: View, sight: Sight, party: Party, progress: Progress) -> Generator[str, None, None]:
         if not sight.everything:
             yield _partial()
         yield from _sorted(map(str, view.quads(None, None, None, REGISTRY_GRAPH)))
         yield from _sorted(map(str, view.quads(None, None, None, STORAGE_GRAPH)))
-        reading = partial(_records, view, self._unvalued(view))
+        reading, meter = partial(_records, view, self._unvalued(view)), self._meter(view, party, progress)
         for base in sorted(self._facts(view).by_base):
-            yield from _ahead(reading, NamedNode(base), view.catalogue.sorted_identifiers(namespace=base))
+            yield from _ahead(reading, NamedNode(base), meter.over(view.catalogue.sorted_identifiers(namespace=base)))
         for graph in sorted(filter(sight.sees, view.graphs()), key=lambda one: one.value):
             if access_list(graph) is not None or closed_party(graph) is not None:
-                yield from _ahead(reading, graph, view.catalogue.sorted_identifiers(audience=graph.value))
+                yield from _ahead(reading, graph, meter.over(view.catalogue.sorted_identifiers(audience=graph.value)))
                 yield from _sorted(map(str, _left(view, graph)))
                 yield from _events(view, graph)
-        yield from _events(view, PUBLIC_LOG)
+        yield from _events(view, PUBLIC_LOG, Meter(progress, "public events", view.catalogue.publication))
 
-    def _part(self, view: View, sight: Sight, extract: Extract, party: Party) -> Generator[str, None, None]:
+    def _part(self, view: View, sight: Sight, extract: Extract, party: Party, progress: Progress) -> Generator[str, None, None]:
         yield _partial()
         base = None
         if extract.namespace is not None:
@@ -121,7 +129,8 @@ class Exporting(Core):
             yield from _sorted(map(str, namespace.quads()))
         unvalued = self._unvalued(view)
         chosen = Selection(self.audiences(view, party), namespace=base, stage=extract.stage, since=extract.since)
-        for iri in sorted(view.catalogue.identifiers(chosen, None)):
+        iris = sorted(view.catalogue.identifiers(chosen, None))
+        for iri in Meter(progress, "identifiers", len(iris)).over(iris):
             yield from self._one(view, NamedNode(iri), sight, unvalued)
 
     def _one(self, view: View, iri: NamedNode, sight: Sight, unvalued: Container[str]) -> Iterator[str]:
@@ -219,8 +228,9 @@ def _told(view: View, graph: NamedNode, iris: Sequence[NamedNode], through: Name
     return [str(quad) for subject in subjects if isinstance(subject, NamedNode) for quad in view.quads(subject, None, None, graph)]
 
 
-def _events(view: View, graph: NamedNode) -> Iterator[str]:
-    return _ahead(partial(_each, view), graph, view.catalogue.ordered_events(graph.value))
+def _events(view: View, graph: NamedNode, meter: Meter | None = None) -> Iterator[str]:
+    events = view.catalogue.ordered_events(graph.value)
+    return _ahead(partial(_each, view), graph, meter.over(events) if meter else events)
 
 
 def _each(view: View, graph: NamedNode, iris: Sequence[NamedNode]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,6 +16,7 @@ from idstore.model.party import Party, PartyFacts
 from idstore.model.record import Record, Stage
 from idstore.model.storage import fold as fold_storage
 from idstore.model.terms import hashed
+from idstore.progress import Meter, Progress, unwatched
 from idstore.registry.findings import DAMAGED, Finding, differences, guarded, is_public, misplaced
 from idstore.registry.naming import label_node
 from idstore.registry.replaying import (
@@ -53,7 +55,7 @@ class _Issued:
 class Verifying(Replaying):
     """Folding the whole log, and comparing."""
 
-    def verify(self, party: Party) -> Iterator[Finding]:
+    def verify(self, party: Party, progress: Progress = unwatched) -> Iterator[Finding]:
         """Every contradiction between the log and what is stored; nothing is repaired. None is found in a sound store.
 
         Only administrators may. Whatever is damaged is a finding, and no error. Cost: every quad is read; memory is flat but for
@@ -62,15 +64,17 @@ class Verifying(Replaying):
         with self.store.reading() as view:
             if not self._administered(view, party):
                 self.only_administrators(party)
-            yield from self._trail(view)
-            issued = _Issued()
-            for beginning, about in self._beginnings(view):
+            yield from self._trail(view, progress)
+            issued, labels = _Issued(), 0
+            with suppress(*DAMAGED):
+                labels = self._labels(view)
+            for beginning, about in Meter(progress, "identifiers", labels).over(self._beginnings(view)):
                 yield from guarded("unreadable", about.value, self._identifier(view, beginning, about, issued))
             yield from self._registry_facts(view)
             yield from self._storage_facts(view)
-            yield from self._claims(view)
-            yield from self._strays(view)
-            yield from self._listings(view)
+            yield from self._claims(view, Meter(progress, "labels", labels))
+            yield from self._strays(view, Meter(progress, "triples that nothing explains: looked at"))
+            yield from self._listings(view, Meter(progress, "lists", labels))
             yield from (Finding("counter", place, message) for place, message in view.catalogue.miscounts(issued.counts, issued.highest))
 
     def repair_counters(self, party: Party) -> None:
@@ -97,10 +101,14 @@ class Verifying(Replaying):
 
     # the trail
 
-    def _trail(self, view: View) -> Iterator[Finding]:
+    def _labels(self, view: View) -> int:
+        """How many labels were issued, as the counters say."""
+        return sum(many for base in self._facts(view).by_base for many, _ in view.catalogue.series(base).values())
+
+    def _trail(self, view: View, progress: Progress) -> Iterator[Finding]:
         """Sequence and publication numbers without a gap, and every event whole in its place."""
         last = published = 0
-        for logged in view.catalogue.logged():
+        for logged in Meter(progress, "events", view.catalogue.applied).over(view.catalogue.logged()):
             row = logged.row
             if row.sequence != last + 1:
                 yield Finding("sequence-gap", f"#{last + 1}", f"the log has no event between {last} and {row.sequence}")
@@ -287,8 +295,8 @@ class Verifying(Replaying):
 
     # what nothing explains
 
-    def _claims(self, view: View) -> Iterator[Finding]:
-        for quad in view.quads(None, None, None, CLAIMS):
+    def _claims(self, view: View, meter: Meter) -> Iterator[Finding]:
+        for quad in meter.over(view.quads(None, None, None, CLAIMS)):
             yield from guarded("claim-unexplained", _text(quad.subject), self._claim(view, quad))
 
     def _claim(self, view: View, quad: Quad) -> Iterator[Finding]:
@@ -306,10 +314,10 @@ class Verifying(Replaying):
         keys = (quad.object for event in begun for quad in view.quads(event, IDS.requestDigest))  # type: ignore[arg-type]
         return any(isinstance(key, Literal) and request_node(key.value) == claimed for key in keys)
 
-    def _strays(self, view: View) -> Iterator[Finding]:
+    def _strays(self, view: View, meter: Meter) -> Iterator[Finding]:
         """Triples about what no event created; a finding for each subject."""
         last: object = None
-        for quad in view.quads():
+        for quad in meter.over(view.quads()):
             if quad.graph_name in (CLAIMS, REGISTRY_GRAPH, STORAGE_GRAPH) or quad.predicate == IDS.suspended or quad.subject == last:
                 continue
             last = quad.subject
@@ -334,8 +342,8 @@ class Verifying(Replaying):
                 return kind if not isinstance(found.object, NamedNode) or self._first(view, found.object) is None else None
         return "unexplained-triple"
 
-    def _listings(self, view: View) -> Iterator[Finding]:
-        for iri, times in view.catalogue.listings():
+    def _listings(self, view: View, meter: Meter) -> Iterator[Finding]:
+        for iri, times in meter.over(view.catalogue.listings()):
             if times > 1 or self._first(view, NamedNode(iri)) is None:
                 yield Finding("listing", iri, f"it is listed {times} times" if times > 1 else "it is listed, and no event created it")
 

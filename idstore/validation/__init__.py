@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from pyoxigraph import Quad, Triple
 
 from idstore.model import rdflib_terms
+from idstore.progress import Progress, unwatched
 from idstore.validation import compiler, files, pyshacl_engine, visibility
 from idstore.validation.graph import Term
 from idstore.validation.report import Finding, Report, report
@@ -29,7 +30,13 @@ LIMIT = 10_000
 """Findings that a report lists unless more or fewer are asked for."""
 
 
-def validate(data: "rdflib.Graph | Iterable[Triple] | Iterable[Quad] | Source", shapes: Shapes, *, limit: int = LIMIT) -> Report:
+def validate(
+    data: "rdflib.Graph | Iterable[Triple] | Iterable[Quad] | Source",
+    shapes: Shapes,
+    *,
+    limit: int = LIMIT,
+    progress: Progress = unwatched,
+) -> Report:
     """Check data against shapes.
 
     data    an rdflib graph, pyoxigraph triples or quads (their graphs are merged), or a source such as a store that is queried in place.
@@ -41,13 +48,18 @@ def validate(data: "rdflib.Graph | Iterable[Triple] | Iterable[Quad] | Source", 
     compiled about 1 ms and 10 kB for each node.
     """
     if compiler.covers(shapes):
-        return compiler.run(_source(data), shapes, limit)
+        return compiler.run(_source(data), shapes, limit, progress=progress)
     found = list(pyshacl_engine.findings(_triples(data), shapes))
     return report(found[:limit], complete=len(found) <= limit)
 
 
 def validate_registry(
-    data: "Iterable[Quad] | Source", shapes: Shapes, *, limit: int = LIMIT, among: Collection[Term] | None = None
+    data: "Iterable[Quad] | Source",
+    shapes: Shapes,
+    *,
+    limit: int = LIMIT,
+    among: Collection[Term] | None = None,
+    progress: Progress = unwatched,
 ) -> Report:
     """Check all that an administrator sees of a registry.
 
@@ -59,7 +71,10 @@ def validate_registry(
     """
     source = _source(data)
     misplaced = list(islice(visibility.misplaced(source, among), limit + 1))
-    found = validate(source, shapes, limit=limit) if among is None else compiler.run(source, shapes, limit, among)
+    if among is None:
+        found = validate(source, shapes, limit=limit, progress=progress)
+    else:
+        found = compiler.run(source, shapes, limit, among, progress)
     return report([*misplaced, *found.results][:limit], complete=found.complete and len(misplaced) + len(found.results) <= limit)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from idstore.errors import UnsupportedShapes
+from idstore.progress import Meter, Progress, unwatched
 from idstore.validation import reader
 from idstore.validation.checks import Check, Focus, checks, namable, these
 from idstore.validation.expressions import Writer
@@ -57,7 +58,7 @@ def covers(shapes: Shapes) -> bool:
     return True
 
 
-def run(source: Source, shapes: Shapes, limit: int, among: Collection[Term] | None = None) -> Report:
+def run(source: Source, shapes: Shapes, limit: int, among: Collection[Term] | None = None, progress: Progress = unwatched) -> Report:
     """Check the source against the shapes; at most ``limit`` findings are collected.
 
     among  check these nodes only, none of them a blank one.
@@ -66,7 +67,7 @@ def run(source: Source, shapes: Shapes, limit: int, among: Collection[Term] | No
     """
     above, checked = compiled(shapes)
     found: list[Finding] = []
-    going = _Run(source, (*above, *_subclasses(source)))
+    going = _Run(source, (*above, *_subclasses(source)), progress)
     for finding in going.findings(checked) if among is None else going.among(checked, sorted(among, key=str)):
         if len(found) >= limit:
             return report(found, complete=False)
@@ -82,15 +83,16 @@ def _subclasses(source: Source) -> list[tuple[Term, Term]]:
 class _Run:
     """One source checked once."""
 
-    def __init__(self, source: Source, pairs: Pairs) -> None:
+    def __init__(self, source: Source, pairs: Pairs, progress: Progress) -> None:
         self._source = source
         self._pairs = pairs
-        self._search = Search(source, _AT_ONCE)
+        self._progress = progress
+        self._search = Search(source, _AT_ONCE, progress)
 
     def findings(self, checked: Iterable[Check]) -> Iterator[Finding]:
         """Every finding; a check with few focus nodes looks at these, the others at what their screens suspect."""
         screened: list[Check] = []
-        for focus, group in _by_focus(checked).items():
+        for focus, group in self._foci(checked):
             nodes = self._first(focus)
             if len(nodes) > _AT_ONCE or not namable(nodes):
                 screened += group
@@ -101,11 +103,15 @@ class _Run:
 
     def among(self, checked: Iterable[Check], nodes: Sequence[Term]) -> Iterator[Finding]:
         """Every finding at these nodes. Which of them are focus nodes is asked once for each focus, not for each check."""
-        for focus, group in _by_focus(checked).items():
+        for focus, group in self._foci(checked):
             found = [node for part in _parts(nodes) for node in sorted(self._included(focus, part), key=str)]
             for check in group:
                 for part in _parts(found):  # focus nodes all of them: nothing is left to filter
                     yield from self._exact(check, self._writer(), these(part))
+
+    def _foci(self, checked: Iterable[Check]) -> Iterator[tuple[Focus, list[Check]]]:
+        groups = _by_focus(checked)
+        return Meter(self._progress, "looking for what the shapes are about", len(groups)).over(groups.items())
 
     def _included(self, focus: Focus, nodes: Sequence[Term]) -> set[Term]:
         return self._search.nodes(f"SELECT DISTINCT ?this {{ {focus.among(self._writer(), nodes)} }}")
@@ -126,7 +132,7 @@ class _Run:
 
     def _screened(self, steps: Sequence[Step]) -> Iterator[Finding]:
         suspects = self._search.suspects(screen for step in steps for screen in step.screens)
-        for step in steps:
+        for step in Meter(self._progress, "checking suspects", len(steps)).over(steps):
             nodes = sorted(set().union(*(suspects[screen] for screen in step.screens)), key=str)
             for check in step.checks:
                 if not step.screens or not namable(nodes):

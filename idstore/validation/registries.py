@@ -11,6 +11,7 @@ from pyoxigraph import CanonicalizationAlgorithm, Dataset, Quad
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.terms import hashed
+from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.schemes.shapes import shape
 from idstore.stores.engine import engine_to_read
@@ -33,14 +34,14 @@ def shapes(namespaces: Iterable[Namespace] = ()) -> Shapes:
     return load(*shipped) + of(dict.fromkeys(chain.from_iterable(own)))  # namespaces of one plug-in may have the same shape
 
 
-def check(registry: Registry, party: Party) -> Report:
+def check(registry: Registry, party: Party, progress: Progress = unwatched) -> Report:
     """Check all that the party sees of a registry, where it is. Raises StoreUnavailable.
 
     Memory: 0.1 kB for each node of the two largest predicates; where not all is in order 0.3 kB.
     """
     with registry.seen(party) as (engine, graphs):
         seen = None if registry.administers(party) else graphs
-        return validate_registry(StoreSource(engine_to_read(engine), THREADS, seen), shapes(registry.namespaces()))
+        return validate_registry(StoreSource(engine_to_read(engine), THREADS, seen), shapes(registry.namespaces()), progress=progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Renewed:
     shapes: int
 
 
-def check_changed(registry: Registry, party: Party) -> Renewed:
+def check_changed(registry: Registry, party: Party, progress: Progress = unwatched) -> Renewed:
     """Check what changed since the registry was last found to keep the same shapes; where that is not known, all of it.
 
     The whole is checked also when a namespace or a party changed, and when very much did. Only administrators may.
@@ -72,7 +73,7 @@ def check_changed(registry: Registry, party: Party) -> Renewed:
             since = view.catalogue.checked(number) if compiler.covers(wanted) else None
             nodes = None if since is None else registry.touched(view, since)
             engine = held.enter_context(registry.store.snapshot())
-        report = validate_registry(StoreSource(engine_to_read(engine), THREADS), wanted, among=nodes)
+        report = validate_registry(StoreSource(engine_to_read(engine), THREADS), wanted, among=nodes, progress=progress)
     return Renewed(report, None if nodes is None else len(nodes), sequence, number)
 
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from pyoxigraph import Literal
 
+from idstore.progress import Meter, Progress
 from idstore.validation.checks import namable
 from idstore.validation.counts import Count, settled
 from idstore.validation.graph import Term
@@ -18,14 +19,15 @@ Answer = TypeVar("Answer")
 class Search:
     """The suspects in one source; many are more than ``few``."""
 
-    def __init__(self, source: Source, few: int) -> None:
+    def __init__(self, source: Source, few: int, progress: Progress) -> None:
         self._source = source
         self._few = few
+        self._progress = progress
 
     def suspects(self, found: Iterable[Screen]) -> dict[Screen, set[Term]]:
         """What each of the screens finds."""
         screens = list(dict.fromkeys(found))
-        values = self._at_once(self._some, (screen.scan.values for screen in screens if screen.scan))
+        values = self._at_once("looking at values", self._some, (screen.scan.values for screen in screens if screen.scan))
         sharp = {screen: self._sharpened(screen, values) for screen in screens}
         known = self._found(list(dict.fromkeys(use for use in sharp.values() if use)))
         return {screen: known[use] if use else set() for screen, use in sharp.items()}
@@ -41,15 +43,15 @@ class Search:
     def _found(self, screens: Sequence[Screen]) -> dict[Screen, set[Term]]:
         """Those that join are asked only where counts leave a doubt, and one after the other for their memory."""
         unfounded = settled((doubt for screen in screens for doubt in screen.doubts), self._counts)
-        found = self._at_once(self._some, (screen.quick for screen in screens if not screen.doubts))
+        found = self._at_once("looking for suspects", self._some, (screen.quick for screen in screens if not screen.doubts))
         joins = (screen.quick for screen in screens if screen.doubts and not unfounded.intersection(screen.doubts))
-        found |= self._at_once(self._some, (text for text in joins if text not in found), 1)
+        found |= self._at_once("looking for suspects by joins", self._some, (text for text in joins if text not in found), 1)
         crowded = {screen for screen in screens if len(found.get(screen.quick, ())) > self._few}
-        narrow = self._at_once(self.nodes, (screen.narrow for screen in crowded), 1)
+        narrow = self._at_once("narrowing down", self.nodes, (screen.narrow for screen in crowded), 1)
         return {screen: narrow[screen.narrow] if screen in crowded else found.get(screen.quick, set()) for screen in screens}
 
     def _counts(self, queries: Iterable[str]) -> Mapping[str, Count]:
-        return self._at_once(self._count, queries)
+        return self._at_once("counting", self._count, queries)
 
     def _count(self, query: str) -> Count:
         ((rows, nodes),) = self._source.rows(query)
@@ -63,13 +65,14 @@ class Search:
         """The first column."""
         return {row[0] for row in self._source.rows(query) if row[0] is not None}
 
-    def _at_once(self, ask: Callable[[str], Answer], queries: Iterable[str], most: int | None = None) -> dict[str, Answer]:
+    def _at_once(self, what: str, ask: Callable[[str], Answer], queries: Iterable[str], most: int | None = None) -> dict[str, Answer]:
         """The answers; several at a time, ``most`` if given, if the source allows it.
 
         What threads give back is memory for other threads, not for this one: if any are used, they are always used.
         """
         texts = list(dict.fromkeys(queries))
+        meter = Meter(self._progress, what, len(texts))
         if self._source.threads == 1:
-            return {text: ask(text) for text in texts}
+            return {text: ask(text) for text in meter.over(texts)}
         with ThreadPoolExecutor(most or self._source.threads) as pool:
-            return dict(zip(texts, pool.map(ask, texts), strict=True))
+            return dict(zip(texts, meter.over(pool.map(ask, texts)), strict=True))

@@ -8,6 +8,7 @@ import typer
 from idstore.cli import arguments, exits, session, stdin
 from idstore.cli.options import Call
 from idstore.cli.output import one_line
+from idstore.cli.progress import Progress
 
 if TYPE_CHECKING:
     from idstore.validation import Report
@@ -36,7 +37,9 @@ def validate(
     if changed:
         return _print(call, [_check_changed(call)])
     if not files:
-        return _print(call, [session.read(call, check, detached=True)])
+        with Progress(call.output) as progress:
+            found = session.read(call, lambda registry, party: check(registry, party, progress.step), detached=True)
+        return _print(call, [found])
     known = session.read(call, lambda registry, _: registry.namespaces()) if session.exists(call) else []
     wanted = shapes(known)
     with stdin.files(files, ".ttl") as paths:
@@ -48,7 +51,8 @@ def _check_changed(call: Call) -> "Report":
     """Check what changed, and take note if nothing was found."""
     from idstore.validation.registries import check_changed
 
-    found = session.read(call, check_changed, detached=True)
+    with Progress(call.output) as progress:
+        found = session.read(call, lambda registry, party: check_changed(registry, party, progress.step), detached=True)
     if found.report.conforms:
         session.write(call, lambda registry, party: registry.keep_checked(found.sequence, found.shapes, party))
     call.output.say(f"idstore: checked {'everything' if found.checked is None else f'{found.checked} nodes'}")
@@ -86,7 +90,8 @@ def verify(
 
     The whole log is folded into the state that it implies. A line for each contradiction; exit code 5 if there is one.
     """
-    found = session.read(call, lambda registry, party: list(registry.verify(party)), detached=True)
+    with Progress(call.output) as progress:
+        found = session.read(call, lambda registry, party: list(registry.verify(party, progress.step)), detached=True)
     for one in found:
         call.output.data(one_line(str(one)), {"kind": one.kind, "node": one.node, "message": one.message})
     if found and repair_counters:

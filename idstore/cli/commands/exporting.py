@@ -10,6 +10,7 @@ from idstore.cli.commands import batch
 from idstore.cli.commands.lookup import Stage
 from idstore.cli.options import Call
 from idstore.cli.outputs import output
+from idstore.cli.progress import Progress
 
 if TYPE_CHECKING:
     from idstore.model.party import Party
@@ -85,22 +86,31 @@ def _format_of(file: str) -> str:
 def _describe(call: Call, file: str, title: str | None, licence: str | None) -> None:
     from idstore.exchange.description import describe
 
-    with output(file) as target:
-        session.read(call, lambda registry, party: describe(registry, target, party, title=title, licence=licence), detached=True)
+    with output(file) as target, Progress(call.output) as progress:
+
+        def act(registry: "Registry", party: "Party") -> None:
+            describe(registry, target, party, title=title, licence=licence, progress=progress.step)
+
+        session.read(call, act, detached=True)
 
 
 def _patch(call: Call, file: str, after: int) -> None:
     from idstore.exchange import patch
 
-    with output(file) as target:
-        last = session.read(call, lambda registry, party: patch.export(registry, target, party, after), detached=True)
+    with output(file) as target, Progress(call.output) as progress:
+
+        def act(registry: "Registry", party: "Party") -> int:
+            return patch.export(registry, target, party, after, progress=progress.step)
+
+        last = session.read(call, act, detached=True)
     call.output.say(f"idstore: up to {last}; the next one begins with --after {last}")
 
 
 def _digest(call: Call, extract: "Extract") -> None:
     from idstore.exchange.digest import digest
 
-    found = session.read(call, lambda registry, party: digest(registry, party, extract), detached=True)
+    with Progress(call.output) as progress:
+        found = session.read(call, lambda registry, party: digest(registry, party, extract, progress=progress.step), detached=True)
     call.output.data(str(found), {"digest": str(found), "canonicalization": "RDFC-1.0", "statements": found.statements})
 
 
@@ -117,11 +127,11 @@ def _write(call: Call, file: str, format: str, extract: "Extract", title: str | 
     def act(registry: "Registry", party: "Party") -> None:
         match format:
             case "csv":
-                listing.export_csv(registry, target, party, extract)
+                listing.export_csv(registry, target, party, extract, progress=progress.step)
             case "sssom":
-                listing.export_sssom(registry, target, party, extract, title=title, licence=licence)
+                listing.export_sssom(registry, target, party, extract, title=title, licence=licence, progress=progress.step)
             case _:
-                rdf.export(registry, target, party, format, extract)
+                rdf.export(registry, target, party, format, extract, progress=progress.step)
 
-    with output(file) as target:
+    with output(file) as target, Progress(call.output) as progress:
         session.read(call, act, detached=True)
