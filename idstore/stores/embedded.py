@@ -13,12 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from pyoxigraph import NamedNode, Quad
+from pyoxigraph import NamedNode
 
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.model import times
 from idstore.model.change import Change
-from idstore.model.terms import Term
 from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
 from idstore.stores.applying import Applier, Durable, Ready, Unit
@@ -26,7 +25,7 @@ from idstore.stores.catalogue import Catalogue
 from idstore.stores.committing import Commits, Enlisted, EnlistedUnit
 from idstore.stores.copies import Copies
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
-from idstore.stores.generation import FAILURES, Generation, discard
+from idstore.stores.generation import FAILURES, Generation, OfGeneration, discard
 from idstore.stores.journal import Journal, Written, write
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.scans import scanning
@@ -43,7 +42,7 @@ _PRUNE = 20_000
 """Changes after which engine and catalogue are flushed and the journal is pruned."""
 
 
-class EmbeddedStore:
+class EmbeddedStore(OfGeneration):
     """A store in a directory of its own.
 
     path      the directory; made when ``create`` is set and nothing is there.
@@ -202,11 +201,6 @@ class EmbeddedStore:
         """Whether anything has happened in it."""
         return self._sequence > 0
 
-    @property
-    def catalogue(self) -> Catalogue:
-        """Lists, counts, the order of events."""
-        return self._generation.catalogue
-
     @contextmanager
     def reading(self) -> Iterator["EmbeddedStore"]:
         """The newest durable state, for a moment; inside another reading of the same thread, the state of that one."""
@@ -222,24 +216,6 @@ class EmbeddedStore:
                     yield self
             finally:
                 self._reader = outer
-
-    def quads(
-        self,
-        subject: NamedNode | None = None,
-        predicate: NamedNode | None = None,
-        value: Term | None = None,
-        graph: NamedNode | None = None,
-    ) -> Iterator[Quad]:
-        """The quads that match."""
-        return self._generation.quads(subject, predicate, value, graph)
-
-    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
-        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
-        return self._generation.spelled(subjects, graph, through)
-
-    def graphs(self) -> Iterator[NamedNode]:
-        """Every named graph."""
-        return self._generation.graphs()
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label or request key."""

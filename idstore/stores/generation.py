@@ -220,6 +220,35 @@ class Generation:
         _ABANDONED.add(self.folder)
 
 
+class OfGeneration:
+    """Reads from the generation that is its present one."""
+
+    _generation: Generation
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Lists, counts, the order of events."""
+        return self._generation.catalogue
+
+    def quads(
+        self,
+        subject: NamedNode | None = None,
+        predicate: NamedNode | None = None,
+        value: Term | None = None,
+        graph: NamedNode | None = None,
+    ) -> Iterator[Quad]:
+        """The quads that match."""
+        return self._generation.quads(subject, predicate, value, graph)
+
+    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
+        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
+        return self._generation.spelled(subjects, graph, through)
+
+    def graphs(self) -> Iterator[NamedNode]:
+        """Every named graph."""
+        return self._generation.graphs()
+
+
 def is_abandoned(folder: Path) -> bool:
     """Whether this process has given up a generation there, whose engine is still open."""
     return folder in _ABANDONED

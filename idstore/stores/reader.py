@@ -8,23 +8,21 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pyoxigraph import NamedNode, Quad
+from pyoxigraph import NamedNode
 
 from idstore.errors import StoreBusy, StoreUnavailable
-from idstore.model.terms import Term
 from idstore.stores import Staging, Turn
 from idstore.stores.backups import back_up
-from idstore.stores.catalogue import Catalogue
 from idstore.stores.copies import SNAPSHOTS
 from idstore.stores.embedded import EmbeddedStore
 from idstore.stores.founding import exists
-from idstore.stores.generation import CATALOGUE, Generation
+from idstore.stores.generation import CATALOGUE, Generation, OfGeneration
 from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Snapshots, Use, pinned
 
@@ -37,7 +35,7 @@ _ATTEMPTS = 3
 _READ_ONLY = "the store was opened for reading only; open it for writing"
 
 
-class SnapshotStore:
+class SnapshotStore(OfGeneration):
     """A snapshot as a store to read. It holds no lock of the store's; what is changed meanwhile is not seen. Raises StoreUnavailable."""
 
     def __init__(self, snapshots: Snapshots, used: Use) -> None:
@@ -51,29 +49,6 @@ class SnapshotStore:
         except BaseException:
             used.release()
             raise
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """Lists, counts, the order of events."""
-        return self._generation.catalogue
-
-    def quads(
-        self,
-        subject: NamedNode | None = None,
-        predicate: NamedNode | None = None,
-        value: Term | None = None,
-        graph: NamedNode | None = None,
-    ) -> Iterator[Quad]:
-        """The quads that match."""
-        return self._generation.quads(subject, predicate, value, graph)
-
-    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
-        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
-        return self._generation.spelled(subjects, graph, through)
-
-    def graphs(self) -> Iterator[NamedNode]:
-        """Every named graph."""
-        return self._generation.graphs()
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label or request key."""
