@@ -83,7 +83,7 @@ class Core:
     def _facts(self, view: View) -> _Facts:
         known, version = self._facts_now, view.registry_version
         if known is None or known.version != version:
-            known = self._facts_now = _read_facts(view, version)
+            known = self._facts_now = _read_facts(view, version, self.store.origin)
         return known
 
     def facts(self, view: View, party: Party) -> PartyFacts:
@@ -331,7 +331,7 @@ def _read_party(subject: NamedNode, quads: list[Quad], kinds: Collection[object]
             yield PartyFacts(party_name(subject), word, groups, added=True)
 
 
-def _read_facts(view: View, version: int) -> _Facts:
+def _read_facts(view: View, version: int, origin: str) -> _Facts:
     by_subject: dict[NamedNode, list[Quad]] = {}
     for quad in view.quads(None, None, None, REGISTRY_GRAPH):
         if isinstance(quad.subject, NamedNode):
@@ -350,7 +350,21 @@ def _read_facts(view: View, version: int) -> _Facts:
             name = party_name(quad.subject)
             known = parties.get(name) or PartyFacts(name)
             parties[name] = replace(known, suspended=quad.object.value)
-    found.sort(
-        key=lambda one: (one.created, one.base), reverse=True
-    )  # of two merged registries' namespaces of one name the older one keeps it
-    return _Facts(version, parties, {one.name: one for one in found}, {one.base: one for one in found})
+    found.sort(key=lambda one: (one.created, one.base), reverse=True)
+    return _Facts(version, parties, _named(view, found, origin), {one.base: one for one in found})
+
+
+def _named(view: View, found: Sequence[Namespace], origin: str) -> dict[str, Namespace]:
+    """Namespaces, which come in the newest first, by name: of several merged registries' that have one name it stays with what was added here, else the oldest."""
+    named: dict[str, Namespace] = {}
+    for one in found:
+        later = named.get(one.name)
+        if later is None or _is_added_here(view, one, origin) or not _is_added_here(view, later, origin):
+            named[one.name] = one
+    return named
+
+
+def _is_added_here(view: View, namespace: Namespace, origin: str) -> bool:
+    about = [quad.subject for quad in view.quads(None, IDS.about, namespace.iri)]
+    own = (event for event in about if isinstance(event, NamedNode) and event.value.startswith(f"urn:uuid:{origin}#"))
+    return any(next(view.quads(event, RDF.type, IDS.NamespaceAddition), None) is not None for event in own)

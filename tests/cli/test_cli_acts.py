@@ -271,6 +271,18 @@ def test_who_administers_a_copy_is_told(run: Run, mint: Minting, tmp_path: Path)
     assert "with alice as its first administrator" in run("import", tmp_path / "full.nq", "--store", tmp_path / "other").err
 
 
+@pytest.mark.usefixtures("rdl")
+def test_an_import_warns_of_namespaces_of_one_name(run: Run, tmp_path: Path) -> None:
+    other, base = tmp_path / "other", "http://other.example.org/data#"
+    run("namespace", "add", "rdl", base, "--scheme", "rdswip", "--store", other)
+    run("export", "-o", tmp_path / "other.nq", "--store", other)
+    [warning] = [line for line in run("import", tmp_path / "other.nq").err.splitlines() if "warning" in line]
+    assert base in warning and warning.endswith(", which keeps it here; call it by its base")
+    assert base not in run("mint", "rdl").line and base in run("mint", base).line
+    assert "warning" not in run("import", tmp_path / "other.nq").err
+    assert run("validate").out.count("Warning: ") == 2
+
+
 def test_a_signature_file_is_taken_over(run: Run) -> None:
     one = '<FileFormat ID="637" Name="{}" PUID="fmt/18" Version="1.4" MIMEType="application/pdf"/>'
     text = '<FFSignatureFile Version="1"><FileFormatCollection>' + one + "</FileFormatCollection></FFSignatureFile>"

@@ -53,6 +53,41 @@ def register(registry: Registry, label: str, by: Party, namespace: str = "names"
     return iri
 
 
+# namespaces of one name
+
+
+def both_have_data(here: Registry, there: Registry) -> None:
+    """Namespaces of one name; the other registry's is the older one."""
+    there.add_namespace("data", "http://there.example.org/data#", "rdswip", ROOT)
+    with clock(start=times.now() + 1000):
+        here.add_namespace("data", "http://here.example.org/data#", "rdswip", ROOT)
+
+
+def test_a_name_stays_with_the_namespace_that_was_added_here(tmp_path: Path, here: Registry, there: Registry) -> None:
+    both_have_data(here, there)
+    before = here.mint("data", ANN)
+    foreign = there.mint("data", BEN)
+    there.fixate([foreign.iri.value], BEN)
+    merge(here, there, tmp_path)
+    assert here.show(f"data:{before.label}", ANN).iri == before.iri
+    assert here.mint("data", ANN).namespace == "http://here.example.org/data#"
+    assert here.show(foreign.iri.value, OUT).iri == foreign.iri
+    assert here.namespace("http://there.example.org/data#").name == "data"
+    merge(there, here, tmp_path)
+    assert there.namespace("data").base == "http://there.example.org/data#", "each keeps its own"
+    sound(here)
+    report = registries.check(here, ROOT)
+    assert {finding.severity for finding in report.results} == {"Warning"} and len(report.results) == 2
+
+
+def test_of_names_that_came_from_elsewhere_the_oldest_stays(tmp_path: Path, here: Registry, there: Registry) -> None:
+    both_have_data(here, there)
+    merge(here, there, tmp_path)
+    with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
+        merge(copy, here, tmp_path)
+        assert copy.namespace("data").base == "http://there.example.org/data#"
+
+
 # values that not everyone may read
 
 

@@ -101,8 +101,13 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
         )
     with stdin.files(files) as paths, Progress(call.output) as progress:
 
-        def act(registry: "Registry", party: "Party") -> rdf.ImportReport:
-            return rdf.import_registry(registry, paths, party, format, dry_run=dry_run, progress=progress.step)
+        def act(registry: "Registry", party: "Party") -> tuple[rdf.ImportReport, list[tuple[str, str]]]:
+            report = rdf.import_registry(registry, paths, party, format, dry_run=dry_run, progress=progress.step)
+            named = [(one.base, registry.namespace(one.name).base) for one in registry.namespaces()] if report.events else []
+            return report, named
 
-        found = session.write(call, act, dry=dry_run)
+        found, named = session.write(call, act, dry=dry_run)
     merging.show(call.output, found, dry_run=dry_run)
+    for base, keeper in named:
+        if base != keeper:
+            call.output.warn(f"the namespace {base} has the name of {keeper}, which keeps it here; call it by its base")
