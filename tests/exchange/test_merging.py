@@ -320,20 +320,6 @@ def test_a_request_key_goes_on_to_give_what_it_gave_here(here: Registry, there: 
         sound(registry)
 
 
-def test_a_namespace_keeps_its_name_against_a_younger_one(here: Registry, there: Registry, tmp_path: Path) -> None:
-    here.add_namespace("own", "http://here.example.org/", "puid", ROOT)
-    there.add_namespace("own", "http://there.example.org/", "puid", ROOT)
-    iri = there.mint("own", ANN).iri.value
-    there.fixate([iri], ANN)
-    merge(here, there, tmp_path)
-    merge(there, here, tmp_path)
-    assert [registry.namespace("own").base for registry in (here, there)] == ["http://here.example.org/"] * 2
-    assert here.show(iri, OUT).owner == "ann"
-    assert here.mint("http://there.example.org/", ANN).iri.value.startswith("http://there.example.org/")
-    sound(here)
-    assert published(here) == published(there)
-
-
 # all or nothing
 
 

@@ -76,6 +76,8 @@ def test_a_name_stays_with_the_namespace_that_was_added_here(tmp_path: Path, her
     merge(there, here, tmp_path)
     assert there.namespace("data").base == "http://there.example.org/data#", "each keeps its own"
     sound(here)
+    sound(there)
+    assert here.mint("http://there.example.org/data#", ANN).namespace == "http://there.example.org/data#"
     report = registries.check(here, ROOT)
     assert {finding.severity for finding in report.results} == {"Warning"} and len(report.results) == 2
 
