@@ -64,7 +64,7 @@ def test_each_step_shows_when_it_begins(monkeypatch: pytest.MonkeyPatch) -> None
         (("export", "--digest"), ["identifiers", "public events"]),
         (("export", "--after", "0"), ["events"]),
         (("export", "--description"), ["identifiers", "public events"]),
-        (("verify",), ["events", "identifiers", "labels", "triples that nothing explains: looked at", "lists"]),
+        (("verify",), ["events", "identifiers", "labels", "looking for what nothing explains", "lists"]),
         (("validate",), ["looking for what the shapes are about"]),
         (("validate", "--changed"), ["looking for what the shapes are about"]),
     ],

@@ -73,7 +73,7 @@ class Verifying(Replaying):
             yield from self._registry_facts(view)
             yield from self._storage_facts(view)
             yield from self._claims(view, Meter(progress, "labels", labels))
-            yield from self._strays(view, Meter(progress, "triples that nothing explains: looked at"))
+            yield from self._strays(view, Meter(progress, "looking for what nothing explains"))
             yield from self._listings(view, Meter(progress, "lists", labels))
             yield from (Finding("counter", place, message) for place, message in view.catalogue.miscounts(issued.counts, issued.highest))
 
