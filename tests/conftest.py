@@ -1,6 +1,7 @@
 """Fixtures that several folders of tests share."""
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ settings.register_profile("idstore", deadline=None)  # how long a test takes pro
 settings.load_profile("idstore")
 
 pytest_plugins = ["cli_fixtures"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background by a shell: programs that tests interrupt would ignore it as well
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
