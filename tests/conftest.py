@@ -14,7 +14,9 @@ settings.load_profile("idstore")
 
 pytest_plugins = ["cli_fixtures"]
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background by a shell: programs that tests interrupt would ignore it as well
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # begun in the background by a shell: programs that tests interrupt would ignore it as well
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
