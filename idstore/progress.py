@@ -22,6 +22,7 @@ class Meter:
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """The items; each counts when the next one is asked for."""
+        self._progress(self._what, self._done, self._total)
         for item in items:
             yield item
             self._done += 1

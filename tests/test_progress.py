@@ -97,6 +97,6 @@ def test_a_meter_tells_of_each_when_it_is_done() -> None:
     told: list[tuple[str, int, int]] = []
     meter = Meter(lambda *said: told.append(said), "things", 3)
     passing = meter.over("ab")
-    assert next(passing) == "a" and not told
+    assert next(passing) == "a" and told == [("things", 0, 3)]
     assert [*passing] == ["b"] and [*meter.over("c")] == ["c"]
-    assert told == [("things", done, 3) for done in (1, 2, 3)]
+    assert told == [("things", done, 3) for done in (0, 1, 2, 2, 3)]

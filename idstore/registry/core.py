@@ -1,6 +1,6 @@
 """What every use case stands on: who sees what, reading records, and turning an event into a change."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
@@ -83,8 +83,13 @@ class Core:
     def _facts(self, view: View) -> _Facts:
         known, version = self._facts_now, view.registry_version
         if known is None or known.version != version:
-            known = self._facts_now = _read_facts(view, version, self.store.origin)
+            known = self._facts_now = _read_facts(view, version, self.homes)
         return known
+
+    def homes(self, view: View) -> frozenset[str]:
+        """The stores of which all that happened is this registry's own: this one, and those that it is a copy of."""
+        begun = (quad.subject for quad in view.quads(None, RDF.type, IDS.Initialization))
+        return frozenset({self.store.origin, *(_origin(event) for event in begun)})
 
     def facts(self, view: View, party: Party) -> PartyFacts:
         """What the registry knows of a party; one that only acts is a user."""
@@ -331,7 +336,7 @@ def _read_party(subject: NamedNode, quads: list[Quad], kinds: Collection[object]
             yield PartyFacts(party_name(subject), word, groups, added=True)
 
 
-def _read_facts(view: View, version: int, origin: str) -> _Facts:
+def _read_facts(view: View, version: int, homes: Callable[[View], Container[str]]) -> _Facts:
     by_subject: dict[NamedNode, list[Quad]] = {}
     for quad in view.quads(None, None, None, REGISTRY_GRAPH):
         if isinstance(quad.subject, NamedNode):
@@ -351,20 +356,25 @@ def _read_facts(view: View, version: int, origin: str) -> _Facts:
             known = parties.get(name) or PartyFacts(name)
             parties[name] = replace(known, suspended=quad.object.value)
     found.sort(key=lambda one: (one.created, one.base), reverse=True)
-    return _Facts(version, parties, _named(view, found, origin), {one.base: one for one in found})
+    return _Facts(version, parties, _named(view, found, homes), {one.base: one for one in found})
 
 
-def _named(view: View, found: Sequence[Namespace], origin: str) -> dict[str, Namespace]:
-    """Namespaces, which come in the newest first, by name: of several merged registries' that have one name it stays with what was added here, else the oldest."""
+def _named(view: View, found: Sequence[Namespace], homes: Callable[[View], Container[str]]) -> dict[str, Namespace]:
+    """Namespaces, which come in the newest first, by name: of several merged registries' that have one name it stays with what was added at home, else the oldest."""
     named: dict[str, Namespace] = {}
     for one in found:
         later = named.get(one.name)
-        if later is None or _is_added_here(view, one, origin) or not _is_added_here(view, later, origin):
+        if later is None or _is_own(view, one, own := homes(view)) or not _is_own(view, later, own):
             named[one.name] = one
     return named
 
 
-def _is_added_here(view: View, namespace: Namespace, origin: str) -> bool:
+def _is_own(view: View, namespace: Namespace, homes: Container[str]) -> bool:
     about = [quad.subject for quad in view.quads(None, IDS.about, namespace.iri)]
-    own = (event for event in about if isinstance(event, NamedNode) and event.value.startswith(f"urn:uuid:{origin}#"))
+    own = (event for event in about if isinstance(event, NamedNode) and _origin(event) in homes)
     return any(next(view.quads(event, RDF.type, IDS.NamespaceAddition), None) is not None for event in own)
+
+
+def _origin(event: object) -> str:
+    """The store of an event's name; what is no such name has none."""
+    return event.value.removeprefix("urn:uuid:").partition("#")[0] if isinstance(event, NamedNode) else ""

@@ -94,15 +94,18 @@ class Exporting(Core):
 
     def _meter(self, view: View, party: Party, progress: Progress, base: str | None = None) -> Meter:
         """Tells of the identifiers that the party sees."""
-        seen = sum(many for of, _, _, many in view.catalogue.tallies(self.audiences(view, party)) if base in (None, of))
+        seen = 0
+        with suppress(LookupError):  # counters that are wrong keep nothing from being read out
+            seen = sum(many for of, _, _, many in view.catalogue.tallies(self.audiences(view, party)) if base in (None, of))
         return Meter(progress, "identifiers", seen)
 
     def _records(self, view: View, sight: Sight, extract: Extract, base: str | None, meter: Meter) -> Iterator[Record]:
         public = [view.catalogue.sorted_identifiers(namespace=one) for one in self._facts(view).by_base if base in (None, one)]
         seen = [graph for graph in view.graphs() if access_list(graph) is not None and sight.sees(graph)]
-        for iri in meter.over(merge(*public, *(view.catalogue.sorted_identifiers(audience=graph.value) for graph in seen))):
-            record = self._load(view, NamedNode(iri), sight)
-            if (base or record.namespace) == record.namespace and extract.chooses(record):
+        iris = merge(*public, *(view.catalogue.sorted_identifiers(audience=graph.value) for graph in seen))
+        records = (self._load(view, NamedNode(iri), sight) for iri in iris)
+        for record in meter.over(one for one in records if base in (None, one.namespace)):
+            if extract.chooses(record):
                 yield record
 
     def _whole(self, view: View, sight: Sight, party: Party, progress: Progress) -> Generator[str, None, None]:

@@ -10,11 +10,11 @@ from typing import Literal
 from pyoxigraph import NamedNode
 
 from idstore.frozen import dataclass
-from idstore.model.event import Event, split
+from idstore.model.event import Event
 from idstore.model.record import Record, Stage
 from idstore.registry.replaying import BEGINNINGS, Replaying, check_rules, fold, keeps_to_itself
 from idstore.stores import View
-from idstore.vocabulary import IDS, RDF
+from idstore.vocabulary import IDS
 
 Verdict = Literal["taken", "private", "parties", "held"]
 """What becomes of what is told about one thing.
@@ -60,11 +60,6 @@ class Divergence:
 
 class Merging(Replaying):
     """Meeting another registry's log."""
-
-    def homes(self, view: View) -> frozenset[str]:
-        """The stores of which all that happened is this registry's own: this one, and those that it is a copy of."""
-        begun = (quad.subject for quad in view.quads(None, RDF.type, IDS.Initialization))
-        return frozenset({self.store.origin, *(split(event.value)[0] for event in begun if isinstance(event, NamedNode))})
 
     def reception(self, view: View, homes: Container[str], told: Sequence[tuple[Event, bool]]) -> Reception:
         """What becomes of what is told about one thing: its events, each with whether its graph says that it is private.

@@ -64,9 +64,10 @@ class Namespacing(Core):
             )
 
     def namespaces(self) -> Sequence[Namespace]:
-        """Every namespace, by name."""
+        """Every namespace, by name; of several that have one, first the one that is called by it."""
         with self.store.reading() as view:
-            return sorted(self._facts(view).by_base.values(), key=lambda one: one.name)
+            facts = self._facts(view)
+            return sorted(facts.by_base.values(), key=lambda one: (one.name, one is not facts.by_name[one.name]))
 
     def namespace(self, name: str) -> Namespace:
         """The namespace of that name or base. Raises UnknownNamespace."""

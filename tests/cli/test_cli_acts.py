@@ -277,10 +277,16 @@ def test_an_import_warns_of_namespaces_of_one_name(run: Run, tmp_path: Path) -> 
     run("namespace", "add", "rdl", base, "--scheme", "rdswip", "--store", other)
     run("export", "-o", tmp_path / "other.nq", "--store", other)
     [warning] = [line for line in run("import", tmp_path / "other.nq").err.splitlines() if "warning" in line]
-    assert base in warning and warning.endswith(", which keeps it here; call it by its base")
+    assert warning.endswith(f"rdl means http://rdl.example.org/data# here; call the other namespace of that name by its base, {base}")
+    run("namespace", "add", "more", "http://more.example.org/", "--scheme", "puid", "--store", other)
+    run("export", "-o", tmp_path / "more.nq", "--store", other)
     assert base not in run("mint", "rdl").line and base in run("mint", base).line
-    assert "warning" not in run("import", tmp_path / "other.nq").err
+    assert "warning" not in run("import", tmp_path / "more.nq").err, "it is known by now"
+    assert base in run("check", f"{base}R3732211754").out and base not in run("check", "rdl:R3732211754").out
     assert run("validate").out.count("Warning: ") == 2
+    run("validate", "--changed")
+    run("mint", "rdl")
+    assert "checked 2 nodes" in run("validate", "--changed").err, "a warning does not make all of it be checked again"
 
 
 def test_a_signature_file_is_taken_over(run: Run) -> None:

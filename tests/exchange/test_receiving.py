@@ -82,12 +82,26 @@ def test_a_name_stays_with_the_namespace_that_was_added_here(tmp_path: Path, her
     assert {finding.severity for finding in report.results} == {"Warning"} and len(report.results) == 2
 
 
-def test_of_names_that_came_from_elsewhere_the_oldest_stays(tmp_path: Path, here: Registry, there: Registry) -> None:
+def test_a_copy_of_a_merged_registry_reads_its_names_alike(tmp_path: Path, here: Registry, there: Registry) -> None:
     both_have_data(here, there)
+    asked = Request(request_key="once")
+    before = here.mint("data", ANN, asked)
     merge(here, there, tmp_path)
     with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
         merge(copy, here, tmp_path)
-        assert copy.namespace("data").base == "http://there.example.org/data#"
+        assert copy.namespace("data").base == "http://here.example.org/data#"
+        assert [one.base for one in copy.namespaces()] == [one.base for one in here.namespaces()]
+        assert copy.mint("data", ANN, asked).iri == before.iri
+        sound(copy)
+
+
+def test_of_names_that_came_from_elsewhere_the_oldest_stays(tmp_path: Path, here: Registry, there: Registry) -> None:
+    both_have_data(here, there)
+    with begun(tmp_path / "third") as third:
+        merge(third, here, tmp_path)
+        assert third.namespace("data").base == "http://here.example.org/data#"
+        merge(third, there, tmp_path)
+        assert third.namespace("data").base == "http://there.example.org/data#"
 
 
 # values that not everyone may read

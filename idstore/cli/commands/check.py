@@ -55,6 +55,8 @@ def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], ou
     """Print what namespaces and schemes make of a text. Whether it fits one of them."""
     refusals: list[InvalidIdentifier] = []
     named = [namespace for namespace in spaces if _names(text, namespace)]
+    if not text.startswith(tuple(namespace.base for namespace in named)):
+        named = named[:1]  # of several of that name the first is called by it
     fits = _in_namespaces(text, named or spaces, refusals, named=bool(named))
     covered = {fit.scheme for fit in fits if not fit.bare}
     for scheme in asked:

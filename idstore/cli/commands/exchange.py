@@ -11,6 +11,7 @@ from idstore.cli.options import Call
 from idstore.cli.progress import Progress
 
 if TYPE_CHECKING:
+    from idstore.model.namespace import Namespace
     from idstore.model.party import Party
     from idstore.registry import Registry
 
@@ -101,13 +102,13 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
         )
     with stdin.files(files) as paths, Progress(call.output) as progress:
 
-        def act(registry: "Registry", party: "Party") -> tuple[rdf.ImportReport, list[tuple[str, str]]]:
+        def act(registry: "Registry", party: "Party") -> "tuple[rdf.ImportReport, list[tuple[Namespace, Namespace]]]":
+            before = {one.base for one in registry.namespaces()}
             report = rdf.import_registry(registry, paths, party, format, dry_run=dry_run, progress=progress.step)
-            named = [(one.base, registry.namespace(one.name).base) for one in registry.namespaces()] if report.events else []
-            return report, named
+            named = [(one, registry.namespace(one.name)) for one in registry.namespaces()]
+            return report, [(one, keeper) for one, keeper in named if one != keeper and not {one.base, keeper.base} <= before]
 
         found, named = session.write(call, act, dry=dry_run)
     merging.show(call.output, found, dry_run=dry_run)
-    for base, keeper in named:
-        if base != keeper:
-            call.output.warn(f"the namespace {base} has the name of {keeper}, which keeps it here; call it by its base")
+    for one, keeper in named:
+        call.output.warn(f"{one.name} means {keeper.base} here; call the other namespace of that name by its base, {one.base}")
