@@ -594,6 +594,18 @@ def test_counters_can_be_repaired(sound: Sound, fault: str) -> None:
     assert dump(sound) == before
 
 
+def test_counters_that_make_no_sense_keep_nothing_from_being_exported(sound: Sound) -> None:
+    with idstore.open(sound.folder) as registry, registry.quads(ALICE) as quads:
+        before = [str(quad) for quad in quads]
+    with opened(sound) as bench:
+        bench.db.execute("UPDATE tally SET stage = 9 WHERE stage = 1")
+    with idstore.open(sound.folder) as registry:
+        with registry.quads(ALICE) as quads:
+            assert [str(quad) for quad in quads] == before
+        with registry.records(ALICE) as records:
+            assert sound.draft in {record.iri for record in records}
+
+
 @pytest.mark.parametrize(
     "fault", ["name changed", "event's text changed", "gap in the order", "claim removed", "listed for everyone", "setting changed"]
 )
