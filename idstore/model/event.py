@@ -158,8 +158,12 @@ def _lasting(value: Term) -> str:
 
 def split(iri: str) -> tuple[str, int]:
     """Origin and token of an event's IRI. Raises ValueError if it is none."""
-    origin, _, token = iri.removeprefix("urn:uuid:").partition("#")
-    return origin, int(token, 16)
+    return origin_of(iri), int(iri.partition("#")[2], 16)
+
+
+def origin_of(iri: str) -> str:
+    """Origin of an event, from its IRI; of any other IRI a text that no store is named by."""
+    return iri.removeprefix("urn:uuid:").partition("#")[0]
 
 
 def parse(iri: NamedNode, quads: Iterable[Quad]) -> Event:

@@ -89,7 +89,7 @@ class Core:
     def homes(self, view: View) -> frozenset[str]:
         """The stores of which all that happened is this registry's own: this one, and those that it is a copy of."""
         begun = (quad.subject for quad in view.quads(None, RDF.type, IDS.Initialization))
-        return frozenset({self.store.origin, *(_origin(event) for event in begun)})
+        return frozenset({self.store.origin, *(events.origin_of(event.value) for event in begun if isinstance(event, NamedNode))})
 
     def facts(self, view: View, party: Party) -> PartyFacts:
         """What the registry knows of a party; one that only acts is a user."""
@@ -361,20 +361,18 @@ def _read_facts(view: View, version: int, homes: Callable[[View], Container[str]
 
 def _named(view: View, found: Sequence[Namespace], homes: Callable[[View], Container[str]]) -> dict[str, Namespace]:
     """Namespaces, which come in the newest first, by name: of several merged registries' that have one name it stays with what was added at home, else the oldest."""
-    named: dict[str, Namespace] = {}
+    named: dict[str, list[Namespace]] = {}
     for one in found:
-        later = named.get(one.name)
-        if later is None or _is_own(view, one, own := homes(view)) or not _is_own(view, later, own):
-            named[one.name] = one
-    return named
+        named.setdefault(one.name, []).append(one)
+    return {name: _keeper(view, several, homes(view)) if several[1:] else several[0] for name, several in named.items()}
+
+
+def _keeper(view: View, several: Sequence[Namespace], homes: Container[str]) -> Namespace:
+    own = [one for one in several if _is_own(view, one, homes)]
+    return (own or several)[-1]
 
 
 def _is_own(view: View, namespace: Namespace, homes: Container[str]) -> bool:
     about = [quad.subject for quad in view.quads(None, IDS.about, namespace.iri)]
-    own = (event for event in about if isinstance(event, NamedNode) and _origin(event) in homes)
+    own = (event for event in about if isinstance(event, NamedNode) and events.origin_of(event.value) in homes)
     return any(next(view.quads(event, RDF.type, IDS.NamespaceAddition), None) is not None for event in own)
-
-
-def _origin(event: object) -> str:
-    """The store of an event's name; what is no such name has none."""
-    return event.value.removeprefix("urn:uuid:").partition("#")[0] if isinstance(event, NamedNode) else ""
