@@ -4,7 +4,6 @@ Whatever the journal refuses never happened. Sequence numbers are given anew the
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
@@ -51,7 +50,7 @@ class Commits:
         self._journal = journal
         self._put = hand_on
         self._leading = Leading()
-        self._enlisted: deque[EnlistedUnit] = deque()
+        self._enlisted: list[EnlistedUnit] = []  # and no deque: others add to it while it is read
         self._unsure = False  # whether the journal may hold something that is still enlisted
         self._reached: dict[int, int] = {}  # of each epoch that has ended: what was durable by then
 
@@ -92,7 +91,7 @@ class Commits:
             if self._is_durable(sequence, epoch):
                 return
             self.check(epoch)
-            units = tuple(self._enlisted)
+            units = list(self._enlisted)
             if not units:
                 return
             self._unsure = True  # Ctrl-C may come at any moment, also when the disk has them
@@ -105,9 +104,8 @@ class Commits:
 
     def _hand_on(self, written: int) -> None:
         """Hand on what the journal holds, up to a sequence number; from now on it is durable."""
-        units = [unit for unit in tuple(self._enlisted) if unit[-1].sequence <= written]
+        units = [unit for unit in self._enlisted if unit[-1].sequence <= written]
         self._put([tuple([change.durable for change in unit]) for unit in units])
-        for _ in units:
-            self._enlisted.popleft()
+        del self._enlisted[: len(units)]
         self.durable = max(self.durable, written)
         self._unsure = False

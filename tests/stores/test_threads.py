@@ -8,20 +8,26 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyoxigraph import Quad
+from pyoxigraph import NamedNode, Quad
 
 import idstore
 from idstore import Party, Registry, Selection, Statement
 from idstore.errors import AlreadyRegistered
 from idstore.exchange.rdf import export
+from idstore.model.change import Change
+from idstore.model.event import Event
 from idstore.stores import View
+from idstore.stores.applying import Durable, Unit
+from idstore.stores.committing import Commits, Enlisted
 from idstore.stores.embedded import EmbeddedStore
+from idstore.stores.journal import Journal, write
 from idstore.stores.scans import scanning
-from idstore.vocabulary import IDS, RDF
+from idstore.vocabulary import IDS, PUBLIC_LOG, RDF
 
 ALICE = Party("alice")
 THREADS, ACTS = 8, 25
@@ -129,6 +135,31 @@ def test_readings_that_do_not_end_in_order_end_their_own(registry: Registry) -> 
     second.__exit__(None, None, None)
     assert list(late) == []
     assert len(list(store.quads())) > 5  # outside of any reading: at once
+
+
+def test_a_group_is_written_while_others_are_numbered(tmp_path: Path) -> None:
+    """Whoever has the turn goes on wherever anything is made, for then the collector may run, and let other threads go on."""
+    event = Event("5b2f3c1e-1111-4222-8333-444455556666", 7, IDS.Initialization, NamedNode("http://example.org/"), "alice", 0)
+    change = Change(((event, PUBLIC_LOG),))
+    units = [(Enlisted(Durable(sequence, change, 0), write(change, sequence)),) for sequence in range(1, 1001)]
+    waiting, handed = iter(units), list[Unit]()
+
+    def number(phase: str, _: object) -> None:
+        if phase == "start" and (unit := next(waiting, None)) is not None:
+            commits.enlist(unit)
+
+    thresholds = gc.get_threshold()
+    with contextlib.closing(Journal(tmp_path / "journal.sqlite", create=True, durable=False)) as journal, contextlib.ExitStack() as after:
+        commits = Commits(journal, handed.extend)
+        after.callback(gc.set_threshold, *thresholds)
+        after.callback(gc.callbacks.remove, number)
+        gc.callbacks.append(number)
+        gc.set_threshold(5)
+        while commits.durable < len(units):
+            for unit in islice(waiting, 25):
+                commits.enlist(unit)
+            commits.until(commits.durable + 1, 0)
+    assert [unit[0].sequence for unit in handed] == list(range(1, len(units) + 1))
 
 
 def test_many_threads_share_a_registry(registry: Registry, folder: Path, tmp_path: Path) -> None:
