@@ -223,14 +223,18 @@ class Generation:
 
 
 class OfGeneration:
-    """Reads from the generation that is its present one."""
+    """Reads from a generation; whatever has to be there first is brought there by `_ready`."""
 
     _generation: Generation
+
+    def _ready(self, predicate: NamedNode | None = None, graph: NamedNode | None = None) -> Generation:  # noqa: ARG002 for those who have to
+        """The generation, once it has all that can be read there now of a relation and of a graph; None stands for any."""
+        return self._generation
 
     @property
     def catalogue(self) -> Catalogue:
         """Lists, counts, the order of events."""
-        return self._generation.catalogue
+        return self._ready().catalogue
 
     def quads(
         self,
@@ -240,15 +244,15 @@ class OfGeneration:
         graph: NamedNode | None = None,
     ) -> Iterator[Quad]:
         """The quads that match."""
-        return self._generation.quads(subject, predicate, value, graph)
+        return self._ready(predicate, graph).quads(subject, predicate, value, graph)
 
     def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
         """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
-        return self._generation.spelled(subjects, graph, through)
+        return self._ready().spelled(subjects, graph, through)
 
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""
-        return self._generation.graphs()
+        return self._ready().graphs()
 
 
 def portion(sequence: int, most: int) -> int:

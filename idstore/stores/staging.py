@@ -7,15 +7,13 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyoxigraph import NamedNode, Quad
+from pyoxigraph import NamedNode
 
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.history import History
-from idstore.model.terms import Term
 from idstore.stores import bases
-from idstore.stores.catalogue import Catalogue
-from idstore.stores.generation import Generation, discard, is_abandoned
+from idstore.stores.generation import Generation, OfGeneration, discard, is_abandoned
 from idstore.stores.journal import Written, write
 from idstore.stores.scans import scanning
 from idstore.stores.turns import Numbering, concerns_registry
@@ -27,7 +25,7 @@ _STAGE_BATCH = 500
 """Changes that a staged generation takes at once."""
 
 
-class Staged(Numbering):
+class Staged(Numbering, OfGeneration):
     """The turn inside `EmbeddedStore.staging`: what is enlisted is there for the next reading, and in effect when the block has ended.
 
     It is a store itself, whose every turn is that one turn, so that a registry over it has its rules carried out there.
@@ -35,7 +33,7 @@ class Staged(Numbering):
 
     def __init__(self, store: "EmbeddedStore", generation: Generation, empty: bool) -> None:
         super().__init__(store.origin, 0 if empty else store._at, -1 if empty else store._token)
-        self.generation = generation
+        self._generation = generation
         self.last: Written | None = None
         self._versions = store._versions  # never the number of another state
         self.registry_version = next(self._versions)
@@ -44,36 +42,13 @@ class Staged(Numbering):
         self._claims: dict[NamedNode, NamedNode] = {}
         self._issued: dict[str, dict[str, tuple[int, int]]] = {}
 
-    @property
-    def catalogue(self) -> Catalogue:
-        """Lists and counts, everything enlisted included."""
+    def _ready(self, predicate: NamedNode | None = None, graph: NamedNode | None = None) -> Generation:  # noqa: ARG002 everything, at once
         self._apply()
-        return self.generation.catalogue
-
-    def quads(
-        self,
-        subject: NamedNode | None = None,
-        predicate: NamedNode | None = None,
-        value: Term | None = None,
-        graph: NamedNode | None = None,
-    ) -> Iterator[Quad]:
-        """The quads that match, everything enlisted included."""
-        self._apply()
-        return self.generation.quads(subject, predicate, value, graph)
-
-    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
-        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
-        self._apply()
-        return self.generation.spelled(subjects, graph, through)
-
-    def graphs(self) -> Iterator[NamedNode]:
-        """Every named graph."""
-        self._apply()
-        return self.generation.graphs()
+        return self._generation
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label."""
-        return self._claims.get(claimed) or self.generation.holder(claimed)
+        return self._claims.get(claimed) or self._generation.holder(claimed)
 
     def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
         """Labels issued per series."""
@@ -107,7 +82,7 @@ class Staged(Numbering):
         from idstore.stores.loading import Loading  # what only allocates does without it
 
         self._apply()
-        loading = Loading(self.generation)
+        loading = Loading(self._generation)
         try:
             for history in histories:
                 loading.take(history)
@@ -122,7 +97,7 @@ class Staged(Numbering):
     def _apply(self) -> None:
         if not self._waiting:
             return
-        self.generation.apply(self._waiting)
+        self._generation.apply(self._waiting)
         self.last = write(self._waiting[-1][1], self._sequence)
         self._waiting.clear()
         self._claims.clear()
@@ -158,9 +133,9 @@ class Staged(Numbering):
         """Bring the generation to disk."""
         self._apply()
         if self.last is not None:
-            bases.keep(self.generation.folder, self.last.sequence, self.last.event, self.generation.copy_engine)
-        self.generation.sync()
-        self.generation.sync_folder()
+            bases.keep(self._generation.folder, self.last.sequence, self.last.event, self._generation.copy_engine)
+        self._generation.sync()
+        self._generation.sync_folder()
 
 
 @contextmanager
@@ -192,7 +167,7 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
                 yield staged
             staged.finish()
             if staged.last is not None:
-                store.switch(number, staged.generation, staged.last)
+                store.switch(number, staged._generation, staged.last)
         except (OSError, sqlite3.Error) as error:
             give_up = Generation.abandon
             if isinstance(error, IdstoreError):
@@ -203,5 +178,5 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
         finally:
             if store._failure is None and store._generation.folder != folder:
                 if staged is not None:
-                    give_up(staged.generation)
+                    give_up(staged._generation)
                 discard([folder])

@@ -1,15 +1,13 @@
 """The turn: one thread's lock around check and write."""
 
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pyoxigraph import NamedNode, Quad
+from pyoxigraph import NamedNode
 
 from idstore import randomness
 from idstore.model import times
 from idstore.model.change import Change
-from idstore.model.terms import Term
-from idstore.stores.catalogue import Catalogue
+from idstore.stores.generation import Generation, OfGeneration
 from idstore.vocabulary import IDS, REGISTRY_GRAPH
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ def _step() -> int:
     return 1 + randomness.bits(40 + randomness.bits(4))
 
 
-class StoreTurn(Numbering):
+class StoreTurn(Numbering, OfGeneration):
     """The turn of one thread: see `idstore.stores.Turn`."""
 
     def __init__(self, store: "EmbeddedStore", asked: int) -> None:
@@ -67,32 +65,9 @@ class StoreTurn(Numbering):
         """Everything earlier included, also what is not applied yet."""
         return self._store._registry_enlisted
 
-    @property
-    def catalogue(self) -> Catalogue:
-        """Lists and counts, everything earlier included."""
-        self._store._settle()
-        return self._store.catalogue
-
-    def quads(
-        self,
-        subject: NamedNode | None = None,
-        predicate: NamedNode | None = None,
-        value: Term | None = None,
-        graph: NamedNode | None = None,
-    ) -> Iterator[Quad]:
-        """The quads that match, everything earlier included."""
+    def _ready(self, predicate: NamedNode | None = None, graph: NamedNode | None = None) -> Generation:
         self._store._settle(registry=graph == REGISTRY_GRAPH or predicate == IDS.suspended)
-        return self._store.quads(subject, predicate, value, graph)
-
-    def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
-        """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`."""
-        self._store._settle()
-        return self._store.spelled(subjects, graph, through)
-
-    def graphs(self) -> Iterator[NamedNode]:
-        """Every named graph."""
-        self._store._settle()
-        return self._store.graphs()
+        return self._store._generation
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label, also by what this turn has enlisted; without waiting for earlier changes to be applied."""
