@@ -12,7 +12,7 @@ from hypothesis import settings
 settings.register_profile("idstore", deadline=None)  # how long a test takes proves nothing
 settings.load_profile("idstore")
 
-pytest_plugins = ["cli_fixtures"]
+pytest_plugins = ["cli_fixtures", "two_registries"]
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN

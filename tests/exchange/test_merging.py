@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -28,18 +27,6 @@ _OWN = {
     IDS.NamespaceAddition,
     IDS.NamespaceFreeze,
 }
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Registry]:
-    with begun(tmp_path / "here") as registry:
-        yield registry
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Iterator[Registry]:
-    with begun(tmp_path / "there") as registry:
-        yield registry
 
 
 def published(registry: Registry) -> set[str]:

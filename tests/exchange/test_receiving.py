@@ -1,6 +1,5 @@
 """What of another registry comes in and what stays out, case by case."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -23,18 +22,6 @@ from idstore.validation import registries
 EVE = Party("eve")
 LATER = BEGINNING + 1_000_000
 FORMATS = "http://formats.example.org/"
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Registry]:
-    with begun(tmp_path / "here") as registry:
-        yield registry
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Iterator[Registry]:
-    with begun(tmp_path / "there") as registry:
-        yield registry
 
 
 def follow(target: Registry, source: Registry, folder: Path, after: int) -> int:
