@@ -5,10 +5,9 @@ applies what is durable to the generation, in order. Readers wait for it.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -20,17 +19,17 @@ from idstore.model import times
 from idstore.model.change import Change
 from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
-from idstore.stores.applying import Applier, Durable, Ready, Unit
-from idstore.stores.catalogue import Catalogue
-from idstore.stores.committing import Commits, Enlisted, EnlistedUnit
+from idstore.stores.applying import Applier, Ready, Unit
+from idstore.stores.committing import Commits
 from idstore.stores.copies import Copies
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
 from idstore.stores.generation import FAILURES, Generation, OfGeneration, discard
-from idstore.stores.journal import Journal, Written, write
+from idstore.stores.given import Given
+from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Use
-from idstore.stores.turns import StoreTurn, concerns_registry
+from idstore.stores.turns import StoreTurn
 
 if TYPE_CHECKING:
     from idstore.stores.staging import Staged
@@ -81,8 +80,6 @@ class EmbeddedStore(OfGeneration):
             self._lock.acquire(shared=read_only, wait=wait, unless=unless)
         else:
             self._lock = ahead.lock
-        self._claims: dict[NamedNode, NamedNode] = {}
-        self._issued: dict[str, dict[str, tuple[int, int]]] = {}
         self._brief = False
         try:
             self._open(durable, read_only=read_only, brief=brief, ahead=ahead)
@@ -94,10 +91,7 @@ class EmbeddedStore(OfGeneration):
                 f"the store at {path} cannot be opened: {error}; free some space and try again", path=str(path)
             ) from error
         self._read_only = read_only
-        self._sequence, self._token, self._at = self._journal.last()
-        self._registry_sequence = 0
-        self._versions = count(1)
-        self.registry_version = self._registry_enlisted = 0
+        self.registry_version = 0
         self._turn_lock = threading.Lock()
         self._apply_lock = threading.RLock()
         self._reader: int | None = None
@@ -119,7 +113,8 @@ class EmbeddedStore(OfGeneration):
         with ExitStack() as opened:
             self._journal = opened.enter_context(closing(Journal(self.path / JOURNAL, durable=durable, read_only=read_only)))
             self.origin = self._journal.store
-            self._applied = self._journal.last()[0]
+            self._given = Given(last := self._journal.last())
+            self._applied = last[0]
             present = self._folder(self._journal.generation)
             self._brief = brief and not fresh and self._open_briefly(present, ahead)
             if not self._brief:
@@ -142,9 +137,7 @@ class EmbeddedStore(OfGeneration):
         self._generation = generation
         self._applied = lacking.known
         for sequence, change in lacking.changes:
-            self._claims.update(change.claims)
-            if sequence > generation.catalogue.applied:
-                _count(self._issued, change, generation.catalogue)
+            self._given.note(change, generation.catalogue, issued=sequence > generation.catalogue.applied)
         return True
 
     def _widen(self) -> None:
@@ -199,7 +192,7 @@ class EmbeddedStore(OfGeneration):
     @property
     def begun(self) -> bool:
         """Whether anything has happened in it."""
-        return self._sequence > 0
+        return self._given.sequence > 0
 
     @contextmanager
     def reading(self) -> Iterator["EmbeddedStore"]:
@@ -219,7 +212,7 @@ class EmbeddedStore(OfGeneration):
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label or request key."""
-        return self._claims.get(claimed) or self._generation.holder(claimed)
+        return self._given.holder(claimed) or self._generation.holder(claimed)
 
     def _wait_applied(self, sequence: int) -> None:
         if self._applied >= sequence:
@@ -291,18 +284,15 @@ class EmbeddedStore(OfGeneration):
         """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
         self._wait_applied(self._commits.durable)
         with self._commits.lock:
-            self._release(self._commits.lost())
-            self._issued.clear()
-            self._sequence, self._token, self._at = self._journal.last()
-            self._registry_enlisted = self.registry_version
-            self._registry_sequence = min(self._registry_sequence, self._sequence)
+            self._given.let_go(durable.change for durable in self._commits.lost())
+            self._given.begin_after(self._journal.last(), self.registry_version)
             self._commits.forget()
 
     def _settle(self, *, registry: bool = False) -> None:
         """Inside a turn: everything enlisted before is durable and applied; with ``registry``, what concerns namespaces and parties."""
-        wanted = self._registry_sequence if registry else self._sequence
+        wanted = self._given.registry_sequence if registry else self._given.sequence
         if self._commits.durable < wanted:
-            self._commits.until(self._sequence, self._commits.epoch)
+            self._commits.until(self._given.sequence, self._commits.epoch)
         self._wait_applied(wanted)
 
     def _enlist(self, changes: list[Change]) -> None:
@@ -310,36 +300,19 @@ class EmbeddedStore(OfGeneration):
         for base in {base for change in changes for base, _, _ in change.issued}:
             self._issued_in(base)
         try:
-            self._commits.enlist(self._numbered(changes))
+            self._commits.enlist(self._given.number(changes, self.catalogue))
         except BaseException:  # interrupted: numbers and claims of what never comes must not stay
-            for claimed in (claimed for change in changes for claimed, _ in change.claims):
-                self._claims.pop(claimed, None)
+            self._given.let_go(changes)
             self._commits.refused = True
             raise
 
-    def _numbered(self, changes: list[Change]) -> EnlistedUnit:
-        concerned = any(concerns_registry(change) for change in changes)
-        if concerned:
-            self._registry_enlisted = next(self._versions)
-        unit = []
-        for change in changes:
-            self._sequence += len(change.events)
-            unit.append(Enlisted(Durable(self._sequence, change, self._registry_enlisted), write(change, self._sequence)))
-            last = change.events[-1][0]
-            if last.at >= self._at:
-                self._at, self._token = last.at, last.token
-            self._claims.update(change.claims)
-            _count(self._issued, change, self.catalogue)
-        if concerned:
-            self._registry_sequence = self._sequence
-        return tuple(unit)
-
     def _issued_in(self, base: str) -> dict[str, tuple[int, int]]:
-        known = self._issued.get(base)
+        """Labels issued in each series of a namespace, and the highest."""
+        known = self._given.series(base)
         if known is None:
             if not self._brief:  # nothing else is under way then
                 self._settle()
-            known = self._issued[base] = self.catalogue.series(base)
+            known = self._given.counted(base, self.catalogue)
         return known
 
     # applying
@@ -354,17 +327,11 @@ class EmbeddedStore(OfGeneration):
         last = group[-1].durable
         with self._apply_lock:
             self._generation.take([ready.prepared for ready in group])
-            self._release(ready.durable for ready in group)
+            self._given.let_go(ready.durable.change for ready in group)
             self._applied, self.registry_version = last.sequence, last.registry_version
             self._unflushed += len(group)
             if self._unflushed >= _PRUNE:
                 self._flush()
-
-    def _release(self, changes: Iterable[Durable]) -> None:
-        """Keep the claims no more that the engine has, or that never came true."""
-        for durable in changes:
-            for claimed, _ in durable.change.claims:
-                self._claims.pop(claimed, None)
 
     def _flush(self) -> None:
         """Engine and catalogue to disk; then the journal may forget. If the disk refuses, it remembers more until the next time."""
@@ -389,7 +356,7 @@ class EmbeddedStore(OfGeneration):
     def switch(self, number: int, generation: Generation, last: Written) -> None:
         """Make a prepared generation the present one; ``last`` is what was enlisted last in it. Raises StoreUnavailable."""
         # later than all, also where older events were taken in; of one millisecond other stores' and ours are in no order that we choose
-        token, at = (self._token, self._at) if last.at < self._at else (-1, last.at + 1)
+        token, at = (self._given.token, self._given.at) if last.at < self._given.at else (-1, last.at + 1)
         last = replace(last, token=token, at=at)
         with self._apply_lock, self._commits.lock:
             try:
@@ -399,21 +366,10 @@ class EmbeddedStore(OfGeneration):
                 self._failure = error.message
                 raise
             old, self._generation = self._generation, generation
-            self._sequence, self._token, self._at = self._journal.last()
-            self._commits.durable = self._applied = self._registry_sequence = self._sequence
-            self._applier.begin_after(self._sequence)
-            self._issued.clear()
+            self.registry_version = self._given.next_version()
+            self._given.begin_after(self._journal.last(), self.registry_version)
+            self._commits.durable = self._applied = self._given.sequence
+            self._applier.begin_after(self._applied)
             self._unflushed = 0
-            self.registry_version = self._registry_enlisted = next(self._versions)
         old.close()
         discard([old.folder])
-
-
-def _count(issued: dict[str, dict[str, tuple[int, int]]], change: Change, catalogue: Catalogue) -> None:
-    """Count the labels that a change issues; a namespace that is not counted yet begins with what the catalogue says."""
-    for base, series, number in change.issued:
-        if base not in issued:
-            issued[base] = catalogue.series(base)
-        known = issued[base]
-        many, highest = known.get(series, (0, 0))
-        known[series] = (many + 1, max(highest, number))

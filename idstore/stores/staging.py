@@ -32,15 +32,15 @@ class Staged(Numbering, OfGeneration):
     """
 
     def __init__(self, store: "EmbeddedStore", generation: Generation, empty: bool) -> None:
-        super().__init__(store.origin, 0 if empty else store._at, -1 if empty else store._token)
+        given = store._given
+        super().__init__(store.origin, 0 if empty else given.at, -1 if empty else given.token)
         self._generation = generation
         self.last: Written | None = None
-        self._versions = store._versions  # never the number of another state
-        self.registry_version = next(self._versions)
-        self._sequence = 0 if empty else store._sequence
+        self._next_version = given.next_version  # never the number of another state
+        self.registry_version = self._next_version()
+        self._sequence = 0 if empty else given.sequence
         self._waiting: list[tuple[int, Change]] = []
         self._claims: dict[NamedNode, NamedNode] = {}
-        self._issued: dict[str, dict[str, tuple[int, int]]] = {}
 
     def _ready(self, predicate: NamedNode | None = None, graph: NamedNode | None = None) -> Generation:  # noqa: ARG002 everything, at once
         self._apply()
@@ -60,7 +60,7 @@ class Staged(Numbering, OfGeneration):
         self._waiting.append((self._sequence, change))
         self._claims.update(change.claims)
         if concerns_registry(change):
-            self.registry_version = next(self._versions)
+            self.registry_version = self._next_version()
         if len(self._waiting) >= _STAGE_BATCH:
             self._apply()
 
@@ -153,7 +153,7 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
         if store._commits.refused:
             store._forget()
         store._settle()
-        empty = anew and store._sequence <= 1
+        empty = anew and store._given.sequence <= 1
         number = next(one for one in count(store._journal.generation + 1) if not is_abandoned(store._folder(one)))
         folder = store._folder(number)
         discard([folder])

@@ -47,7 +47,7 @@ class StoreTurn(Numbering, OfGeneration):
     """The turn of one thread: see `idstore.stores.Turn`."""
 
     def __init__(self, store: "EmbeddedStore", asked: int) -> None:
-        super().__init__(store.origin, store._at, store._token)
+        super().__init__(store.origin, store._given.at, store._given.token)
         self._asked = asked
         self._store = store
         self._changes: list[Change] = []
@@ -63,7 +63,7 @@ class StoreTurn(Numbering, OfGeneration):
     @property
     def registry_version(self) -> int:
         """Everything earlier included, also what is not applied yet."""
-        return self._store._registry_enlisted
+        return self._store._given.registry_version
 
     def _ready(self, predicate: NamedNode | None = None, graph: NamedNode | None = None) -> Generation:
         self._store._settle(registry=graph == REGISTRY_GRAPH or predicate == IDS.suspended)
@@ -87,7 +87,7 @@ class StoreTurn(Numbering, OfGeneration):
         self._store._commits.check(self.epoch)
         if self._changes:
             self._store._enlist(self._changes)
-            self.sequence = self._store._sequence
+            self.sequence = self._store._given.sequence
 
 
 def concerns_registry(change: Change) -> bool:
