@@ -16,7 +16,7 @@ from idstore.model.terms import Term
 from idstore.registry.core import living
 from idstore.registry.naming import Naming, target_index
 from idstore.stores import Turn
-from idstore.vocabulary import IDS, PAV, RDF, SKOS, SSSOM
+from idstore.vocabulary import EVENTS, IDS, PAV, RDF, SKOS, SSSOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +167,10 @@ class Binding(Naming):
         with self.store.reading() as view:
             sight = self.sight(view, party)
             found = set()
-            for quad in self._seen_quads(view, sight, None, RDF.object, value):
+            for quad in self._seen_quads(view, sight, None, RDF.object, value, of_records=True):
                 found |= {_iri(other.object).value for other in view.quads(_iri(quad.subject), RDF.subject)}
-            for quad in self._seen_quads(view, sight, None, IDS.target, value):
-                if any(view.quads(_iri(quad.subject), IDS.stage)):
-                    found.add(_iri(quad.subject).value)
-            return sorted(found)
+            led = {_iri(quad.subject).value for quad in self._seen_quads(view, sight, None, IDS.target, value, of_records=True)}
+            return sorted(found | {iri for iri in led if not iri.startswith(EVENTS)})
 
 
 def _iri(term: object) -> NamedNode:

@@ -22,10 +22,11 @@ from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.stores import Store, Turn, View
 from idstore.stores.scans import anything
-from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH, access_list, closed_party, party_name
+from idstore.vocabulary import CLAIMS, IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, access_list, closed_party, party_name
 
 _FEW: Final = 100
 """Graphs that are asked one by one, at most."""
+_WITHOUT_RECORDS: Final = frozenset({REGISTRY_GRAPH, STORAGE_GRAPH, PUBLIC_LOG})
 _KINDS = {IDS.User: "user", IDS.Group: "group", IDS.Administrator: "administrator"}
 
 
@@ -148,18 +149,23 @@ class Core:
         subject: NamedNode | None = None,
         predicate: NamedNode | None = None,
         value: Term | None = None,
+        *,
+        of_records: bool = False,
     ) -> Iterator[Quad]:
         """The quads that match and that ``sight`` allows.
 
+        of_records  what records say is enough; the events beside some of them may be among it.
         Each graph that is seen is asked for them, so that it takes no longer where others hide many that match; where they are more than
         `_FEW`, and for whoever sees everything, all are read.
         """
         seen = () if sight.everything else self._named_graphs(view, sight)
-        if 0 < len(seen) <= _FEW:
+        if of_records:
+            seen = [graph for graph in seen if graph not in _WITHOUT_RECORDS]
+        if sight.everything or len(seen) > _FEW:
+            yield from (quad for quad in view.quads(subject, predicate, value) if sight.sees(_graph(quad)))
+        else:
             for graph in seen:
                 yield from view.quads(subject, predicate, value, graph)
-        else:
-            yield from (quad for quad in view.quads(subject, predicate, value) if sight.sees(_graph(quad)))
 
     def _namespace(self, view: View, name: str) -> Namespace:
         """The namespace of that name or base. Raises UnknownNamespace."""

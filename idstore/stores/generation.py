@@ -117,12 +117,15 @@ class Generation:
         return iter([graph for graph in self.engine.named_graphs() if isinstance(graph, NamedNode)])
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
-        """Who holds a label or request key."""
-        found = next(self.engine.quads_for_pattern(claimed, IDS.claimedBy, None, CLAIMS), None)
-        if found is None:
-            return None
-        assert isinstance(found.object, NamedNode)
-        return found.object
+        """Who holds a label or request key.
+
+        Asked without the graph, the engine looks where it has the record of an identifier that is its own label as well.
+        """
+        for found in self.engine.quads_for_pattern(claimed, IDS.claimedBy, None, None):
+            if found.graph_name == CLAIMS:
+                assert isinstance(found.object, NamedNode)
+                return found.object
+        return None
 
     def knows(self, event: str) -> bool:
         """Whether the engine has the change that began with this event."""
