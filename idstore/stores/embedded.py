@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from idstore.stores.staging import Staged
 
 _CLOSED = "the store was closed"
+_INTERRUPTED = "a large change was interrupted as it came into effect; open the store again, where it is either whole or not at all"
 _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
 _PRUNE = 20_000
@@ -302,8 +303,8 @@ class EmbeddedStore(OfGeneration):
         try:
             self._commits.enlist(self._given.number(changes, self.catalogue))
         except BaseException:  # interrupted: numbers and claims of what never comes must not stay
+            self._commits.refused = True  # first: whoever is interrupted again leaves the rest to the next turn
             self._given.let_go(changes)
-            self._commits.refused = True
             raise
 
     def _issued_in(self, base: str) -> dict[str, tuple[int, int]]:
@@ -359,17 +360,23 @@ class EmbeddedStore(OfGeneration):
         token, at = (self._given.token, self._given.at) if last.at < self._given.at else (-1, last.at + 1)
         last = replace(last, token=token, at=at)
         with self._apply_lock, self._commits.lock:
+            self._failure = _INTERRUPTED  # until it has happened here as well: only the journal knows which generation is the present one
             try:
                 self._journal.switch(number, last)
+                old, self._generation = self._generation, generation
             except StoreUnavailable as error:
                 # what was written of it may come to light at the next opening: until then both generations stay
                 self._failure = error.message
                 raise
-            old, self._generation = self._generation, generation
+            except BaseException:
+                if self._generation is not generation:
+                    generation.close()  # or nobody could open it in this process
+                raise
             self.registry_version = self._given.next_version()
             self._given.begin_after(self._journal.last(), self.registry_version)
             self._commits.durable = self._applied = self._given.sequence
             self._applier.begin_after(self._applied)
             self._unflushed = 0
+            self._failure = None
         old.close()
         discard([old.folder])

@@ -198,6 +198,9 @@ class Journal:
             raise StoreUnavailable(
                 f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and open the store again"
             ) from error
+        except BaseException:  # interrupted: unless it was committed, nothing has changed
+            self.undo()
+            raise
         self.meta["generation"] = str(generation)
 
     def after(self, sequence: int) -> Iterator[Written]:

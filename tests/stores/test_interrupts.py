@@ -10,6 +10,7 @@ import pytest
 
 import idstore
 from idstore import Party
+from idstore.errors import StoreUnavailable
 
 ALICE = Party("alice")
 
@@ -157,3 +158,48 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, where: Callable[[Any
     with idstore.open(folder) as registry:
         assert {*made} <= {record.iri.value for record in registry.list(ALICE)}
         assert list(registry.verify(ALICE)) == []
+
+
+class Interrupting:
+    """A database that is interrupted when its next COMMIT is done, as by Ctrl-C while the disk syncs."""
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+    def execute(self, statement: str, *values: Any) -> Any:
+        done = self._database.execute(statement, *values)
+        if statement == "COMMIT":
+            raise KeyboardInterrupt
+        return done
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("step", ["commit", "switch", "given", "applier"])
+def test_a_large_change_that_is_interrupted_as_it_comes_into_effect(tmp_path: Path, step: str, before: bool) -> None:
+    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        acknowledged = {registry.register("names", f"a{number}", ALICE).label for number in range(3)}
+        store: Any = registry.store
+        if step == "commit":
+            store._journal._db = Interrupting(store._journal._db)
+        else:
+            owner, name = {
+                "switch": (store._journal, "switch"),
+                "given": (store._given, "begin_after"),
+                "applier": (store._applier, "begin_after"),
+            }[step]
+            setattr(owner, name, interrupted(getattr(owner, name), before=before, gate=lambda: None))
+        with pytest.raises(KeyboardInterrupt), store.staging() as staged:
+            idstore.Registry(staged).register("names", "staged", ALICE)
+        with pytest.raises(StoreUnavailable, match="open the store again"):
+            registry.register("names", "later", ALICE)
+    whole = set() if step == "switch" and before else {"staged"}
+    for label in ("later", "last"):
+        with idstore.open(tmp_path / "store", durability="process") as registry:
+            assert {record.label for record in registry.list(ALICE)} == acknowledged | whole
+            assert list(registry.verify(ALICE)) == []
+            acknowledged.add(registry.register("names", label, ALICE).label)
+    assert len(list((tmp_path / "store").glob("generation-*"))) == 1
