@@ -683,3 +683,16 @@ def test_only_administrators_verify(sound: Sound) -> None:
 
 def test_every_kind_is_planted() -> None:
     assert {kind for _, kind, _ in FAULTS.values()} | {"unreadable"} == set(KINDS)
+
+
+def test_what_is_said_twice_in_one_act_is_said_once(tmp_path: Path) -> None:
+    with idstore.open(tmp_path / "store", administrator=ROOT, durability="process") as registry:
+        govern(registry)
+        old, older, new = (mint(registry, Request()) for _ in range(3))
+        registry.fixate([old, older, new], ALICE)
+        registry.supersede(old, [new, new], ALICE)
+        registry.deprecate(older, "worn", ALICE, [new, old, new])
+        registry.add_storage("loads", "/srv/loads", ROOT)
+        registry.allow_storage("loads", ["alice", "bob", "alice"], ROOT)
+        assert registry.show(old, ALICE).successors == (NamedNode(new),)
+        assert list(registry.verify(ROOT)) == []

@@ -253,8 +253,8 @@ class Core:
     # changing
 
     def _event(self, turn: Turn, kind: NamedNode, about: NamedNode, party: Party, *arguments: tuple[NamedNode, Term]) -> Event:
-        """A new event of this store."""
-        return Event(self.store.origin, turn.token(), kind, about, party.name, turn.moment, arguments)
+        """A new event of this store; what is said twice in it is said once."""
+        return Event(self.store.origin, turn.token(), kind, about, party.name, turn.moment, tuple(dict.fromkeys(arguments)))
 
     def _record_event(self, turn: Turn, before: Record, event: Event) -> Record:
         """Log an event about an identifier and make what follows from it. Returns the record after it. Raises StageConflict: a tombstone."""
