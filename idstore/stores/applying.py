@@ -13,19 +13,18 @@ from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
 from idstore.model.change import Change
-from idstore.stores.generation import portion
 from idstore.stores.prepared import Prepared
 
-GROUP = 8000
+GROUP = 4000
 """Changes that are applied at once, at most."""
-ENOUGH = 1000
-"""Changes that are not waited with while somebody reads, who waits for them: for fewer the engine takes up to three times as long each."""
+ENOUGH = GROUP // 4
+"""Changes that are not waited with: for fewer the engine takes up to three times as long each, and for more hardly less."""
 BACKLOG = 2 * GROUP
 """Changes that may wait; each takes some 6 kB."""
-_PAUSE = 5.0
+_PAUSE = 1.0
 """Seconds that the first change waits for more, while nobody reads."""
-_LATELY = 1.0
-"""Seconds for which whoever has read is expected to read again."""
+_QUIET = 0.1
+"""Seconds without another change after which none is waited for: the next reader would be told by his waiting how much others have just done."""
 _LOOK = 0.02
 """Seconds between two looks at what has gathered."""
 _SLICE = 16
@@ -72,7 +71,7 @@ class Applier:
         self._taken = self._prepared = 0  # sequence numbers of the last change that was put in, and that was prepared
         self._waiting = 0  # changes, with those that are being prepared and applied
         self._hurried = 0  # readers that wait
-        self._read = -_LATELY  # when the last of them came
+        self._last = 0.0  # when the last change was put in
         self._idle = self._stopping = self._failed = False
         self._thread: threading.Thread | None = None
 
@@ -103,7 +102,8 @@ class Applier:
             self._units.extend(units)
             self._taken = units[-1][-1].sequence if units else self._taken
             self._waiting += sum(map(len, units))
-            if self._idle or self._is_due():
+            self._last = time.monotonic()
+            if self._idle or self._waiting >= ENOUGH:
                 self._changed.notify_all()
 
     def begin_after(self, sequence: int) -> None:
@@ -121,9 +121,8 @@ class Applier:
         """Have everything applied at once; gives a function that returns when something has been applied, or after a second."""
         with self._lock:
             self._hurried += 1
-            self._read = time.monotonic()
-            self._changed.notify_all()
             try:
+                self._changed.notify_all()
                 yield lambda: self._changed.wait(1.0)
             finally:
                 self._hurried -= 1
@@ -161,7 +160,7 @@ class Applier:
         due = False
         while not due:
             with self._lock:
-                due = self._changed.wait_for(self._is_due, _LOOK) or time.monotonic() >= end
+                due = self._changed.wait_for(self._is_due, _LOOK) or time.monotonic() >= min(end, self._last + _QUIET)
             self._prepare(group)
 
     def _prepare(self, group: list[Ready]) -> None:
@@ -177,8 +176,4 @@ class Applier:
                 self._prepared = unit[-1].sequence
 
     def _is_due(self) -> bool:
-        if self._hurried or self._stopping:
-            return True
-        if self._waiting < ENOUGH:
-            return False
-        return self._waiting >= portion(self._taken, GROUP) or time.monotonic() < self._read + _LATELY
+        return bool(self._hurried or self._stopping or self._waiting >= ENOUGH)

@@ -33,8 +33,6 @@ _FEW = 1 << 22
 """Bytes below which files of their own do not pay: some 30,000 quads."""
 _SHARE = 32
 """New files are merged with those that are there: writing some pays while they add more than one part in so many."""
-_PORTION = 8
-"""New files that add one part in so many are merged seldom enough; larger ones hardly cost less."""
 _LOGGED = 2000
 """Changes that the engine's log may hold in any case; each takes some 12 kB there."""
 _LOADING = "bulk-*.sst"
@@ -256,11 +254,6 @@ class OfGeneration:
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""
         return self._ready().graphs()
-
-
-def portion(sequence: int, most: int) -> int:
-    """How many changes, of ``most``, are best taken at once by an engine that has everything up to ``sequence``; 0 where it makes no difference."""
-    return min(sequence // _PORTION, most) if sequence <= most * _SHARE else 0
 
 
 def is_abandoned(folder: Path) -> bool:
