@@ -46,4 +46,5 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: the command line must start fast."""
     if name not in _HOMES:
         raise AttributeError(f"module 'idstore' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
