@@ -163,7 +163,7 @@ def split(iri: str) -> tuple[str, int]:
 
 def origin_of(iri: str) -> str:
     """Origin of an event, from its IRI; of any other IRI a text that no store is named by."""
-    return iri.removeprefix("urn:uuid:").partition("#")[0]
+    return iri.removeprefix(EVENTS).partition("#")[0]
 
 
 def parse(iri: NamedNode, quads: Iterable[Quad]) -> Event:

@@ -11,7 +11,7 @@ from idstore.model.change import Entry
 from idstore.model.event import split
 from idstore.model.terms import hashed
 from idstore.stores.rows import EVERYONE, STAGES, EventRow
-from idstore.stores.sqlite import iterating, reading
+from idstore.stores.sqlite import iterating, reading, transaction
 from idstore.vocabulary import PUBLIC_LOG
 
 Series: TypeAlias = tuple[str, str]
@@ -146,8 +146,7 @@ class Auditing:
     def recount(self, issued: Mapping[Series, int], highest: Mapping[Series, int]) -> None:
         """Count anew what is listed, and take over the numbers of labels issued. All or nothing."""
         db = self._db
-        db.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(db):
             for table, columns in _COLUMNS.items():
                 db.execute(f"DELETE FROM {table}")
                 db.execute(f"INSERT INTO {table} SELECT {columns}, COUNT(*) FROM identifier GROUP BY {_GROUPED[table]}")
@@ -156,8 +155,3 @@ class Auditing:
                 "INSERT INTO series SELECT id, ?, ?, ? FROM term WHERE text = ?",
                 [(series, count, highest[base, series], base) for (base, series), count in issued.items()],
             )
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise

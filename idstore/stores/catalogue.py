@@ -21,7 +21,7 @@ from idstore.stores.founding import sync_folder
 from idstore.stores.intake import Intake
 from idstore.stores.prepared import Prepared
 from idstore.stores.rows import EVERYONE, STAGES, EventRow, Texts
-from idstore.stores.sqlite import connect, iterating, reading
+from idstore.stores.sqlite import connect, iterating, reading, transaction
 from idstore.vocabulary import PUBLIC_LOG
 
 _SCHEMA = """
@@ -107,19 +107,16 @@ class Catalogue(Auditing):
         """Take in changes in one transaction. Raises sqlite3.Error: nothing was taken in."""
         db, applied = self._db, self.applied
         taken = Intake(db, self.texts, self.publication)
-        db.execute("BEGIN IMMEDIATE")
         try:
-            for prepared in batch:
-                taken.take(prepared)
-                applied = prepared.sequence
-            taken.finish()
-            db.execute("UPDATE meta SET value = ? WHERE key = 'applied'", (applied,))
-            db.execute("UPDATE meta SET value = ? WHERE key = 'publication'", (taken.publication,))
-            db.execute("COMMIT")
+            with transaction(db):
+                for prepared in batch:
+                    taken.take(prepared)
+                    applied = prepared.sequence
+                taken.finish()
+                db.execute("UPDATE meta SET value = ? WHERE key = 'applied'", (applied,))
+                db.execute("UPDATE meta SET value = ? WHERE key = 'publication'", (taken.publication,))
         except BaseException:
             self.texts.forget()
-            if db.in_transaction:
-                db.execute("ROLLBACK")
             raise
         self.applied, self.publication = applied, taken.publication
 

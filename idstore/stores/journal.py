@@ -20,7 +20,7 @@ from idstore.frozen import dataclass
 from idstore.model.change import Change, Entry
 from idstore.model.event import decode, encode
 from idstore.stores import migrations
-from idstore.stores.sqlite import connect
+from idstore.stores.sqlite import connect, transaction, undo
 
 FORMAT = 1
 """Version of the directory's layout; see `idstore.stores.migrations`."""
@@ -178,29 +178,23 @@ class Journal:
 
     def undo(self) -> None:
         """Take back what was begun and not committed, if anything was."""
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
+        undo(self._db)
 
     def switch(self, generation: int, last: Written) -> None:
         """Make another generation the present one, whose last change is ``last``: the earlier changes are part of it."""
         db = self._db
         try:
-            db.execute("BEGIN IMMEDIATE")
-            db.execute("DELETE FROM change")
-            db.execute(
-                "INSERT INTO change VALUES (?, ?, ?, ?, ?)",
-                (last.sequence, last.token, last.at, last.event, last.body),
-            )
-            db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(generation),))
-            db.execute("COMMIT")
+            with transaction(db):
+                db.execute("DELETE FROM change")
+                db.execute(
+                    "INSERT INTO change VALUES (?, ?, ?, ?, ?)",
+                    (last.sequence, last.token, last.at, last.event, last.body),
+                )
+                db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(generation),))
         except sqlite3.Error as error:
-            self.undo()
             raise StoreUnavailable(
                 f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and open the store again"
             ) from error
-        except BaseException:  # interrupted: unless it was committed, nothing has changed
-            self.undo()
-            raise
         self.meta["generation"] = str(generation)
 
     def after(self, sequence: int) -> Iterator[Written]:

@@ -15,6 +15,7 @@ from idstore.model.terms import hashed
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.generation import Generation
 from idstore.stores.rows import EVERYONE, STAGES
+from idstore.stores.sqlite import transaction
 
 _PORTION: Final = 900_000
 """Quads that the engine is given at once: it puts a million into effect together. On disk 0.2 kB each, for the one that is loaded and the next."""
@@ -169,7 +170,7 @@ class _CatalogueLoading:
         )  # fmt: skip
 
     def _put(self) -> None:
-        with self._transaction():
+        with transaction(self._db):
             self._db.executemany("INSERT INTO loaded_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._events)
             self._db.executemany("INSERT INTO loaded_identifier VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self._identifiers)
         self._events.clear()
@@ -186,7 +187,7 @@ class _CatalogueLoading:
             self._copy(_EVENTS, applied)
             self._copy(_IDENTIFIERS, applied)
         (published,) = db.execute("SELECT COUNT(*) FROM loaded_publication").fetchone()
-        with self._transaction():
+        with transaction(db):
             db.execute(_TALLIES)
             db.execute(_DAYS)
             self._count_labels()
@@ -199,7 +200,7 @@ class _CatalogueLoading:
 
     def _copy(self, statement: str, last: int) -> None:
         for start in range(0, last, _STEP):
-            with self._transaction():
+            with transaction(self._db):
                 self._db.execute(statement, (start, start + _STEP))
 
     def _count_labels(self) -> None:
@@ -211,17 +212,6 @@ class _CatalogueLoading:
                 for (base, series), many in self._issued.items()
             ],
         )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
 
     @contextmanager
     def _unindexed(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from idstore.errors import StoreUnavailable
+from idstore.stores.sqlite import transaction
 
 Step = Callable[[sqlite3.Connection, Path], None]
 STEPS: Final[dict[int, Step]] = {}
@@ -31,16 +32,10 @@ def migrate(journal: sqlite3.Connection, path: Path, wanted: int, steps: Mapping
     _may_read(path, present, wanted, steps)
     if present == wanted:
         return
-    journal.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(journal):
         for number in range(present, wanted):
             steps[number](journal, path.parent)
         journal.execute(f"PRAGMA user_version={wanted}")
-        journal.execute("COMMIT")
-    except BaseException:
-        if journal.in_transaction:
-            journal.execute("ROLLBACK")
-        raise
 
 
 def check(journal: sqlite3.Connection, path: Path, wanted: int) -> None:

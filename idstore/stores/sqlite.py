@@ -34,6 +34,24 @@ def connect(path: Path, *, create: bool = False, read_only: bool = False) -> sql
     return sqlite3.connect(address(path, mode), uri=True, isolation_level=None, check_same_thread=False)
 
 
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """What the block does takes effect when it ends, all or nothing. Raises sqlite3.Error, and what the block raises: nothing of it is there."""
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        yield
+        db.execute("COMMIT")
+    except BaseException:  # an interrupt may also come when it is committed: then it stays
+        undo(db)
+        raise
+
+
+def undo(db: sqlite3.Connection) -> None:
+    """Take back what was begun and not committed, if anything was. Raises sqlite3.Error."""
+    if db.in_transaction:
+        db.execute("ROLLBACK")
+
+
 def settle(path: Path) -> None:
     """Write the log of a SQLite file, as far as there is one, once more, and bring it to disk. Raises OSError.
 
