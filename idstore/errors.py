@@ -22,7 +22,8 @@ IdstoreError
 ├── IntegrityError        what is stored contradicts the log (carries the findings)
 ├── LimitReached          a query ran out of time or memory
 └── StoreUnavailable      the store cannot be opened, read or written
-    └── StoreBusy         another process holds the store
+    ├── StoreBusy         another process holds the store
+    └── StoreDamaged      what its files hold is not what was written there
 """
 
 from collections.abc import Mapping, Sequence
@@ -223,6 +224,12 @@ class StoreUnavailable(IdstoreError, OSError):
     """The store cannot be opened, read or written."""
 
     code = "store-unavailable"
+
+
+class StoreDamaged(StoreUnavailable):
+    """What the store's files hold is not what was written there."""
+
+    code = "store-damaged"
 
 
 class StoreBusy(StoreUnavailable):

@@ -49,6 +49,7 @@ EXIT_CODES: Final[dict[type[errors.IdstoreError], int]] = {
     errors.IntegrityError: BROKEN,
     errors.LimitReached: LIMIT,
     errors.StoreUnavailable: UNAVAILABLE,
+    errors.StoreDamaged: UNAVAILABLE,
     errors.StoreBusy: UNAVAILABLE,
 }
 

@@ -14,6 +14,7 @@ from typing import IO, Any, Final, Self
 
 from idstore.errors import LimitReached, QueryRefused, StoreUnavailable
 from idstore.queries.formats import FORMATS
+from idstore.stores.scans import unreadable
 
 _GRACE: Final = 0.5
 """Seconds after its limit when a process that did not end by itself is ended."""
@@ -131,6 +132,8 @@ def _meaning(job: Job, code: int, said: bytes) -> dict[str, Any]:
         raise _out_of_memory(job)
     if "failed" in told:
         raise StoreUnavailable(f"the query failed: {told['failed']}")
+    if "damaged" in told:
+        raise unreadable(RuntimeError(told["damaged"]))
     return told
 
 

@@ -24,6 +24,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from pyoxigraph import Store
 
+_DAMAGED = "Corruption"
+"""How the engine's message begins when a file is not what was written."""
+
 
 def main() -> None:
     """Answer one query, or say why not."""
@@ -51,10 +54,12 @@ def _said(job: Mapping[str, Any]) -> Mapping[str, object]:
         return {"exhausted": "memory"}
     except OSError as error:
         return {"exhausted": "file"} if error.errno == errno.EFBIG else {"failed": str(error)}
+    except RuntimeError as error:
+        return {"damaged": str(error)}
 
 
 def answer(engine: "Store", job: Mapping[str, Any], out: BinaryIO) -> Mapping[str, object]:
-    """Write the answer, and say what it is. Raises QueryRefused; OSError when the engine cannot be read or the answer not be written."""
+    """Write the answer, and say what it is. Raises QueryRefused; OSError, or RuntimeError, when the engine cannot be read or the answer not be written."""
     from pyoxigraph import NamedNode
 
     from idstore.errors import QueryRefused
@@ -70,6 +75,8 @@ def answer(engine: "Store", job: Mapping[str, Any], out: BinaryIO) -> Mapping[st
     except SyntaxError as error:
         raise guard.malformed(text, error) from error
     except RuntimeError as error:
+        if str(error).startswith(_DAMAGED):
+            raise
         raise QueryRefused(f"the query cannot be evaluated: {error}") from error
 
 

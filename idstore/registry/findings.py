@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.errors import IdstoreError, StoreUnavailable
+from idstore.errors import IdstoreError, StoreDamaged, StoreUnavailable
 from idstore.frozen import dataclass
 from idstore.model.record import reserved
 from idstore.vocabulary import CLAIMS, access_list, closed_party
@@ -52,12 +52,12 @@ KINDS = {
 
 
 def guarded(kind: str, node: str, found: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings, and one more of that kind when the data cannot be read."""
+    """The findings, and one more of that kind when the data cannot be read. Raises StoreUnavailable, but for damaged files."""
     try:
         yield from found
-    except StoreUnavailable:
-        raise
     except DAMAGED as error:
+        if isinstance(error, StoreUnavailable) and not isinstance(error, StoreDamaged):
+            raise
         yield Finding(kind, node, f"it cannot be read ({type(error).__name__}: {error})")
 
 

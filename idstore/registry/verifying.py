@@ -58,24 +58,28 @@ class Verifying(Replaying):
     def verify(self, party: Party, progress: Progress = unwatched) -> Iterator[Finding]:
         """Every contradiction between the log and what is stored; nothing is repaired. None is found in a sound store.
 
-        Only administrators may. Whatever is damaged is a finding, and no error. Cost: every quad is read; memory is flat but for
-        namespaces, parties and series. Raises NotPermitted, StoreUnavailable.
+        Only administrators may. Whatever is damaged is a finding, and no error. Cost: every quad is read, in each index; memory is flat but
+        for namespaces, parties and series. Raises NotPermitted, StoreUnavailable.
         """
         with self.store.reading() as view:
             if not self._administered(view, party):
                 self.only_administrators(party)
-            yield from self._trail(view, progress)
             issued, labels = _Issued(), 0
             with suppress(*DAMAGED):
                 labels = self._labels(view)
-            for beginning, about in Meter(progress, "identifiers", labels).over(self._beginnings(view)):
-                yield from guarded("unreadable", about.value, self._identifier(view, beginning, about, issued))
-            yield from self._registry_facts(view)
-            yield from self._storage_facts(view)
-            yield from self._claims(view, Meter(progress, "labels", labels))
-            yield from self._strays(view, Meter(progress, "looking for what nothing explains"))
-            yield from self._listings(view, Meter(progress, "lists", labels))
-            yield from (Finding("counter", place, message) for place, message in view.catalogue.miscounts(issued.counts, issued.highest))
+            parts = {
+                "files": (Finding("unreadable", "files", message) for message in view.faults(progress)),
+                "events": self._trail(view, progress),
+                "identifiers": self._identifiers(view, Meter(progress, "identifiers", labels), issued),
+                "namespaces and parties": self._registry_facts(view),
+                "storage": self._storage_facts(view),
+                "labels": self._claims(view, Meter(progress, "labels", labels)),
+                "triples": self._strays(view, Meter(progress, "looking for what nothing explains")),
+                "lists": self._listings(view, Meter(progress, "lists", labels)),
+                "counters": self._miscounts(view, issued),
+            }
+            for place, found in parts.items():
+                yield from guarded("unreadable", place, found)
 
     def repair_counters(self, party: Party) -> None:
         """Count anew: what is listed, and the labels that the log says were issued. Nothing else is touched.
@@ -155,6 +159,10 @@ class Verifying(Replaying):
             yield Finding(misplaced(graph, "event-changed"), row.iri, f"the event is kept in {row.graph} and belongs in {home.value}")
 
     # identifiers
+
+    def _identifiers(self, view: View, meter: Meter, issued: _Issued) -> Iterator[Finding]:
+        for beginning, about in meter.over(self._beginnings(view)):
+            yield from guarded("unreadable", about.value, self._identifier(view, beginning, about, issued))
 
     def _beginnings(self, view: View) -> Iterator[tuple[NamedNode, NamedNode]]:
         """The first event about each identifier, and the identifier."""
@@ -346,6 +354,10 @@ class Verifying(Replaying):
         for iri, times in meter.over(view.catalogue.listings()):
             if times > 1 or self._first(view, NamedNode(iri)) is None:
                 yield Finding("listing", iri, f"it is listed {times} times" if times > 1 else "it is listed, and no event created it")
+
+    def _miscounts(self, view: View, issued: _Issued) -> Iterator[Finding]:
+        for place, message in view.catalogue.miscounts(issued.counts, issued.highest):
+            yield Finding("counter", place, message)
 
 
 def _begins(view: View, event: NamedNode) -> bool:

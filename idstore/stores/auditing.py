@@ -57,6 +57,13 @@ class Auditing:
             place = PUBLIC_LOG.value if audience == EVERYONE else graph
             yield Logged(EventRow(sequence, origin, token, place, publication), act, about, actor, at, digest)
 
+    @iterating
+    def faults(self) -> Iterator[str]:
+        """What is wrong with the file itself."""
+        for (message,) in self._db.execute("PRAGMA integrity_check"):
+            if message != "ok":
+                yield f"{self._path}: {message}"
+
     def knows(self, event: str) -> bool:
         """Whether an event is in the log's order. Raises ValueError if that is no event's name."""
         return self.place_of(event) is not None

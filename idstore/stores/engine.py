@@ -9,7 +9,7 @@ from pyoxigraph import Quad, RdfFormat, Triple
 from pyoxigraph import Store as Engine
 
 from idstore.errors import StoreUnavailable
-from idstore.stores.scans import scan
+from idstore.stores.scans import scan, unreadable
 
 __all__ = ["ENGINE", "Engine", "Scratch", "canonical", "engine_to_read", "make_empty", "opened"]
 
@@ -46,6 +46,8 @@ def engine_to_read(path: Path) -> Engine:
         raise StoreUnavailable(
             f"the snapshot {path} cannot be read: {error}; check the disk, and the folder's permissions", path=str(path)
         ) from error
+    except RuntimeError as error:
+        raise unreadable(error) from error
 
 
 class Scratch:

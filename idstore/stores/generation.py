@@ -15,11 +15,13 @@ from pyoxigraph import NamedNode, Quad, QueryTriples, RdfFormat
 from idstore.errors import StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.terms import Term
+from idstore.progress import Progress
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.engine import ENGINE, Engine, opened
 from idstore.stores.founding import sync_folder
+from idstore.stores.indexes import faults
 from idstore.stores.prepared import Prepared
-from idstore.stores.scans import scan
+from idstore.stores.scans import reading, scan
 from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH
 
 FAILURES = (OSError, RuntimeError, sqlite3.Error)
@@ -81,6 +83,7 @@ class Generation:
 
     # reading
 
+    @reading
     def quads(
         self,
         subject: NamedNode | None = None,
@@ -93,6 +96,7 @@ class Generation:
         few = subject is not None or graph == REGISTRY_GRAPH or (value is not None and predicate != RDF.type)
         return iter(list(found)) if few else scan(found)
 
+    @reading
     def spelled(self, subjects: Iterable[NamedNode], graph: NamedNode, through: NamedNode | None = None) -> list[str]:
         """What a graph says of subjects, or of whatever leads to them: see `idstore.stores.View`.
 
@@ -110,10 +114,12 @@ class Generation:
         lines = written.decode().split("\n")  # not splitlines: a literal may hold other ends of lines
         return [f"{line[:-2]} {graph}" for line in lines[:-1]]
 
+    @reading
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph; the engine goes on naming those that were emptied."""
         return iter([graph for graph in self.engine.named_graphs() if isinstance(graph, NamedNode)])
 
+    @reading
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label or request key.
 
@@ -125,6 +131,12 @@ class Generation:
                 return found.object
         return None
 
+    def faults(self, progress: Progress) -> Iterator[str]:
+        """What is wrong with the engine's files, and with the catalogue's."""
+        yield from faults(self.engine, progress)
+        yield from self.catalogue.faults()
+
+    @reading
     def knows(self, event: str) -> bool:
         """Whether the engine has the change that began with this event."""
         return next(self.engine.quads_for_pattern(NamedNode(event), RDF.type, None, None), None) is not None
@@ -254,6 +266,10 @@ class OfGeneration:
     def graphs(self) -> Iterator[NamedNode]:
         """Every named graph."""
         return self._ready().graphs()
+
+    def faults(self, progress: Progress) -> Iterator[str]:
+        """What is wrong with the files: see `idstore.stores.View`."""
+        return self._ready().faults(progress)
 
 
 def is_abandoned(folder: Path) -> bool:

@@ -20,7 +20,7 @@ from idstore.frozen import dataclass
 from idstore.model.change import Change, Entry
 from idstore.model.event import decode, encode
 from idstore.stores import migrations
-from idstore.stores.sqlite import connect, transaction, undo
+from idstore.stores.sqlite import connect, iterating, reading, transaction, undo
 
 FORMAT = 1
 """Version of the directory's layout; see `idstore.stores.migrations`."""
@@ -108,7 +108,7 @@ class Journal:
     def __init__(
         self, path: Path, *, create: bool = False, store: str | None = None, durable: bool = True, read_only: bool = False
     ) -> None:
-        self.path = path
+        self._path = path
         with ExitStack() as opened:
             try:
                 self._db = opened.enter_context(closing(connect(path, create=create, read_only=read_only)))
@@ -150,6 +150,7 @@ class Journal:
         """Which engine and catalogue are the present ones."""
         return int(self.meta["generation"])
 
+    @reading
     def last(self) -> tuple[int, int, int]:
         """Sequence, token and time of the last event; zeros in a store without any."""
         row: tuple[int, int, int] | None = self._db.execute(
@@ -170,7 +171,7 @@ class Journal:
         except sqlite3.Error as error:
             self.undo()
             raise StoreUnavailable(
-                f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and try again"
+                f"the journal {self._path} cannot be written: {error}; nothing was changed, free some space and try again"
             ) from error
         except BaseException:  # interrupted: unless it was committed, nothing is there
             self.undo()
@@ -193,20 +194,23 @@ class Journal:
                 db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(generation),))
         except sqlite3.Error as error:
             raise StoreUnavailable(
-                f"the journal {self.path} cannot be written: {error}; nothing was changed, free some space and open the store again"
+                f"the journal {self._path} cannot be written: {error}; nothing was changed, free some space and open the store again"
             ) from error
         self.meta["generation"] = str(generation)
 
+    @iterating
     def after(self, sequence: int) -> Iterator[Written]:
         """The changes after a sequence number, oldest first."""
         for row in self._db.execute("SELECT * FROM change WHERE sequence > ? ORDER BY sequence", (sequence,)):
             yield Written(*row)
 
+    @reading
     def event(self, sequence: int) -> str | None:
         """The first event of the change with that sequence number; None if the journal has forgotten it, or never had it."""
         found: tuple[str] | None = self._db.execute("SELECT event FROM change WHERE sequence = ?", (sequence,)).fetchone()
         return found[0] if found else None
 
+    @reading
     def newest_first(self) -> Iterator[tuple[int, str]]:
         """Sequence and first event of every change, newest first."""
         cursor: Iterator[tuple[int, str]] = self._db.execute("SELECT sequence, event FROM change ORDER BY sequence DESC")

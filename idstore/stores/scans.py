@@ -6,14 +6,42 @@ ends with it.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
 
 from pyoxigraph import Quad
 
+from idstore.errors import StoreDamaged, StoreUnavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _HERE: Final = threading.local()
 """``readings``: those that this thread is in, the innermost last."""
+
+
+def unreadable(error: OSError | RuntimeError) -> StoreUnavailable:
+    """What to raise for what the engine raises when it cannot read a file, or finds that its checksum is wrong."""
+    if isinstance(error, StoreUnavailable):
+        return error
+    if isinstance(error, OSError):
+        return StoreUnavailable(f"the store cannot be read: {error}; check the disk")
+    return StoreDamaged(f"the store is damaged: {error}; keep its files, and restore a backup")
+
+
+def reading(method: Callable[P, T]) -> Callable[P, T]:
+    """A method that reads an engine, and raises StoreUnavailable where that fails, StoreDamaged where what it reads is not what was written."""
+
+    @wraps(method)
+    def read(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return method(*given, **named)
+        except (OSError, RuntimeError) as error:
+            raise unreadable(error) from error
+
+    return read
 
 
 class _Reading:
@@ -34,7 +62,11 @@ class _Scan(Iterator[Quad]):
         reading.begun.add(self)
 
     def __next__(self) -> Quad:
-        quad = None if self._found is None else next(self._found, None)
+        try:
+            quad = None if self._found is None else next(self._found, None)
+        except (OSError, RuntimeError) as error:
+            self.close()
+            raise unreadable(error) from error
         if quad is None:
             self.close()
             raise StopIteration

@@ -8,11 +8,13 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from idstore.errors import StoreUnavailable
+from idstore.errors import StoreDamaged, StoreUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
 _CHUNK: Final = 1 << 20
+_PRIMARY: Final = 0xFF
+"""The part of an error's code that says what kind it is."""
 
 
 def address(path: Path, mode: str) -> str:
@@ -115,6 +117,9 @@ def scratch(work: str, folder: str | Path) -> Iterator[None]:
 
 def _unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreUnavailable:
     """What to raise. Reading writes as well: what is sorted goes to temporary files, which may find no room."""
-    full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    code = getattr(error, "sqlite_errorcode", 0)
+    if code & _PRIMARY in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreDamaged(f"the store is damaged: {path}: {error}; keep its files, and restore a backup")
+    full = code == sqlite3.SQLITE_FULL
     remedy = "free some space for temporary files, or name another folder for them in TMPDIR" if full else "check the disk"
     return StoreUnavailable(f"{path} cannot be read: {error}; {remedy}", path=str(path))

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from pyoxigraph import NamedNode, Quad, QuerySolutions, Store, Triple
 
-from idstore.errors import StoreUnavailable
+from idstore.stores.scans import unreadable
 from idstore.validation.graph import Term
 
 
@@ -47,8 +47,8 @@ class StoreSource:
                 solutions = self._store.query(query, default_graph=[*self._graphs], named_graphs=[*self._graphs])
             assert isinstance(solutions, QuerySolutions)
             yield from map(tuple, solutions)
-        except OSError as error:
-            raise StoreUnavailable(f"the store cannot be read: {error}") from error
+        except (OSError, RuntimeError) as error:
+            raise unreadable(error) from error
 
 
 def in_memory(data: Iterable[Triple | Quad]) -> StoreSource:

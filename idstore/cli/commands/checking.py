@@ -92,7 +92,8 @@ def verify(
 ) -> int:
     """Compare the store with its log. Administrators may.
 
-    The whole log is folded into the state that it implies. A line for each contradiction; exit code 5 if there is one.
+    The whole log is folded into the state that it implies, and every file of the store's data is read. A line for each contradiction, and
+    for what cannot be read; exit code 5 if there is one.
     """
     with Progress(call.output) as progress:
         found = session.read(call, lambda registry, party: list(registry.verify(party, progress.step)), detached=True)

@@ -1,0 +1,116 @@
+"""Files whose bytes are not what was written: `verify` finds each of them, and every other door says clearly what is wrong."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+import idstore
+from idstore.errors import StoreUnavailable
+from idstore.exchange import rdf
+from idstore.registry import Registry
+from idstore.stores.journal import Journal
+
+ALICE = idstore.Party("alice")
+MANY = 150
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed store, whose engine has everything in tables."""
+    place = tmp_path_factory.mktemp("sound") / "store"
+    with idstore.open(place, administrator=ALICE) as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        for number in range(MANY):
+            request = idstore.Request(name=f"thing {number}", target=f"http://example.org/{number}")
+            iri = registry.mint("rdl", ALICE, request).iri.value
+            if number % 10 == 0:
+                registry.fixate([iri], ALICE)
+    return place
+
+
+def tables(store: Path) -> list[Path]:
+    """The engine's tables, but the one with nothing but the number of its format."""
+    found = next(store.glob("generation-*")).glob("engine/*.sst")
+    return sorted(table for table in found if b"oxversion" not in table.read_bytes())
+
+
+def damage(file: Path) -> None:
+    """Turn a few bits over where a table has its data, which come first."""
+    data = bytearray(file.read_bytes())
+    start = len(data) // 3 if len(data) > 1 << 14 else 4
+    for place in range(start, start + 8):
+        data[place] ^= 0xFF
+    file.write_bytes(data)
+
+
+def damaged(sound: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """The store with each of its tables damaged."""
+    for number, table in enumerate(tables(sound)):
+        copy = folder / str(number)
+        shutil.copytree(sound, copy)
+        damage(copy / table.relative_to(sound))
+        yield table.name, copy
+
+
+def test_verify_finds_damage_in_every_table(sound: Path, tmp_path: Path) -> None:
+    assert len(tables(sound)) > 6, "an index has one at least"
+    with idstore.open(sound, read_only=True) as registry:
+        assert not list(registry.verify(ALICE))
+    for name, store in damaged(sound, tmp_path):
+        try:
+            with idstore.open(store, read_only=True) as registry:
+                found = {finding.kind for finding in registry.verify(ALICE)}
+        except StoreUnavailable:  # it does not even open, or not even who administers the registry can be told
+            continue
+        assert "unreadable" in found or "event-changed" in found, name
+
+
+DOORS: dict[str, Callable[[Registry], object]] = {
+    "list": lambda registry: [registry.show(record.iri.value, ALICE) for record in registry.list(ALICE, limit=MANY)],
+    "export": lambda registry: rdf.export(registry, BytesIO(), ALICE),
+    "query": lambda registry: registry.query("SELECT * { ?s ?p ?o }", ALICE).close(),
+    "quads": lambda registry: _all_quads(registry),
+}
+
+
+def _all_quads(registry: Registry) -> int:
+    with registry.quads(ALICE) as quads:
+        return sum(1 for _ in quads)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_says_that_files_are_damaged(sound: Path, tmp_path: Path, door: str) -> None:
+    told = []
+    for _, store in damaged(sound, tmp_path):
+        try:
+            with idstore.open(store, read_only=True) as registry:
+                DOORS[door](registry)
+        except StoreUnavailable as error:
+            told.append(str(error))
+    assert told
+    assert all("damaged" in one and "restore a backup" in one for one in told), told
+
+
+def test_minting_into_a_damaged_store_says_so(sound: Path, tmp_path: Path) -> None:
+    for _, store in damaged(sound, tmp_path):
+        try:
+            with idstore.open(store, administrator=ALICE) as registry:
+                for _ in range(3):
+                    assert registry.mint("rdl", ALICE).label
+        except StoreUnavailable as error:
+            assert "damaged" in str(error) or "cannot be" in str(error)
+
+
+def test_a_damaged_journal_says_so(sound: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(sound, store)
+    journal = Journal(store / "journal.sqlite")
+    (store / "journal.sqlite").write_bytes(b"SQLite format 3\0" + bytes(4096 * 8))
+    with pytest.raises(StoreUnavailable):
+        journal.last()
+    journal.close()
+    with pytest.raises(StoreUnavailable):
+        idstore.open(store, administrator=ALICE)
