@@ -41,10 +41,12 @@ def faults(engine: Engine, progress: Progress) -> Iterator[str]:
 def _of_predicate(engine: Engine, predicate: NamedNode, many: int, named: Container[object]) -> Iterator[str]:
     """Where the indexes, and the list of graphs, disagree about a predicate, which so many quads have. Raises OSError, RuntimeError."""
     find = engine.quads_for_pattern
-    graphs: Counter[object] = Counter()
+    graphs: Counter[NamedNode] = Counter()
     lost = 0
     for quad in find(None, predicate, None, None):  # in the order of values, as the other two that are looked into are
         subject, _, value, graph = quad
+        if not isinstance(graph, NamedNode):  # nothing belongs there
+            continue
         graphs[graph] += 1
         if next(find(subject, None, value, None), None) is None or next(find(subject, None, value, graph), None) is None:
             lost += 1
