@@ -24,12 +24,12 @@ LIVES = 0.4
 SPANS = 4
 
 
-def child(folder: Path, seed: float, files: list[str], rounds: Iterable[int] = count()) -> int:
+def child(folder: Path, seed: float, files: list[str], rounds: Iterable[int], durability: str) -> int:
     """Open the store, act, close it, over and over."""
     chance = random.Random(seed)
     try:
         for _ in rounds:
-            with idstore.open(folder / "store", administrator=ALICE, wait=60) as registry:
+            with idstore.open(folder / "store", administrator=ALICE, wait=60, durability=durability) as registry:
                 prepare(registry)
                 work = Work(registry, chance, folder, [chance.choice(files)])
                 for _ in range(chance.randrange(20)):
@@ -40,11 +40,11 @@ def child(folder: Path, seed: float, files: list[str], rounds: Iterable[int] = c
     return 0
 
 
-def begun(folder: str, seed: float, files: list[str], rounds: Iterable[int] = count()) -> int:
+def begun(folder: str, seed: float, files: list[str], rounds: Iterable[int] = count(), durability: str = "power") -> int:
     """A process that opens the store and acts: its number."""
     process = os.fork()
     if process == 0:
-        os._exit(child(Path(folder), seed, files, rounds))
+        os._exit(child(Path(folder), seed, files, rounds, durability))
     return process
 
 

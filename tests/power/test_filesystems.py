@@ -1,0 +1,99 @@
+"""Power cuts of real file systems, which the kernel shuts down in the middle: what was acknowledged is there, what is there is whole."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from power_sessions import HERE, LostError, Promises, Told, check_backups, check_store, foreign_files
+
+from idstore.errors import StoreUnavailable
+
+SIZE = 1 << 30
+CUTS = 8
+MAKE = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"]}
+
+
+class Disk:
+    """A file system in a file."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.image, self.place = folder / "image", folder / "mounted"
+        self.place.mkdir()
+        with self.image.open("wb") as file:
+            file.truncate(SIZE)
+        subprocess.run([*MAKE[kind], str(self.image)], check=True, capture_output=True)
+
+    @contextmanager
+    def mounted(self) -> Iterator[Path]:
+        """Its folder. What is mounted once more has read its log, as after a power cut."""
+        done = subprocess.run(["mount", "-o", "loop", str(self.image), str(self.place)], check=False, capture_output=True, text=True)
+        if done.returncode:
+            pytest.skip(f"no file can be mounted here: {done.stderr.strip()}")
+        try:
+            yield self.place
+        finally:
+            subprocess.run(["umount", str(self.place)], check=True)
+
+
+@pytest.fixture(params=MAKE)
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
+    if os.geteuid():
+        pytest.skip("only root can mount a file system")
+    if shutil.which(MAKE[request.param][0]) is None:
+        pytest.skip(f"{MAKE[request.param][0]} is not installed")
+    return Disk(request.param, tmp_path)
+
+
+def cut(place: Path, seed: int, files: list[str], durability: str = "power") -> list[Told]:
+    """What processes told before the file system was shut down."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "unplugged_worker.py"), str(place), str(seed), durability, *files],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [said["trace"] for said in told if said["act"] == "failed"] == []
+    return told
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_survives_on_real_file_systems(disk: Disk, tmp_path: Path) -> None:
+    imports = foreign_files(tmp_path, 3, 100)
+    promises, acts, backups = Promises(), 0, 0
+    for number in range(CUTS):
+        with disk.mounted() as place:
+            told = cut(place, number, [*imports])
+        with disk.mounted() as place:
+            promises.take(told)
+            backups += check_backups(place, promises)
+            promises.backups.clear()
+            check_store(place, promises, imports)
+        acts += len(told)
+    print(f"{CUTS} cuts, {acts} acts, {backups} backups")
+    assert acts > CUTS
+
+
+@pytest.mark.slow
+def test_without_syncing_they_are_lost_there(disk: Disk, tmp_path: Path) -> None:
+    imports = foreign_files(tmp_path, 3, 100)
+
+    def suffer() -> None:
+        promises = Promises()
+        for number in range(CUTS):
+            with disk.mounted() as place:
+                promises.take(cut(place, number, [*imports], "process"))
+            with disk.mounted() as place:
+                check_store(place, promises, imports)
+
+    with pytest.raises((LostError, StoreUnavailable)) as lost:
+        suffer()
+    print(lost.value)
