@@ -320,9 +320,9 @@ class EmbeddedStore(OfGeneration):
 
     def _fail(self, error: BaseException) -> None:
         """Nothing is applied any more."""
-        self._failure = (
-            f"the store at {self.path} cannot be written: {error}; what was acknowledged is kept, free some space and open the store again"
-        )
+        damaged = isinstance(error, RuntimeError)  # so the engine calls what it finds to be other than it was written
+        remedy = "keep its files, and restore a backup" if damaged else "free some space and open the store again"
+        self._failure = f"the store at {self.path} cannot be written: {error}; what was acknowledged is kept, {remedy}"
 
     def _apply(self, group: list[Ready]) -> None:
         last = group[-1].durable
