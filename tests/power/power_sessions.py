@@ -79,6 +79,16 @@ class LostError(AssertionError):
     """Something acknowledged is not there, or something is half there."""
 
 
+def told_by(script: str, *arguments: object) -> list[Told]:
+    """What the processes of a script beside this file tell, none of which may fail."""
+    command = [sys.executable, str(HERE / script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [said["trace"] for said in told if said["act"] == "failed"] == []
+    return told
+
+
 @dataclass(slots=True)
 class Promises:
     """What was acknowledged, over all sessions."""

@@ -1,16 +1,14 @@
 """Power cuts of real file systems, which the kernel shuts down in the middle: what was acknowledged is there, what is there is whole."""
 
-import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from power_sessions import HERE, LostError, Promises, Told, check_backups, check_store, foreign_files
+from power_sessions import LostError, Promises, Told, check_backups, check_store, foreign_files, told_by
 
 from idstore.errors import StoreUnavailable
 
@@ -52,17 +50,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
 
 def cut(place: Path, seed: int, files: list[str], durability: str = "power") -> list[Told]:
     """What processes told before the file system was shut down."""
-    done = subprocess.run(
-        [sys.executable, str(HERE / "unplugged_worker.py"), str(place), str(seed), durability, *files],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [said["trace"] for said in told if said["act"] == "failed"] == []
-    return told
+    return told_by("unplugged_worker.py", place, seed, durability, *files)
 
 
 @pytest.mark.slow

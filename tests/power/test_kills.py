@@ -1,29 +1,16 @@
 """kill -9 while several processes mint, fixate, import and back up: what was acknowledged is there, what is there is whole."""
 
-import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from power_sessions import HERE, Promises, Told, check_backups, check_store, foreign_files
+from power_sessions import Promises, Told, check_backups, check_store, foreign_files, told_by
 
 
 def kill(folder: Path, kills: int, seed: int, files: Iterable[str]) -> list[Told]:
     """What processes told that were killed, so many of them."""
-    done = subprocess.run(
-        [sys.executable, str(HERE / "killed_worker.py"), str(folder), str(kills), str(seed), *files],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [said["trace"] for said in told if said["act"] == "failed"] == []
-    return told
+    return told_by("killed_worker.py", folder, kills, seed, *files)
 
 
 @pytest.mark.parametrize(("stores", "kills"), [(1, 15), pytest.param(10, 50, marks=pytest.mark.slow)])
