@@ -13,7 +13,7 @@ from power_sessions import LostError, Promises, Told, check_backups, check_store
 from idstore.errors import StoreUnavailable
 
 SIZE = 1 << 30
-CUTS = 8
+CUTS = 5
 MAKE = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"]}
 
 

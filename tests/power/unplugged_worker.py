@@ -16,7 +16,7 @@ SHUTDOWN = 0x8004587D
 """The ``ioctl`` of ext4 and XFS that ends all writing."""
 WITHOUT_LOG = (2).to_bytes(4, sys.byteorder)
 """Nor is the file system's own log written."""
-LONGEST = 3.0
+LONGEST = 2.0
 """Seconds until then, at most."""
 
 
