@@ -56,7 +56,10 @@ class View(Protocol):
 
 
 class Turn(View, Protocol):
-    """The one lock around check and write."""
+    """The one lock around check and write.
+
+    It reads what other turns have enlisted, also what is not durable yet; what comes of it is told when that is durable.
+    """
 
     @property
     def origin(self) -> str:

@@ -257,18 +257,27 @@ class EmbeddedStore(OfGeneration):
         asked = times.now()
         if self._reader != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
             self._applier.make_room()
-        with self._turn_lock:
-            self._check()
-            if self._commits.refused:
-                self._forget()
-            if not self._brief:
-                self._applier.start()
-            turn = StoreTurn(self, asked)
-            with scanning():
-                yield turn
-            turn.hand_over()
-        if turn.sequence:
-            self._commits.until(turn.sequence, turn.epoch)
+        turn = None
+        try:
+            with self._turn_lock:
+                self._check()
+                if self._commits.refused:
+                    self._forget()
+                if not self._brief:
+                    self._applier.start()
+                turn = StoreTurn(self, asked)
+                with scanning():
+                    yield turn
+                turn.hand_over()
+        except Exception:
+            self._keep(turn)  # an error tells of what others did as well
+            raise
+        self._keep(turn)
+
+    def _keep(self, turn: StoreTurn | None) -> None:
+        """Return when what a turn did, and what it read of, is durable. Raises StoreUnavailable: it never will be."""
+        if turn is not None and turn.relied:
+            self._commits.until(turn.relied, turn.epoch)
 
     def _check(self) -> None:
         if self._closed:
@@ -329,6 +338,7 @@ class EmbeddedStore(OfGeneration):
         with self._apply_lock:
             self._generation.take([ready.prepared for ready in group])
             self._given.let_go(ready.durable.change for ready in group)
+            self._given.pending.let_go(last.sequence)
             self._applied, self.registry_version = last.sequence, last.registry_version
             self._unflushed += len(group)
             if self._unflushed >= _PRUNE:

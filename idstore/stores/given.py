@@ -1,4 +1,4 @@
-"""What turns have given out, ahead of what is applied: sequence numbers, claims, and labels of each series."""
+"""What turns have given out, ahead of what is applied: sequence numbers, claims, labels of each series, and the changes themselves."""
 
 from collections.abc import Iterable, Sequence
 from itertools import count
@@ -10,6 +10,7 @@ from idstore.stores.applying import Durable
 from idstore.stores.catalogue import Catalogue
 from idstore.stores.committing import Enlisted, EnlistedUnit
 from idstore.stores.journal import write
+from idstore.stores.pending import Pending
 from idstore.stores.turns import concerns_registry
 
 
@@ -19,12 +20,14 @@ class Given:
     sequence, token, at  of the last event; zeros where there is none.
     registry_sequence    of the last event that concerns namespaces and parties, as far as it is known not to be applied.
     registry_version     of the view that has everything; see `idstore.stores.View`.
+    pending              the changes.
     """
 
     def __init__(self, last: tuple[int, int, int]) -> None:
         self.sequence, self.token, self.at = last
         self.registry_sequence = 0
         self.registry_version = 0
+        self.pending = Pending()
         self._versions = count(1)
         self._claims: dict[NamedNode, NamedNode] = {}
         self._issued: dict[str, dict[str, tuple[int, int]]] = {}
@@ -68,6 +71,7 @@ class Given:
             if last.at >= self.at:
                 self.at, self.token = last.at, last.token
             self.note(change, catalogue)
+            self.pending.note(self.sequence, change)
         if concerned:
             self.registry_sequence = self.sequence
         return tuple(unit)
@@ -81,6 +85,7 @@ class Given:
     def begin_after(self, last: tuple[int, int, int], registry_version: int) -> None:
         """Begin anew after the last event that is applied, in the view of that number."""
         self._issued.clear()
+        self.pending.clear()
         self.sequence, self.token, self.at = last
         self.registry_sequence = min(self.registry_sequence, self.sequence)
         self.registry_version = registry_version

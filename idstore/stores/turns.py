@@ -1,13 +1,16 @@
 """The turn: one thread's lock around check and write."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Quad
 
 from idstore import randomness
 from idstore.model import times
 from idstore.model.change import Change
+from idstore.model.terms import Term
 from idstore.stores.generation import Generation, OfGeneration
+from idstore.stores.pending import laid_over
 from idstore.vocabulary import IDS, REGISTRY_GRAPH
 
 if TYPE_CHECKING:
@@ -44,7 +47,13 @@ def _step() -> int:
 
 
 class StoreTurn(Numbering, OfGeneration):
-    """The turn of one thread: see `idstore.stores.Turn`."""
+    """The turn of one thread: see `idstore.stores.Turn`.
+
+    It reads everything enlisted before, also what is not durable yet, so that it need not wait for it and is written together with it. What
+    comes of the turn may be told when ``relied`` is durable.
+
+    relied  sequence number of the last change that it may have read of and that may not be durable, or that it enlisted; 0 where there is none.
+    """
 
     def __init__(self, store: "EmbeddedStore", asked: int) -> None:
         super().__init__(store.origin, store._given.at, store._given.token)
@@ -52,7 +61,7 @@ class StoreTurn(Numbering, OfGeneration):
         self._store = store
         self._changes: list[Change] = []
         self._claims: dict[NamedNode, NamedNode] = {}
-        self.sequence = 0
+        self.relied = 0
         self.epoch = store._commits.epoch
 
     @property
@@ -66,12 +75,32 @@ class StoreTurn(Numbering, OfGeneration):
         return self._store._given.registry_version
 
     def _ready(self, predicate: NamedNode | None = None, graph: NamedNode | None = None) -> Generation:
-        self._store._settle(registry=graph == REGISTRY_GRAPH or predicate == IDS.suspended)
+        self._store._settle(registry=_of_registry(predicate, graph))
         return self._store._generation
+
+    def quads(
+        self,
+        subject: NamedNode | None = None,
+        predicate: NamedNode | None = None,
+        value: Term | None = None,
+        graph: NamedNode | None = None,
+    ) -> Iterator[Quad]:
+        """The quads that match; of a subject or an object without waiting for earlier changes to be applied."""
+        given = self._store._given
+        if (subject is None and value is None) or _of_registry(predicate, graph) or self._store._brief:
+            return super().quads(subject, predicate, value, graph)
+        over = given.pending.over(subject, predicate, value, graph)
+        if over:
+            self.relied = given.sequence
+        return laid_over(over, self._store._generation.quads(subject, predicate, value, graph))
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label, also by what this turn has enlisted; without waiting for earlier changes to be applied."""
-        return self._claims.get(claimed) or self._store.holder(claimed)
+        given = self._store._given
+        held = self._claims.get(claimed) or given.holder(claimed)
+        if held is not None:
+            self.relied = given.sequence
+        return held or self._store._generation.holder(claimed)
 
     def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
         """Labels issued per series."""
@@ -87,7 +116,12 @@ class StoreTurn(Numbering, OfGeneration):
         self._store._commits.check(self.epoch)
         if self._changes:
             self._store._enlist(self._changes)
-            self.sequence = self._store._given.sequence
+            self.relied = self._store._given.sequence
+
+
+def _of_registry(predicate: NamedNode | None, graph: NamedNode | None) -> bool:
+    """Whether quads like these concern namespaces and parties alone."""
+    return graph == REGISTRY_GRAPH or predicate == IDS.suspended
 
 
 def concerns_registry(change: Change) -> bool:

@@ -26,16 +26,28 @@ def test_a_reading_inside_a_reading_does_not_wait_for_what_came_between(tmp_path
         assert registry.counts(ALICE).total == 1
 
 
+def test_acts_inside_a_reading_build_on_one_another(tmp_path: Path) -> None:
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        kept = sorted(registry.mint("rdl", ALICE).iri.value for _ in range(3))
+        with registry.records(ALICE) as records:
+            for record in records:
+                registry.bind(record.iri.value, Statement("http://example.org/same"), ALICE)
+                registry.bind(record.iri.value, Statement("http://example.org/other"), ALICE)
+            assert registry.bind(kept[0], Statement("http://example.org/same"), ALICE) is None
+        assert [len(registry.show(iri, ALICE).bindings) for iri in kept] == [2, 2, 2]
+        assert list(registry.verify(ALICE)) == []
+
+
 def test_an_act_that_would_wait_for_its_own_reading_is_refused(tmp_path: Path) -> None:
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
-        kept = [registry.mint("rdl", ALICE).iri.value for _ in range(3)]
-        with registry.records(ALICE) as records:
-            first, second = (next(records).iri.value for _ in range(2))
-            registry.bind(first, Statement("http://example.org/same"), ALICE)
-            with pytest.raises(StoreUnavailable, match="end the block"):
-                registry.bind(second, Statement("http://example.org/same"), ALICE)
-        assert [len(registry.show(iri, ALICE).bindings) for iri in sorted(kept)] == [1, 0, 0]
+        with registry.store.reading():
+            registry.freeze("rdl", ALICE)
+            with pytest.raises(StoreUnavailable, match="end the block"):  # who may do what is read of what is applied
+                registry.mint("rdl", ALICE)
+        registry.freeze("rdl", ALICE, frozen=False)
+        registry.mint("rdl", ALICE)
         assert list(registry.verify(ALICE)) == []
 
 
