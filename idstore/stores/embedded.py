@@ -50,8 +50,8 @@ class EmbeddedStore(OfGeneration):
     wait      seconds to wait for another process.
     read_only take the shared lock and change nothing.
     unless    asked again and again while it waits; ends the wait when it says so.
-    brief     for one quick allocation: the engine is opened to read, which is much faster, and to write only when the act needs more than that.
-              What was allocated so is applied by whoever opens the store next.
+    brief     for one quick act: the engine is opened to read, which is much faster, and to write only when the act needs more than that.
+              What was done so is applied by whoever opens the store next.
     ahead     with ``brief``: its lock is taken over, and its engine if that can be used.
 
     Safe for many threads. Raises StoreUnavailable, StoreBusy.
@@ -126,12 +126,12 @@ class EmbeddedStore(OfGeneration):
             opened.pop_all()
 
     def _open_briefly(self, present: Path, ahead: Ahead | None) -> bool:
-        """Open the engine to read, and take note of allocations that are not applied. False: there are other changes among them, or too many."""
+        """Open the engine to read, and take note of what is not applied. False: it is more than can be read so."""
         try:
             generation = Generation(present, read_only=True, engine=None if ahead is None else ahead.engine(present))
         except StoreUnavailable:
             return False
-        lacking = recovery.allocations(self._journal, generation)
+        lacking = recovery.lacking(self._journal, generation)
         if lacking is None:
             generation.close()
             return False
@@ -139,6 +139,7 @@ class EmbeddedStore(OfGeneration):
         self._applied = lacking.known
         for sequence, change in lacking.changes:
             self._given.note(change, generation.catalogue, issued=sequence > generation.catalogue.applied)
+            self._given.pending.note(sequence, change)
         return True
 
     def _widen(self) -> None:
@@ -151,6 +152,7 @@ class EmbeddedStore(OfGeneration):
             self._generation = Generation(present, mend=bases.mend)
             recovery.bring_up(self._journal, self._generation)
             self._applied = self._commits.durable
+            self._given.pending.let_go(self._applied)
             self._brief = False
         self._copies.serve()
         self._applier.start()

@@ -11,13 +11,14 @@ from idstore.stores.founding import GENERATION
 from idstore.stores.generation import Generation, discard
 from idstore.stores.journal import Journal, read
 from idstore.stores.prepared import Prepared
+from idstore.stores.turns import concerns_registry
 
 _TAIL: Final = 64
-"""Allocations that may be taken note of, and not applied, when a store is opened for one more."""
+"""Changes that may be taken note of, and not applied, when a store is opened for one more."""
 
 
 class Lacking(NamedTuple):
-    """Allocations that a generation lacks.
+    """Changes that a generation lacks.
 
     known    up to which change engine and catalogue have all.
     changes  the others, each with the sequence number of its last event.
@@ -27,18 +28,18 @@ class Lacking(NamedTuple):
     changes: list[tuple[int, Change]]
 
 
-def allocations(journal: Journal, generation: Generation) -> Lacking | None:
-    """What the generation lacks, if it is allocations only, and few."""
+def lacking(journal: Journal, generation: Generation) -> Lacking | None:
+    """What the generation lacks, if it is little, and namespaces and parties are as they were."""
     known = reached = _known_to_both(journal, generation)
     last = journal.last()[0]
     if last - known > _TAIL or generation.catalogue.applied > last:  # the latter is for `bring_up` to refuse
         return None
     changes = []
-    for lacking in journal.after(known):
-        change = read(lacking.body)
-        if not change.begins or lacking.sequence - len(change.events) > reached:
+    for written in journal.after(known):
+        change = read(written.body)
+        if concerns_registry(change) or written.sequence - len(change.events) > reached:
             return None
-        reached = lacking.sequence
+        reached = written.sequence
         changes.append((reached, change))
     return Lacking(known, changes)
 
@@ -59,15 +60,15 @@ def _replay(journal: Journal, generation: Generation) -> None:
         )
     reached = min(known, catalogue.applied)
     batch: list[Prepared] = []
-    for lacking in journal.after(reached):
-        change = read(lacking.body)
-        if lacking.sequence - len(change.events) > reached:
+    for written in journal.after(reached):
+        change = read(written.body)
+        if written.sequence - len(change.events) > reached:
             raise StoreUnavailable(
                 f"the store at {path} is damaged: it lacks what happened after change {reached}; restore a backup",
                 path=str(path),
             )
-        batch.append(Prepared.of(lacking.sequence, change))
-        reached = lacking.sequence
+        batch.append(Prepared.of(written.sequence, change))
+        reached = written.sequence
         if len(batch) == GROUP:
             _catch_up(generation, batch, known)
             batch = []
@@ -76,8 +77,8 @@ def _replay(journal: Journal, generation: Generation) -> None:
 
 def _catch_up(generation: Generation, batch: Sequence[Prepared], known: int) -> None:
     """Apply what engine, which has everything up to ``known``, and catalogue lack."""
-    generation.engrave([lacking for lacking in batch if lacking.sequence > known])
-    if missing := [lacking for lacking in batch if lacking.sequence > generation.catalogue.applied]:
+    generation.engrave([prepared for prepared in batch if prepared.sequence > known])
+    if missing := [prepared for prepared in batch if prepared.sequence > generation.catalogue.applied]:
         generation.catalogue.apply(missing)
 
 

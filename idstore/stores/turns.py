@@ -1,6 +1,7 @@
 """The turn: one thread's lock around check and write."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
@@ -86,13 +87,14 @@ class StoreTurn(Numbering, OfGeneration):
         graph: NamedNode | None = None,
     ) -> Iterator[Quad]:
         """The quads that match; of a subject or an object without waiting for earlier changes to be applied."""
-        given = self._store._given
-        if (subject is None and value is None) or _of_registry(predicate, graph) or self._store._brief:
+        store = self._store
+        if (subject is None and value is None) or _of_registry(predicate, graph):
             return super().quads(subject, predicate, value, graph)
-        over = given.pending.over(subject, predicate, value, graph)
+        over = store._given.pending.over(subject, predicate, value, graph)
         if over:
-            self.relied = given.sequence
-        return laid_over(over, self._store._generation.quads(subject, predicate, value, graph))
+            self.relied = store._given.sequence
+        with store._apply_lock if store._brief else nullcontext():  # another thread may have the engine opened anew
+            return laid_over(over, store._generation.quads(subject, predicate, value, graph))
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label, also by what this turn has enlisted; without waiting for earlier changes to be applied."""

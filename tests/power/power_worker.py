@@ -137,7 +137,7 @@ def work(order: dict[str, Any]) -> None:
     folder = Path(order["folder"])
     chance = random.Random(order["seed"])
     if order["brief"]:
-        allocate_briefly(folder, chance)
+        act_briefly(folder, chance)
     with idstore.open(folder / "store", administrator=ALICE, durability=order.get("durability", "power")) as registry:
         prepare(registry)
         lessen_limits(registry, chance, order.get("prune"))
@@ -156,13 +156,15 @@ def work(order: dict[str, Any]) -> None:
     tell(act="closed")
 
 
-def allocate_briefly(folder: Path, chance: random.Random) -> None:
-    """As commands do: open the store for one allocation, over and over."""
+def act_briefly(folder: Path, chance: random.Random) -> None:
+    """As commands do: open the store for one act, over and over."""
+    own: list[str] = []
     for _ in range(chance.randrange(30)):
         with idstore.open(folder / "store", administrator=ALICE, brief=True) as registry:
             prepare(registry)
             work = Work(registry, chance, folder, [])
-            chance.choice((work.mint, work.register))()
+            work.own = own
+            chance.choice((work.mint, work.mint, work.register, work.bind, work.fixate, work.release))()
 
 
 def several(work: Work, acts: int) -> None:

@@ -10,6 +10,7 @@ import idstore
 from idstore.errors import StoreBusy, StoreUnavailable
 from idstore.model.party import Party
 from idstore.registry import opening
+from idstore.registry.allocation import Allocating
 from idstore.stores.ahead import Ahead
 from idstore.stores.embedded import EmbeddedStore
 
@@ -28,7 +29,7 @@ def place(tmp_path: Path) -> Path:
 
 def mint(ahead: Ahead) -> str:
     try:
-        with opening.allocating(ahead, ALICE) as registry:
+        with opening.briefly(ahead, ALICE, Allocating) as registry:
             return registry.mint("rdl", ALICE).iri.value
     finally:
         ahead.give_up()

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,6 +17,7 @@ import idstore
 from idstore import Party, Record, Registry, Request, Statement
 from idstore.errors import AlreadyRegistered, IdstoreError, NotRegistered, StoreUnavailable
 from idstore.model.change import Change
+from idstore.stores.embedded import EmbeddedStore
 from idstore.stores.turns import StoreTurn
 
 ALICE = Party("alice")
@@ -32,34 +34,41 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
 
 
 class Oracle:
-    """A store in memory that has each change when it is enlisted, and what was read in turns beside what it has."""
+    """A store in memory that has each change when it is enlisted, and is asked whatever turns ask.
+
+    read   how often that was.
+    ahead  how often the engine alone would have answered otherwise.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self.model, self.ahead, self.read = Store(), 0, 0
         with registry.store.reading() as view:
             self.model.extend(view.quads())
-        store: Any = registry.store
-        self._store, self._enlist = store, store._enlist
 
-    def enlist(self, changes: list[Change]) -> None:
-        self._enlist(changes)
-        for change in changes:
-            for quad in change.remove:
-                self.model.remove(quad)
-            self.model.extend(change.quads())
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Compare while the block runs."""
+        enlist, quads = EmbeddedStore._enlist, StoreTurn.quads
 
-    def quads(self, original: Callable[..., Iterator[Quad]]) -> Callable[..., Iterator[Quad]]:
-        def checked(turn: StoreTurn, *pattern: Any) -> Iterator[Quad]:
-            found = list(original(turn, *pattern))
+        def enlisted(store: EmbeddedStore, changes: list[Change]) -> None:
+            enlist(store, changes)
+            for change in changes:
+                for quad in change.remove:
+                    self.model.remove(quad)
+                self.model.extend(change.quads())
+
+        def compared(turn: StoreTurn, *pattern: Any) -> Iterator[Quad]:
+            found = list(quads(turn, *pattern))
             asked = (*pattern, None, None, None, None)[:4]
             there = set(self.model.quads_for_pattern(*asked))
             assert set(found) == there
             assert len(found) == len(there)
             self.read += 1
-            self.ahead += there != set(self._store._generation.engine.quads_for_pattern(*asked))
+            self.ahead += there != set(turn._store._generation.engine.quads_for_pattern(*asked))
             return iter(found)
 
-        return checked
+        with patch.object(EmbeddedStore, "_enlist", enlisted), patch.object(StoreTurn, "quads", compared):
+            yield
 
 
 def _perform(registry: Registry, act: Act, made: list[Record]) -> None:
@@ -79,13 +88,15 @@ def _perform(registry: Registry, act: Act, made: list[Record]) -> None:
 _ACT = st.builds(Act, st.sampled_from(KINDS), st.one_of(st.none(), st.none(), st.integers(0, 3)), st.integers(0, 7), st.integers(0, 5))
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+_QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@settings(_QUIET, max_examples=25)
 @given(st.lists(st.lists(_ACT, min_size=1, max_size=12), min_size=1, max_size=4))
 def test_a_turn_reads_what_is_enlisted(histories: list[list[Act]]) -> None:
     with memory() as folder, clock(), begun(folder / "store") as registry:
         oracle, made = Oracle(registry), list[Record]()
-        store: Any = registry.store
-        with patch.object(store, "_enlist", oracle.enlist), patch.object(StoreTurn, "quads", oracle.quads(StoreTurn.quads)):
+        with oracle.watching():
             for acts in histories:
                 with registry.store.reading():  # nothing is applied while somebody reads
                     for act in acts:
@@ -95,22 +106,41 @@ def test_a_turn_reads_what_is_enlisted(histories: list[list[Act]]) -> None:
         sound(registry)
 
 
+@settings(_QUIET, max_examples=15)
+@given(st.lists(st.tuples(_ACT, st.integers(0, 9)), min_size=1, max_size=20))
+def test_who_opens_the_store_briefly_reads_what_others_did_so(acts: list[tuple[Act, int]]) -> None:
+    with memory() as folder, clock():
+        with begun(folder / "store") as registry:
+            oracle, made = Oracle(registry), list[Record]()
+        for act, chance in acts:
+            with idstore.open(folder / "store", durability="process", brief=chance > 0) as registry, oracle.watching():
+                _perform(registry, act, made)
+        with idstore.open(folder / "store") as registry, registry.store.reading() as view:
+            assert set(view.quads()) == set(oracle.model)
+            sound(registry)
+
+
 def test_much_of_what_turns_read_is_not_applied(tmp_path: Path) -> None:
     acts = [
         Act(kind, None, number, 4) for number in range(3) for kind in ("register", "name", "bind", "bind", "comment", "fixate", "deprecate")
     ]
     with begun(tmp_path / "store") as registry:
         oracle, made = Oracle(registry), list[Record]()
-        store: Any = registry.store
-        with (
-            patch.object(store, "_enlist", oracle.enlist),
-            patch.object(StoreTurn, "quads", oracle.quads(StoreTurn.quads)),
-            store.reading(),
-        ):
-            for act in acts:
-                _perform(registry, act, made)
-        assert (oracle.read > 50, oracle.ahead > 20) == (True, True)
-        sound(registry)
+        with oracle.watching():
+            with registry.store.reading():
+                for act in acts:
+                    _perform(registry, act, made)
+            assert (oracle.read > 50, oracle.ahead > 20) == (True, True)
+            sound(registry)
+    with idstore.open(tmp_path / "store") as registry, oracle.watching():
+        before = oracle.ahead
+        registry.bind(made[0].iri.value, Statement(URI), ANN)
+        assert oracle.ahead == before
+    for number in range(4):
+        before = oracle.ahead
+        with idstore.open(tmp_path / "store", brief=True) as registry, oracle.watching():
+            registry.bind(made[0].iri.value, Statement(f"{URI}/{number}"), ANN)
+        assert (oracle.ahead > before) == (number > 0)
 
 
 def test_what_is_applied_is_let_go_of(registry: Registry) -> None:
