@@ -19,6 +19,7 @@ def rows(*, heavy: bool) -> dict[str, Callable[[Bench], Iterable[Row]]]:
     return {
         "mint": minting.one_client,
         "threads": minting.threads,
+        "publish": minting.publishing,
         "noid": minting.noid,
         "pilin": minting.pilin_sustained,
         "encode": minting.pilin_encode,

@@ -14,11 +14,14 @@ from pyoxigraph import Quad, Store
 
 from benchmarks.filling import ADMINISTRATOR, NAMESPACE, OWNERS, Bench, begun, request
 from benchmarks.measure import Row, alternate, appends, judged, seconds, skipped
+from idstore import Party, Statement
 from idstore.model.change import Change
 from idstore.registry import Registry
 from idstore.schemes import pilin
 from idstore.stores.embedded import EmbeddedStore
 
+ACTS = 5
+"""What is done to an identifier that is minted, bound three times and fixated."""
 _CLIENT_FLOOR, _THREADS_FLOOR, _THREADS_CLIENT, _NOID, _USED, _ENCODED, _COMMAND_MS = 0.6, 0.6, 1.5, 2.0, 0.99, 500_000, 90.0
 
 
@@ -37,16 +40,29 @@ class _Rates:
         with self.registry.store.reading():
             return number / (time.perf_counter() - start)
 
-    def alone(self, number: int) -> float:
-        """The same with one client."""
-        return self.sustained(lambda: [self.registry.mint(NAMESPACE, ADMINISTRATOR, request(serial)) for serial in range(number)], number)
+    def mint(self, party: Party, serial: int) -> str:
+        """Its IRI."""
+        return self.registry.mint(NAMESPACE, party, request(serial)).iri.value
 
-    def together(self, number: int) -> float:
-        """The same with eight threads, each of which mints ``number``."""
+    def publish(self, party: Party, serial: int) -> None:
+        """Mint an identifier, bind it three times, and fixate it: `ACTS` acts."""
+        iri = self.mint(party, serial)
+        for number in range(ACTS - 2):
+            self.registry.bind(iri, Statement(f"{iri}/same/{number}"), party)
+        self.registry.fixate([iri], party)
+
+    def alone(self, number: int, act: Callable[[Party, int], object] | None = None) -> float:
+        """The same with one client, who mints unless it is to do something else for each."""
+        do = act or self.mint
+        return self.sustained(lambda: [do(ADMINISTRATOR, serial) for serial in range(number)], number)
+
+    def together(self, number: int, act: Callable[[Party, int], object] | None = None) -> float:
+        """The same with eight threads, each of which does so ``number`` times."""
+        do = act or self.mint
 
         def work(place: int) -> None:
             for serial in range(number):
-                self.registry.mint(NAMESPACE, OWNERS[place], request(serial))
+                do(OWNERS[place], serial)
 
         return self.sustained(lambda: _run(work), len(OWNERS) * number)
 
@@ -67,6 +83,23 @@ def one_client(bench: Bench) -> Iterable[Row]:
     note = f"{durable.note()}; with durability process {unsynced:,.0f}/s, {loose.note()}"
     goal = "≥ 0.60 of the floor"
     yield Row("mint, one client", None, "ids/s", measured, floor, "append 1 kB + fdatasync", ratio, goal, ratio >= _CLIENT_FLOOR, note)
+
+
+def publishing(bench: Bench) -> Iterable[Row]:
+    """Identifiers that are minted, bound and fixated, one act after the other, by one client and by eight threads, beside appends with fdatasync."""
+    number = bench.amount(100)
+    with begun(bench.path("mint")) as registry:
+        file, one, eight = bench.path("appends"), _Rates(registry), _Rates(registry)
+        floor, alone, together = alternate(
+            [
+                lambda _: appends(file, ACTS * number),
+                lambda _: ACTS * one.alone(number, one.publish),
+                lambda _: ACTS * eight.together(number // 4, eight.publish),
+            ],
+            bench.rounds,
+        )
+    for name, measured in (("one client", alone), ("eight threads", together)):
+        yield Row(f"mint, bind thrice, fixate; {name}", None, "acts/s", measured, floor, "append 1 kB + fdatasync", measured / floor)
 
 
 def threads(bench: Bench) -> Iterable[Row]:
