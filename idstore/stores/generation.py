@@ -20,7 +20,7 @@ from idstore.stores.catalogue import Catalogue
 from idstore.stores.engine import ENGINE, Engine, opened
 from idstore.stores.founding import sync_folder
 from idstore.stores.indexes import faults
-from idstore.stores.prepared import Prepared
+from idstore.stores.prepared import Prepared, net
 from idstore.stores.scans import reading, scan
 from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH
 
@@ -152,34 +152,32 @@ class Generation:
         self.engrave(batch)
         self.catalogue.apply(batch)
 
-    def engrave(self, batch: Sequence[Prepared]) -> None:
-        """Make changes in the engine, in order: those between two that remove something become one atomic step. Raises OSError."""
-        plain: list[Prepared] = []
-        for prepared in batch:
-            if not prepared.change.remove:
-                plain.append(prepared)
-                continue
-            self._add(plain)
-            plain = []
-            change = prepared.change
-            self._loose += 1
-            self.engine.update(f"DELETE DATA {{ {_data(change.remove)} }} ; INSERT DATA {{ {_data(change.quads())} }}")
-        self._add(plain)
+    def engrave(self, batch: Sequence[Prepared], *, again: bool = False) -> None:
+        """Make changes in the engine, in order. Raises OSError.
 
-    def _add(self, batch: Sequence[Prepared]) -> None:
-        """Add what changes add. Parsing and writing leave the interpreter to other threads."""
+        again  some of it may be there already.
+        Few changes are one atomic step. Of many, what they remove goes first: as long as the engine does not have the rest it knows none of their
+        events, and whoever opens the store has them made again.
+        """
         if not batch:
             return
-        lines = b"".join([prepared.lines for prepared in batch])
-        if len(batch) >= _BULK and len(lines) <= _WHOLE and batch[-1].sequence <= len(batch) * _SHARE:
+        gone, come = net(batch, again=again) if any(prepared.gone for prepared in batch) else ([], [prepared.lines for prepared in batch])
+        lines, last = b"".join(come), batch[-1].sequence
+        if len(batch) >= _BULK and len(lines) <= _WHOLE and last <= len(batch) * _SHARE:
+            if gone:
+                self._loose += 1
+                self.engine.update(f"DELETE DATA {{ {_data(gone)} }}")
             if self._loose:  # what was written before must not be lost where this is kept
                 self._settle()
             self.engine.bulk_load(input=lines, format=RdfFormat.N_QUADS, lenient=True)
-        else:
-            self._loose += len(batch)
+            return
+        self._loose += len(batch)
+        if gone:
+            self.engine.update(f"DELETE DATA {{ {_data(gone)} }} ; INSERT DATA {{ {_data(come)} }}")
+        else:  # parsing and writing leave the interpreter to other threads
             self.engine.load(input=lines, format=RdfFormat.N_QUADS, lenient=True)
-            if self._loose > max(_LOGGED, batch[-1].sequence // _SHARE):
-                self._settle()
+        if self._loose > max(_LOGGED, last // _SHARE):
+            self._settle()
 
     def _settle(self) -> None:
         """Have the engine write its tables, so that its log begins anew. Raises OSError."""
@@ -300,6 +298,7 @@ def discard(folders: Iterable[Path]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _data(quads: Sequence[Quad]) -> str:
-    """Quads as SPARQL's quad data, written by the terms themselves."""
-    return " ".join(f"GRAPH {quad.graph_name} {{ {quad.subject} {quad.predicate} {quad.object} }}" for quad in quads)
+def _data(lines: Iterable[bytes]) -> str:
+    """Lines of N-Quads as SPARQL's quad data."""
+    quads = (line[: line.rindex(b" .")].decode().rpartition(" ") for line in lines)
+    return " ".join(f"GRAPH {graph} {{ {triple} }}" for triple, _, graph in quads)

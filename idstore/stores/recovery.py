@@ -77,7 +77,7 @@ def _replay(journal: Journal, generation: Generation) -> None:
 
 def _catch_up(generation: Generation, batch: Sequence[Prepared], known: int) -> None:
     """Apply what engine, which has everything up to ``known``, and catalogue lack."""
-    generation.engrave([prepared for prepared in batch if prepared.sequence > known])
+    generation.engrave([prepared for prepared in batch if prepared.sequence > known], again=True)
     if missing := [prepared for prepared in batch if prepared.sequence > generation.catalogue.applied]:
         generation.catalogue.apply(missing)
 

@@ -4,15 +4,19 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
-from pyoxigraph import Literal, NamedNode, RdfFormat, parse
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, parse
 
 import idstore
 from idstore import Party, Request
@@ -21,7 +25,9 @@ from idstore.model.change import Change
 from idstore.model.event import Event
 from idstore.model.steps import apply
 from idstore.stores import applying, generation, prepared
-from idstore.vocabulary import IDS, RDF, SKOS
+from idstore.stores.generation import Generation
+from idstore.stores.prepared import Prepared, net
+from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, SKOS
 
 ALICE = Party("alice")
 TEXTS = some.text(some.characters(codec="utf-8", exclude_characters="\x00"), min_size=1)
@@ -45,6 +51,54 @@ def test_the_lines_of_a_change_are_its_quads(name: str, comment: str, party: str
     read = list(parse(change.lines(), format=RdfFormat.N_QUADS, lenient=True))
     assert set(read) == set(change.quads())
     assert len(read) == len(change.quads())
+    assert sorted(change.lines().split("\n")[:-1]) == sorted(f"{quad} ." for quad in change.quads())  # what goes is found among what comes
+
+
+_QUADS = [
+    Quad(NamedNode(f"http://example.org/{number % 4}"), IDS.name, Literal(f'a "{number}" .\n<b> \\ é'), PUBLIC_LOG) for number in range(8)
+]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    toggled=some.lists(some.sets(some.integers(0, 7), max_size=5), min_size=1, max_size=14),
+    ends=some.sets(some.integers(1, 13)),
+    later=some.sets(some.integers(1, 13)),
+    known=some.integers(0, 13),
+    lost=some.integers(0, 13),
+    bulk=some.sampled_from([2, 4, 500]),
+)
+def test_however_changes_are_grouped_the_engine_has_what_they_leave(
+    toggled: list[set[int]], ends: set[int], later: set[int], known: int, lost: int, bulk: int
+) -> None:
+    """Also where some of them, or the removals of a group alone, were made before the process ended."""
+    changes, there = [], set[Quad]()
+    for number, which in enumerate(toggled, start=1):
+        chosen = {_QUADS[one] for one in which}
+        event = Event("5b2f3c1e-1111-4222-8333-444455556666", number, IDS.Comment, NamedNode("http://example.org/a"), "alice", number, ())
+        changes.append((number, Change(((event, PUBLIC_LOG),), add=tuple(chosen - there), remove=tuple(chosen & there))))
+        there ^= chosen
+        there |= set(event.quads(PUBLIC_LOG))
+    ready = [Prepared.of(*change) for change in changes]
+
+    def groups(from_: int, ends: set[int]) -> list[list[Prepared]]:
+        cuts = [from_, *sorted(end for end in ends if from_ < end < len(ready)), len(ready)]
+        return [ready[start:end] for start, end in pairwise(cuts)]
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(generation, "_BULK", bulk),
+        closing(Generation(Path(folder) / "generation", create=True)) as made,
+    ):
+        before = groups(0, ends)[:lost]
+        for group in before:
+            made.engrave(group)
+        known = min(known, sum(map(len, before)))
+        if gone := net(ready[known:], again=True)[0]:
+            made.engine.update(f"DELETE DATA {{ {generation._data(gone)} }}")
+        for group in groups(known, later):
+            made.engrave(group, again=True)
+        assert set(made.quads()) == there
 
 
 WORKER = """
