@@ -67,9 +67,10 @@ _QUADS = [
     known=some.integers(0, 13),
     lost=some.integers(0, 13),
     bulk=some.sampled_from([2, 4, 500]),
+    halfway=some.booleans(),
 )
 def test_however_changes_are_grouped_the_engine_has_what_they_leave(
-    toggled: list[set[int]], ends: set[int], later: set[int], known: int, lost: int, bulk: int
+    toggled: list[set[int]], ends: set[int], later: set[int], known: int, lost: int, bulk: int, halfway: bool
 ) -> None:
     """Also where some of them, or the removals of a group alone, were made before the process ended."""
     changes, there = [], set[Quad]()
@@ -94,7 +95,7 @@ def test_however_changes_are_grouped_the_engine_has_what_they_leave(
         for group in before:
             made.engrave(group)
         known = min(known, sum(map(len, before)))
-        if gone := net(ready[known:], again=True)[0]:
+        if halfway and (gone := net(ready[known:], again=True)[0]):
             made.engine.update(f"DELETE DATA {{ {generation._data(gone)} }}")
         for group in groups(known, later):
             made.engrave(group, again=True)
