@@ -61,11 +61,11 @@ _QUADS = [
 
 @settings(deadline=None, max_examples=60)
 @given(
-    toggled=some.lists(some.sets(some.integers(0, 7), max_size=5), min_size=1, max_size=14),
-    ends=some.sets(some.integers(1, 13)),
-    later=some.sets(some.integers(1, 13)),
-    known=some.integers(0, 13),
-    lost=some.integers(0, 13),
+    toggled=some.lists(some.sets(some.integers(0, 4), max_size=4), min_size=4, max_size=12),
+    ends=some.sets(some.integers(1, 8), min_size=1, max_size=3),
+    later=some.sets(some.integers(1, 11), max_size=2),
+    known=some.integers(0, 6),
+    lost=some.integers(0, 2),
     bulk=some.sampled_from([2, 4, 500]),
     halfway=some.booleans(),
 )
