@@ -447,6 +447,12 @@ def test_prefixes_are_derived_from_handle_prefixes_alone(registry: Registry) -> 
     assert dict(registry.add_namespace("derived", "12345.1", "handle", ROOT, {"parent": "hdl:12345"}).settings)["parent"] == "12345"
 
 
+def test_a_value_lasts_until_a_moment_that_can_be_written(registry: Registry) -> None:
+    registry.set_value(H, Draft("DESC", "a", 9, until=253_402_300_799_999), ALICE)
+    with pytest.raises(InvalidData, match="years 1 to 9999"):
+        registry.set_value(H, Draft("DESC", "a", 9, until=253_402_300_800_000), ALICE)
+
+
 def test_an_export_brings_values_back_as_they_were(registry: Registry, tmp_path: object) -> None:
     put(registry, "SECRET", SECRET, 7, "1100")
     put(registry, "BLOB", b"\x00\xff", 8)

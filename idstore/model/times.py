@@ -52,6 +52,13 @@ def lexical(moment: int) -> str:
     return iso(moment)[:-1].rstrip("0").rstrip(".") + "Z"
 
 
+def writable(moment: int) -> int:
+    """The same moment. Raises InvalidData: it is in no year that can be written."""
+    if not _FIRST <= moment <= _LAST:
+        raise InvalidData(f"{moment} milliseconds since 1970 are not within the years 1 to 9999; give a moment that is", text=str(moment))
+    return moment
+
+
 def parse(text: str) -> int:
     """Read an ISO 8601 date or time; without an offset it is UTC, without a time midnight.
 

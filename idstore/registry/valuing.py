@@ -11,7 +11,7 @@ from pyoxigraph import Literal
 
 from idstore.errors import AlreadyRegistered, InvalidData, NotRegistered
 from idstore.frozen import dataclass
-from idstore.model import terms
+from idstore.model import terms, times
 from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -106,8 +106,8 @@ class Valuing(Binding):
         if isinstance(data, str) and value_types.is_type("URL.", draft.type):
             terms.iri(data, "URL")
         index = free_index(record.values) if draft.index is None else value_types.index_of(str(draft.index))
-        ttl = value_types.ttl_of(str(draft.ttl))
-        return Value(index, draft.type, data, turn.moment, ttl, draft.until, value_types.permissions_of(draft.permissions))
+        ttl, until = value_types.ttl_of(str(draft.ttl)), None if draft.until is None else times.writable(draft.until)
+        return Value(index, draft.type, data, turn.moment, ttl, until, value_types.permissions_of(draft.permissions))
 
     def _carrying(self, view: View, record: Record) -> Valued:
         """The scheme of a record. Raises InvalidData if its identifiers carry no values."""

@@ -110,9 +110,14 @@ class Applier:
         """Take it that everything up to a sequence number is applied. Called while nothing waits."""
         self._taken = self._prepared = sequence
 
+    @property
+    def crowded(self) -> bool:
+        """Whether more than `BACKLOG` changes wait."""
+        return self._waiting > BACKLOG
+
     def make_room(self) -> None:
         """Return when no more than `BACKLOG` changes wait, or the thread has failed."""
-        if self._waiting > BACKLOG:
+        if self.crowded:
             with self._lock:
                 self._changed.wait_for(lambda: self._waiting <= BACKLOG or self._failed)
 

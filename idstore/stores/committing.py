@@ -71,6 +71,12 @@ class Commits:
         """What the journal refused, or was not given any more."""
         return [change.durable for unit in self._enlisted for change in unit]
 
+    def ascertain(self) -> None:
+        """See what the journal has of what is enlisted, where an interrupt left that open. Called with the lock held."""
+        if self._unsure:
+            self._journal.undo()  # a second interrupt may have kept it from being taken back
+            self._hand_on(self._journal.last()[0])
+
     def forget(self) -> None:
         """Begin anew after the last change that is durable. Called with the lock held, by whoever numbers changes."""
         self._enlisted.clear()
@@ -85,9 +91,7 @@ class Commits:
     def _write(self, sequence: int, epoch: int) -> None:
         """Write whatever is enlisted, unless that is done already."""
         with self.lock:
-            if self._unsure:
-                self._journal.undo()  # a second interrupt may have kept it from being taken back
-                self._hand_on(self._journal.last()[0])
+            self.ascertain()
             if self._is_durable(sequence, epoch):
                 return
             self.check(epoch)

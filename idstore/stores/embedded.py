@@ -35,9 +35,12 @@ if TYPE_CHECKING:
     from idstore.stores.staging import Staged
 
 _CLOSED = "the store was closed"
+_READS = "what was changed while a block reads comes into effect when that ends; end the block, then go on"
 _INTERRUPTED = "a large change was interrupted as it came into effect; open the store again, where it is either whole or not at all"
 _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
+_GLANCE = 0.05
+"""Seconds between two looks at whether the turn can come, by a thread that reads."""
 _PRUNE = 20_000
 """Changes after which engine and catalogue are flushed and the journal is pruned."""
 
@@ -94,6 +97,7 @@ class EmbeddedStore(OfGeneration):
         self._read_only = read_only
         self.registry_version = 0
         self._turn_lock = threading.Lock()
+        self._held_up = False  # whether whoever has the turn waits for those who read
         self._apply_lock = threading.RLock()
         self._reader: int | None = None
         self._applier = Applier(self._apply, self._fail)
@@ -152,7 +156,8 @@ class EmbeddedStore(OfGeneration):
             self._generation = Generation(present, mend=bases.mend)
             recovery.bring_up(self._journal, self._generation)
             self._applied = self._commits.durable
-            self._given.pending.let_go(self._applied)
+            self._given.applied(self._applied)
+            self.registry_version = self._given.next_version()
             self._brief = False
         self._copies.serve()
         self._applier.start()
@@ -217,17 +222,23 @@ class EmbeddedStore(OfGeneration):
         """Who holds a label or request key."""
         return self._given.holder(claimed) or self._generation.holder(claimed)
 
-    def _wait_applied(self, sequence: int) -> None:
+    def _wait_applied(self, sequence: int, *, in_turn: bool = False) -> None:
         if self._applied >= sequence:
             return
         if self._reader == threading.get_ident():  # nothing is applied while it reads: it would wait for itself
-            raise StoreUnavailable("what was changed while a block reads comes into effect when that ends; end the block, then go on")
+            raise StoreUnavailable(_READS)
         if self._brief:
             self._widen()
-        with self._applier.hurried() as progress:
-            while self._applied < sequence:
-                self._check()
-                progress()
+        try:
+            if in_turn:
+                self._held_up = True
+            with self._applier.hurried() as progress:
+                while self._applied < sequence:
+                    self._check()
+                    progress()
+        finally:
+            if in_turn:
+                self._held_up = False
 
     def snapshot(self) -> AbstractContextManager[Path]:
         """The newest durable state, as an engine that nothing changes. Raises StoreUnavailable."""
@@ -257,11 +268,9 @@ class EmbeddedStore(OfGeneration):
         if self._read_only:
             raise StoreUnavailable("the store was opened for reading only; open it for writing")
         asked = times.now()
-        if self._reader != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
-            self._applier.make_room()
         turn = None
         try:
-            with self._turn_lock:
+            with self.alone():
                 self._check()
                 if self._commits.refused:
                     self._forget()
@@ -276,9 +285,27 @@ class EmbeddedStore(OfGeneration):
             raise
         self._keep(turn)
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait for the turn. Raises StoreUnavailable: this thread reads, and what it would wait for waits for the end of that."""
+        if self._reader != threading.get_ident():
+            self._applier.make_room()
+            with self._turn_lock:
+                yield
+            return
+        if self._applier.crowded:
+            raise StoreUnavailable(_READS)
+        while not self._turn_lock.acquire(timeout=_GLANCE):
+            if self._held_up:
+                raise StoreUnavailable(_READS)
+        try:
+            yield
+        finally:
+            self._turn_lock.release()
+
     def _keep(self, turn: StoreTurn | None) -> None:
-        """Return when what a turn did, and what it read of, is durable. Raises StoreUnavailable: it never will be."""
-        if turn is not None and turn.relied:
+        """Return when what a turn did, and what it may have read of, is durable. Raises StoreUnavailable: it never will be."""
+        if turn is not None:
             self._commits.until(turn.relied, turn.epoch)
 
     def _check(self) -> None:
@@ -294,18 +321,23 @@ class EmbeddedStore(OfGeneration):
 
     def _forget(self) -> None:
         """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
-        self._wait_applied(self._commits.durable)
-        with self._commits.lock:
-            self._given.let_go(durable.change for durable in self._commits.lost())
-            self._given.begin_after(self._journal.last(), self.registry_version)
-            self._commits.forget()
+        while True:
+            self._wait_applied(self._commits.durable, in_turn=True)
+            with self._commits.lock:
+                self._commits.ascertain()
+                if self._applied < self._commits.durable:  # somebody was writing, or had written, when somebody else was interrupted
+                    continue
+                self._given.let_go(durable.change for durable in self._commits.lost())
+                self._given.begin_after(self._journal.last(), self.registry_version)
+                self._commits.forget()
+                return
 
     def _settle(self, *, registry: bool = False) -> None:
         """Inside a turn: everything enlisted before is durable and applied; with ``registry``, what concerns namespaces and parties."""
         wanted = self._given.registry_sequence if registry else self._given.sequence
         if self._commits.durable < wanted:
             self._commits.until(self._given.sequence, self._commits.epoch)
-        self._wait_applied(wanted)
+        self._wait_applied(wanted, in_turn=True)
 
     def _enlist(self, changes: list[Change]) -> None:
         """Number the changes of a turn and queue them for the journal."""
@@ -339,8 +371,7 @@ class EmbeddedStore(OfGeneration):
         last = group[-1].durable
         with self._apply_lock:
             self._generation.take([ready.prepared for ready in group])
-            self._given.let_go(ready.durable.change for ready in group)
-            self._given.pending.let_go(last.sequence)
+            self._given.applied(last.sequence)
             self._applied, self.registry_version = last.sequence, last.registry_version
             self._unflushed += len(group)
             if self._unflushed >= _PRUNE:

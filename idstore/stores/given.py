@@ -76,6 +76,10 @@ class Given:
             self.registry_sequence = self.sequence
         return tuple(unit)
 
+    def applied(self, sequence: int) -> None:
+        """The engine has everything up to this number."""
+        self.let_go(self.pending.let_go(sequence))
+
     def let_go(self, changes: Iterable[Change]) -> None:
         """Keep the claims no more that the engine has, or that never came true."""
         for change in changes:

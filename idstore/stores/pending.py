@@ -34,12 +34,14 @@ class Pending:
         with self._lock:
             self._changes.append((sequence, change))
 
-    def let_go(self, sequence: int) -> None:
-        """The engine has everything up to this number."""
+    def let_go(self, sequence: int) -> list[Change]:
+        """The engine has everything up to this number. Returns the changes."""
         with self._lock:
             known = sum(1 for _ in takewhile(lambda noted: noted[0] <= sequence, self._changes))
+            gone = [change for _, change in self._changes[:known]]
             del self._changes[:known]
             self._look_anew()
+        return gone
 
     def clear(self) -> None:
         """The engine has everything, or what it lacks will never be."""

@@ -148,7 +148,7 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
     """
     if store._read_only:
         raise StoreUnavailable("the store was opened for reading only; open it for writing")
-    with store._turn_lock:
+    with store.alone():
         store._check()
         if store._commits.refused:
             store._forget()

@@ -53,7 +53,8 @@ class StoreTurn(Numbering, OfGeneration):
     It reads everything enlisted before, also what is not durable yet, so that it need not wait for it and is written together with it. What
     comes of the turn may be told when ``relied`` is durable.
 
-    relied  sequence number of the last change that it may have read of and that may not be durable, or that it enlisted; 0 where there is none.
+    relied  sequence number of the last change before it, or that it enlisted. Whatever was read, an answer waits for it: else one that rests on a hidden
+            change of this moment would come later than others.
     """
 
     def __init__(self, store: "EmbeddedStore", asked: int) -> None:
@@ -62,7 +63,7 @@ class StoreTurn(Numbering, OfGeneration):
         self._store = store
         self._changes: list[Change] = []
         self._claims: dict[NamedNode, NamedNode] = {}
-        self.relied = 0
+        self.relied = store._given.sequence
         self.epoch = store._commits.epoch
 
     @property
@@ -91,18 +92,12 @@ class StoreTurn(Numbering, OfGeneration):
         if (subject is None and value is None) or _of_registry(predicate, graph):
             return super().quads(subject, predicate, value, graph)
         over = store._given.pending.over(subject, predicate, value, graph)
-        if over:
-            self.relied = store._given.sequence
         with store._apply_lock if store._brief else nullcontext():  # another thread may have the engine opened anew
             return laid_over(over, store._generation.quads(subject, predicate, value, graph))
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label, also by what this turn has enlisted; without waiting for earlier changes to be applied."""
-        given = self._store._given
-        held = self._claims.get(claimed) or given.holder(claimed)
-        if held is not None:
-            self.relied = given.sequence
-        return held or self._store._generation.holder(claimed)
+        return self._claims.get(claimed) or self._store.holder(claimed)
 
     def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
         """Labels issued per series."""

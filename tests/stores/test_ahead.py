@@ -88,3 +88,11 @@ def test_a_journal_that_lost_changes_is_refused(place: Path) -> None:
         journal.execute("DELETE FROM change WHERE sequence = (SELECT max(sequence) FROM change)")
     with pytest.raises(StoreUnavailable, match="lost changes"):
         mint(Ahead(place, 0))
+
+
+def test_who_opened_it_briefly_goes_on_with_namespaces_as_they_are(place: Path) -> None:
+    with idstore.open(place, brief=True) as registry:
+        registry.freeze("rdl", ALICE)
+        assert registry.namespace("rdl").frozen
+        registry.freeze("rdl", ALICE, frozen=False)
+        assert not registry.namespace("rdl").frozen

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import idstore
-from idstore import Party
-from idstore.errors import StoreUnavailable
+from idstore import Party, Registry, Statement
+from idstore.errors import IdstoreError, StoreUnavailable
 
 ALICE = Party("alice")
 
@@ -135,6 +135,100 @@ def _interrupt_enlisting(store: Any) -> None:
 
 def _interrupt_putting(store: Any) -> None:
     store._applier._units = Units(store._applier._units)
+
+
+LABEL, SAME = "https://hdl.handle.net/20.500.1/one", "http://example.org/same"
+
+
+@pytest.mark.parametrize(
+    ("act", "then"),
+    [
+        (
+            lambda registry: registry.bind(LABEL, Statement(SAME), ALICE),
+            lambda registry: registry.bind(LABEL, Statement(SAME), ALICE) is None,
+        ),
+        (
+            lambda registry: registry.release(LABEL, ALICE),
+            lambda registry: _code(lambda: registry.name(LABEL, "new", ALICE)) == "not-registered",
+        ),
+        (lambda registry: registry.fixate([LABEL], ALICE), lambda registry: _code(lambda: registry.release(LABEL, ALICE)) == "wrong-stage"),
+    ],
+    ids=["bind", "release", "fixate"],
+)
+def test_what_was_being_written_when_another_was_interrupted(
+    tmp_path: Path, act: Callable[[Registry], Any], then: Callable[[Registry], bool]
+) -> None:
+    """The next turn begins anew, and reads it."""
+    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        registry.register("names", "one", ALICE)
+        registry.counts(ALICE)
+        store: Any = registry.store
+        writing, go, append = threading.Event(), threading.Event(), store._journal.append
+
+        def slowly(written: Any) -> None:
+            writing.set()
+            assert go.wait(60)
+            append(written)
+
+        store._journal.append = slowly
+        first = threading.Thread(target=act, args=(registry,), daemon=True)
+        first.start()
+        assert writing.wait(60)
+        _interrupt_enlisting(store)
+        with pytest.raises(KeyboardInterrupt):
+            registry.register("names", "two", ALICE)
+        waits, found = store._commits.lock, list[bool]()
+        store._commits.lock = lock = Watched(waits)
+        second = threading.Thread(target=lambda: found.append(then(registry)), daemon=True)
+        second.start()
+        assert lock.wanted.wait(60)  # it has looked at what is durable, and waits for who writes
+        go.set()
+        for thread in (first, second):
+            thread.join(60)
+        assert found == [True]
+        assert list(registry.verify(ALICE)) == []
+
+
+@pytest.mark.parametrize("naming", [True, False])
+def test_two_are_interrupted_one_as_it_has_written(tmp_path: Path, naming: bool) -> None:
+    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        registry.register("names", "one", ALICE)
+        registry.counts(ALICE)
+        store: Any = registry.store
+        store._journal.append = Once(store._journal.append, after=True)
+        with pytest.raises(KeyboardInterrupt):
+            registry.name(LABEL, "first", ALICE) if naming else registry.register("names", "first", ALICE)
+        _interrupt_enlisting(store)
+        with pytest.raises(KeyboardInterrupt):
+            registry.register("names", "second", ALICE)
+        registry.name(LABEL, "third", ALICE, "en")
+        assert list(registry.verify(ALICE)) == []
+    with idstore.open(tmp_path / "store") as registry:
+        assert dict(registry.show(LABEL, ALICE).names) == {"en": "third"} | ({"und": "first"} if naming else {})
+        assert {record.label for record in registry.list(ALICE)} == {"one"} | (set() if naming else {"first"})
+        assert list(registry.verify(ALICE)) == []
+
+
+class Watched:
+    """A lock that tells when somebody wants it."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock, self.wanted = lock, threading.Event()
+
+    def __enter__(self) -> None:
+        self.wanted.set()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def _code(act: Callable[[], Any]) -> str:
+    with pytest.raises(IdstoreError) as caught:
+        act()
+    return caught.value.code
 
 
 @pytest.mark.parametrize("where", [_interrupt_commit, _interrupt_commit_and_its_end, _interrupt_enlisting, _interrupt_putting])

@@ -8,6 +8,7 @@ import pytest
 import idstore
 from idstore import Party, Statement
 from idstore.errors import StoreUnavailable
+from idstore.stores import applying
 
 ALICE = Party("alice")
 
@@ -49,6 +50,38 @@ def test_an_act_that_would_wait_for_its_own_reading_is_refused(tmp_path: Path) -
         registry.freeze("rdl", ALICE, frozen=False)
         registry.mint("rdl", ALICE)
         assert list(registry.verify(ALICE)) == []
+
+
+def test_who_reads_and_acts_lets_go_of_who_waits_for_that(tmp_path: Path) -> None:
+    """One thread has the turn and waits for the reading to end; the other reads and waits for the turn."""
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        one = registry.mint("rdl", ALICE).iri.value
+        with registry.store.reading():
+            registry.freeze("rdl", ALICE)
+            other = threading.Thread(target=registry.name, args=(one, "a name", ALICE))
+            other.start()
+            while not registry.store.__dict__["_held_up"]:
+                pass
+            with pytest.raises(StoreUnavailable, match="end the block"):
+                registry.bind(one, Statement("http://example.org/same"), ALICE)
+        other.join(60)
+        assert registry.show(one, ALICE).names == (("und", "a name"),)
+
+
+def test_acts_inside_a_reading_are_no_more_than_may_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(applying, "BACKLOG", 20)
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        one = registry.mint("rdl", ALICE).iri.value
+        registry.counts(ALICE)
+        with registry.store.reading():
+            for number in range(21):
+                registry.bind(one, Statement(f"http://example.org/{number}"), ALICE)
+            with pytest.raises(StoreUnavailable, match="end the block"):
+                registry.bind(one, Statement("http://example.org/same"), ALICE)
+        registry.bind(one, Statement("http://example.org/same"), ALICE)
+        assert len(registry.show(one, ALICE).bindings) == 22
 
 
 def test_a_closed_store_is_not_read(tmp_path: Path) -> None:

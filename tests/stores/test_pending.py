@@ -194,7 +194,7 @@ def _told(act: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["written", "refused"])
-@pytest.mark.parametrize("kind", ["taken", "bound already", "bound to another"])
+@pytest.mark.parametrize("kind", ["taken", "bound already", "bound to another", "hidden", "never there"])
 def test_nothing_is_told_of_what_is_not_durable(registry: Registry, monkeypatch: pytest.MonkeyPatch, kind: str, full: bool) -> None:
     label, fixed = "one", registry.mint("rdl", BEN, Request("theirs")).iri.value
     registry.fixate([fixed], BEN)
@@ -206,6 +206,8 @@ def test_nothing_is_told_of_what_is_not_durable(registry: Registry, monkeypatch:
             lambda: bool(registry.bind(fixed, Statement(URI), ANN)),
             lambda: bool(registry.bind(fixed, Statement(URI + "2"), ANN)),
         ),
+        "hidden": (lambda: registry.register("names", label, ANN).label, lambda: registry.name(f"names:{label}", "mine", BEN)),
+        "never there": (lambda: registry.register("names", label, ANN).label, lambda: registry.name("names:two", "mine", BEN)),
     }
     first, second = acts[kind]
     outcomes: dict[str, Any] = {}
@@ -226,10 +228,10 @@ def test_nothing_is_told_of_what_is_not_durable(registry: Registry, monkeypatch:
     if full:
         assert outcomes == {"first": StoreUnavailable, "second": StoreUnavailable}
         monkeypatch.undo()
-        assert second() == (label if kind == "taken" else True)
+        assert _told(second) == {"taken": label, "hidden": NotRegistered, "never there": NotRegistered}.get(kind, True)
     else:
-        said = {"taken": (label, AlreadyRegistered), "bound already": (True, False), "bound to another": (True, True)}[kind]
-        assert (outcomes["first"], outcomes["second"]) == said
+        said = {"taken": (label, AlreadyRegistered), "bound already": (True, False), "bound to another": (True, True)}
+        assert (outcomes["first"], outcomes["second"]) == said.get(kind, (label, NotRegistered))
     assert list(registry.verify(ALICE)) == []
 
 
