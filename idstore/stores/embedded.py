@@ -4,48 +4,38 @@ Writers are serialised by one lock in the process and one on the directory; the 
 applies what is durable to the generation, in order. Readers wait for it.
 """
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from pyoxigraph import NamedNode
-
 from idstore.errors import IdstoreError, StoreUnavailable
-from idstore.model import times
-from idstore.model.change import Change
 from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
 from idstore.stores.applying import Applier, Ready, Unit
 from idstore.stores.committing import Commits
 from idstore.stores.copies import Copies
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
-from idstore.stores.generation import FAILURES, Generation, OfGeneration, discard
+from idstore.stores.generation import FAILURES, Generation, discard
 from idstore.stores.given import Given
 from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
-from idstore.stores.scans import scanning
 from idstore.stores.snapshots import Use
-from idstore.stores.turns import StoreTurn
+from idstore.stores.waiting import Waiting
 
 if TYPE_CHECKING:
     from idstore.stores.staging import Staged
 
-_CLOSED = "the store was closed"
-_READS = "what was changed while a block reads comes into effect when that ends; end the block, then go on"
 _INTERRUPTED = "a large change was interrupted as it came into effect; open the store again, where it is either whole or not at all"
 _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
-_GLANCE = 0.05
-"""Seconds between two looks at whether the turn can come, by a thread that reads."""
 _PRUNE = 20_000
 """Changes after which engine and catalogue are flushed and the journal is pruned."""
 
 
-class EmbeddedStore(OfGeneration):
+class EmbeddedStore(Waiting):
     """A store in a directory of its own.
 
     path      the directory; made when ``create`` is set and nothing is there.
@@ -72,6 +62,7 @@ class EmbeddedStore(OfGeneration):
         brief: bool = False,
         ahead: Ahead | None = None,
     ) -> None:
+        super().__init__()
         self.path = path
         if not exists(path):
             if read_only or not create:
@@ -96,10 +87,6 @@ class EmbeddedStore(OfGeneration):
             ) from error
         self._read_only = read_only
         self.registry_version = 0
-        self._turn_lock = threading.Lock()
-        self._held_up = False  # whether whoever has the turn waits for those who read
-        self._apply_lock = threading.RLock()
-        self._reader: int | None = None
         self._applier = Applier(self._apply, self._fail)
         self._commits = Commits(self._journal, self._take)
         self._failure: str | None = None
@@ -202,44 +189,6 @@ class EmbeddedStore(OfGeneration):
         """Whether anything has happened in it."""
         return self._given.sequence > 0
 
-    @contextmanager
-    def reading(self) -> Iterator["EmbeddedStore"]:
-        """The newest durable state, for a moment; inside another reading of the same thread, the state of that one."""
-        outer = self._reader
-        if outer != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
-            self._wait_applied(self._commits.durable)
-        with self._apply_lock:
-            if self._closed:
-                raise StoreUnavailable(_CLOSED)
-            outer, self._reader = self._reader, threading.get_ident()
-            try:
-                with scanning():
-                    yield self
-            finally:
-                self._reader = outer
-
-    def holder(self, claimed: NamedNode) -> NamedNode | None:
-        """Who holds a label or request key."""
-        return self._given.holder(claimed) or self._generation.holder(claimed)
-
-    def _wait_applied(self, sequence: int, *, in_turn: bool = False) -> None:
-        if self._applied >= sequence:
-            return
-        if self._reader == threading.get_ident():  # nothing is applied while it reads: it would wait for itself
-            raise StoreUnavailable(_READS)
-        if self._brief:
-            self._widen()
-        try:
-            if in_turn:
-                self._held_up = True
-            with self._applier.hurried() as progress:
-                while self._applied < sequence:
-                    self._check()
-                    progress()
-        finally:
-            if in_turn:
-                self._held_up = False
-
     def snapshot(self) -> AbstractContextManager[Path]:
         """The newest durable state, as an engine that nothing changes. Raises StoreUnavailable."""
         return self._copies.snapshot()
@@ -260,106 +209,12 @@ class EmbeddedStore(OfGeneration):
         sequence, event = next(self._journal.newest_first(), (0, ""))
         return sequence > 0 and (self.catalogue.applied < sequence or not self._generation.knows(event))
 
-    # changing
-
-    @contextmanager
-    def turn(self) -> Iterator[StoreTurn]:
-        """Take the turn; when the block ends without an error, what was enlisted is durable."""
-        if self._read_only:
-            raise StoreUnavailable("the store was opened for reading only; open it for writing")
-        asked = times.now()
-        turn = None
-        try:
-            with self.alone():
-                self._check()
-                if self._commits.refused:
-                    self._forget()
-                if not self._brief:
-                    self._applier.start()
-                turn = StoreTurn(self, asked)
-                with scanning():
-                    yield turn
-                turn.hand_over()
-        except Exception:
-            self._keep(turn)  # an error tells of what others did as well
-            raise
-        self._keep(turn)
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Wait for the turn. Raises StoreUnavailable: this thread reads, and what it would wait for waits for the end of that."""
-        if self._reader != threading.get_ident():
-            self._applier.make_room()
-            with self._turn_lock:
-                yield
-            return
-        if self._applier.crowded:
-            raise StoreUnavailable(_READS)
-        while not self._turn_lock.acquire(timeout=_GLANCE):
-            if self._held_up:
-                raise StoreUnavailable(_READS)
-        try:
-            yield
-        finally:
-            self._turn_lock.release()
-
-    def _keep(self, turn: StoreTurn | None) -> None:
-        """Return when what a turn did, and what it may have read of, is durable. Raises StoreUnavailable: it never will be."""
-        if turn is not None:
-            self._commits.until(turn.relied, turn.epoch)
-
-    def _check(self) -> None:
-        if self._closed:
-            raise StoreUnavailable(_CLOSED)
-        if self._failure is not None:
-            raise StoreUnavailable(self._failure)
+    # applying
 
     def _take(self, units: list[Unit]) -> None:
         """Have what is durable applied."""
         if not self._brief:
             self._applier.put(units)
-
-    def _forget(self) -> None:
-        """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
-        while True:
-            self._wait_applied(self._commits.durable, in_turn=True)
-            with self._commits.lock:
-                self._commits.ascertain()
-                if self._applied < self._commits.durable:  # somebody was writing, or had written, when somebody else was interrupted
-                    continue
-                self._given.let_go(durable.change for durable in self._commits.lost())
-                self._given.begin_after(self._journal.last(), self.registry_version)
-                self._commits.forget()
-                return
-
-    def _settle(self, *, registry: bool = False) -> None:
-        """Inside a turn: everything enlisted before is durable and applied; with ``registry``, what concerns namespaces and parties."""
-        wanted = self._given.registry_sequence if registry else self._given.sequence
-        if self._commits.durable < wanted:
-            self._commits.until(self._given.sequence, self._commits.epoch)
-        self._wait_applied(wanted, in_turn=True)
-
-    def _enlist(self, changes: list[Change]) -> None:
-        """Number the changes of a turn and queue them for the journal."""
-        for base in {base for change in changes for base, _, _ in change.issued}:
-            self._issued_in(base)
-        try:
-            self._commits.enlist(self._given.number(changes, self.catalogue))
-        except BaseException:  # interrupted: numbers and claims of what never comes must not stay
-            self._commits.refused = True  # first: whoever is interrupted again leaves the rest to the next turn
-            self._given.let_go(changes)
-            raise
-
-    def _issued_in(self, base: str) -> dict[str, tuple[int, int]]:
-        """Labels issued in each series of a namespace, and the highest."""
-        known = self._given.series(base)
-        if known is None:
-            if not self._brief:  # nothing else is under way then
-                self._settle()
-            known = self._given.counted(base, self.catalogue)
-        return known
-
-    # applying
 
     def _fail(self, error: BaseException) -> None:
         """Nothing is applied any more."""

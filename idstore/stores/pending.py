@@ -10,7 +10,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 from idstore.model.change import Change
 from idstore.model.terms import Term
 
-_Any: TypeAlias = NamedNode | BlankNode | Literal | Triple
+_Any: TypeAlias = NamedNode | BlankNode | Literal | Triple | None
 Over: TypeAlias = Mapping[Quad, bool]
 """Quads, and whether each is there once everything enlisted is applied. Of any other the engine knows."""
 
@@ -58,10 +58,8 @@ class Pending:
             for _, change in self._changes[self._looked_into :]:
                 self._look_into(change)
             self._looked_into = len(self._changes)
-            said = (
-                self._by_object.get(value) if subject is None and value is not None else self._by_subject.get(subject) if subject else None
-            )
-            return {quad: there for quad, there in (said or {}).items() if _matches(quad, predicate, value, graph)}
+            said = self._by_object.get(value, {}) if subject is None else self._by_subject.get(subject, {})
+            return {quad: there for quad, there in said.items() if _matches(quad, predicate, value, graph)}
 
     def _look_into(self, change: Change) -> None:
         for quad, there in chain(((quad, False) for quad in change.remove), ((quad, True) for quad in change.quads())):

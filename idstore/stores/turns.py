@@ -15,7 +15,7 @@ from idstore.stores.pending import laid_over
 from idstore.vocabulary import IDS, REGISTRY_GRAPH
 
 if TYPE_CHECKING:
-    from idstore.stores.embedded import EmbeddedStore
+    from idstore.stores.waiting import Waiting
 
 _HIGHEST = 2**63 - 2**56
 """From here on a token has no successor that SQLite could hold: so far it rises only while the clock stands behind the last event."""
@@ -57,7 +57,7 @@ class StoreTurn(Numbering, OfGeneration):
             change of this moment would come later than others.
     """
 
-    def __init__(self, store: "EmbeddedStore", asked: int) -> None:
+    def __init__(self, store: "Waiting", asked: int) -> None:
         super().__init__(store.origin, store._given.at, store._given.token)
         self._asked = asked
         self._store = store

@@ -1,0 +1,192 @@
+"""Who waits for whom in a store: readers for what is applied, writers for their turn, and both for the disk."""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Self
+
+from pyoxigraph import NamedNode
+
+from idstore.errors import StoreUnavailable
+from idstore.model import times
+from idstore.model.change import Change
+from idstore.stores.applying import Applier
+from idstore.stores.committing import Commits
+from idstore.stores.generation import OfGeneration
+from idstore.stores.given import Given
+from idstore.stores.journal import Journal
+from idstore.stores.scans import scanning
+from idstore.stores.turns import StoreTurn
+
+_CLOSED = "the store was closed"
+_READS = "what was changed while a block reads comes into effect when that ends; end the block, then go on"
+_GLANCE = 0.05
+"""Seconds between two looks at whether the turn can come, by a thread that reads."""
+
+
+class Waiting(OfGeneration, ABC):
+    """What the threads of a process share of a store that is open; `idstore.stores.embedded.EmbeddedStore` opens it.
+
+    origin     the store's UUID.
+    _given     what turns have given out; ``_commits`` brings it to the journal, ``_applier`` to the engine.
+    _applied   sequence number of the last change that the engine has.
+    _brief     whether the engine is open to be read alone; `_widen` ends that.
+    _failure   why nothing can be changed any more.
+    """
+
+    origin: str
+    registry_version: int
+    _given: Given
+    _journal: Journal
+    _commits: Commits
+    _applier: Applier
+    _applied: int
+    _read_only: bool
+    _brief: bool
+    _closed: bool
+    _failure: str | None
+
+    def __init__(self) -> None:
+        self._turn_lock = threading.Lock()
+        self._apply_lock = threading.RLock()  # of whoever reads, and whoever applies
+        self._reader: int | None = None
+        self._held_up = False  # whether whoever has the turn waits for those who read
+
+    @abstractmethod
+    def _widen(self) -> None:
+        """Open the engine to write after all, and bring it up to the journal."""
+
+    # reading
+
+    @contextmanager
+    def reading(self) -> Iterator[Self]:
+        """The newest durable state, for a moment; inside another reading of the same thread, the state of that one."""
+        outer = self._reader
+        if outer != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
+            self._wait_applied(self._commits.durable)
+        with self._apply_lock:
+            if self._closed:
+                raise StoreUnavailable(_CLOSED)
+            outer, self._reader = self._reader, threading.get_ident()
+            try:
+                with scanning():
+                    yield self
+            finally:
+                self._reader = outer
+
+    def holder(self, claimed: NamedNode) -> NamedNode | None:
+        """Who holds a label or request key."""
+        return self._given.holder(claimed) or self._generation.holder(claimed)
+
+    def _wait_applied(self, sequence: int, *, in_turn: bool = False) -> None:
+        if self._applied >= sequence:
+            return
+        if self._reader == threading.get_ident():  # nothing is applied while it reads: it would wait for itself
+            raise StoreUnavailable(_READS)
+        if self._brief:
+            self._widen()
+        try:
+            if in_turn:
+                self._held_up = True
+            with self._applier.hurried() as progress:
+                while self._applied < sequence:
+                    self._check()
+                    progress()
+        finally:
+            if in_turn:
+                self._held_up = False
+
+    # changing
+
+    @contextmanager
+    def turn(self) -> Iterator[StoreTurn]:
+        """Take the turn; when the block ends without an error, what was enlisted is durable."""
+        if self._read_only:
+            raise StoreUnavailable("the store was opened for reading only; open it for writing")
+        asked = times.now()
+        turn = None
+        try:
+            with self.alone():
+                self._check()
+                if self._commits.refused:
+                    self._forget()
+                if not self._brief:
+                    self._applier.start()
+                turn = StoreTurn(self, asked)
+                with scanning():
+                    yield turn
+                turn.hand_over()
+        except Exception:
+            self._keep(turn)  # an error tells of what others did as well
+            raise
+        self._keep(turn)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait for the turn. Raises StoreUnavailable: this thread reads, and what it would wait for waits for the end of that."""
+        if self._reader != threading.get_ident():
+            self._applier.make_room()
+            with self._turn_lock:
+                yield
+            return
+        if self._applier.crowded:
+            raise StoreUnavailable(_READS)
+        while not self._turn_lock.acquire(timeout=_GLANCE):
+            if self._held_up:
+                raise StoreUnavailable(_READS)
+        try:
+            yield
+        finally:
+            self._turn_lock.release()
+
+    def _keep(self, turn: StoreTurn | None) -> None:
+        """Return when what a turn did, and what it may have read of, is durable. Raises StoreUnavailable: it never will be."""
+        if turn is not None:
+            self._commits.until(turn.relied, turn.epoch)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreUnavailable(_CLOSED)
+        if self._failure is not None:
+            raise StoreUnavailable(self._failure)
+
+    def _forget(self) -> None:
+        """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
+        while True:
+            self._wait_applied(self._commits.durable, in_turn=True)
+            with self._commits.lock:
+                self._commits.ascertain()
+                if self._applied < self._commits.durable:  # somebody was writing, or had written, when somebody else was interrupted
+                    continue
+                self._given.let_go(durable.change for durable in self._commits.lost())
+                self._given.begin_after(self._journal.last(), self.registry_version)
+                self._commits.forget()
+                return
+
+    def _settle(self, *, registry: bool = False) -> None:
+        """Inside a turn: everything enlisted before is durable and applied; with ``registry``, what concerns namespaces and parties."""
+        wanted = self._given.registry_sequence if registry else self._given.sequence
+        if self._commits.durable < wanted:
+            self._commits.until(self._given.sequence, self._commits.epoch)
+        self._wait_applied(wanted, in_turn=True)
+
+    def _enlist(self, changes: list[Change]) -> None:
+        """Number the changes of a turn and queue them for the journal."""
+        for base in {base for change in changes for base, _, _ in change.issued}:
+            self._issued_in(base)
+        try:
+            self._commits.enlist(self._given.number(changes, self.catalogue))
+        except BaseException:  # interrupted: numbers and claims of what never comes must not stay
+            self._commits.refused = True  # first: whoever is interrupted again leaves the rest to the next turn
+            self._given.let_go(changes)
+            raise
+
+    def _issued_in(self, base: str) -> dict[str, tuple[int, int]]:
+        """Labels issued in each series of a namespace, and the highest."""
+        known = self._given.series(base)
+        if known is None:
+            if not self._brief:  # nothing else is under way then
+                self._settle()
+            known = self._given.counted(base, self.catalogue)
+        return known
