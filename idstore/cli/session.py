@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from idstore.cli import arguments
 from idstore.cli.options import Call
@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from idstore.model.party import Party
     from idstore.registry import Registry
     from idstore.registry.allocation import Allocating
-    from idstore.registry.bindings import Binding
-    from idstore.registry.core import Core
 
-C = TypeVar("C", bound="Core")
 T = TypeVar("T")
 
 
@@ -74,38 +71,16 @@ def _administered(registry: "Registry", party: "Party") -> str:
 
 def allocate(call: Call, act: "Callable[[Allocating, Party], T]") -> T:
     """Carry out one allocation, of which nothing else is asked: as `write`, and much faster where there is a store."""
-
-    def part() -> "type[Allocating]":
-        from idstore.registry.allocation import Allocating
-
-        return Allocating
-
-    return _briefly(call, part, act)
-
-
-def state(call: Call, act: "Callable[[Binding, Party], T]") -> T:
-    """Carry out one act by which something is said of an identifier: as `allocate`."""
-
-    def part() -> "type[Binding]":
-        from idstore.registry.bindings import Binding
-
-        return Binding
-
-    return _briefly(call, part, act)
-
-
-def _briefly(call: Call, part: "Callable[[], type[C]]", act: "Callable[[C, Party], T]") -> T:
-    """Carry out one quick act, by a part of the registry that is imported while the store is opened."""
     from idstore.stores.ahead import Ahead
 
     if not exists(call):
-        return write(call, cast("Callable[[Registry, Party], T]", act))  # the whole has every part
+        return write(call, act)
     ahead = Ahead(folder(call), call.wait)
     try:
         from idstore.model.party import Party
         from idstore.registry import opening
 
-        with opening.briefly(ahead, party := Party(call.user), part()) as registry:
+        with opening.allocating(ahead, party := Party(call.user)) as registry:
             return act(registry, party)
     finally:
         ahead.give_up()

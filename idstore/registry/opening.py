@@ -3,17 +3,15 @@
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from idstore.model.party import Party
-from idstore.registry.core import Core
+from idstore.registry.allocation import Allocating
 from idstore.stores.embedded import EmbeddedStore
 
 if TYPE_CHECKING:
     from idstore.registry import Registry
     from idstore.stores.ahead import Ahead
-
-C = TypeVar("C", bound=Core)
 
 
 def open(
@@ -33,7 +31,7 @@ def open(
     durability     ``power``: what is acknowledged survives a power cut; ``process``: it survives the end of the process.
     read_only      nothing can be changed, others may read at the same time; while another process holds it, its newest state is read.
     detached       with ``read_only``: read the state of this moment and keep no writer waiting, however long it takes.
-    brief          for one quick act: much faster to open; whoever opens the registry next has the rest of the work.
+    brief          for one quick allocation: much faster to open; whoever opens the registry next has the rest of the work.
 
     Raises StoreUnavailable (nothing there, not a store, no permission), StoreBusy.
     """
@@ -47,14 +45,10 @@ def open(
     return _begun(store, administrator)
 
 
-def briefly(ahead: "Ahead", administrator: Party, part: type[C]) -> C:
-    """Open a part of a registry for one quick act: as ``open(…, brief=True)``, and nothing else of it is imported."""
+def allocating(ahead: "Ahead", administrator: Party) -> Allocating:
+    """Open what there is of a registry for one quick allocation: as ``open(…, brief=True)``, and nothing else of it is imported."""
     store = EmbeddedStore(ahead.path, create=True, brief=True, ahead=ahead)
-    if store.begun:
-        return part(store)
-    whole = _begun(store, administrator)
-    assert isinstance(whole, part)
-    return whole
+    return Allocating(store) if store.begun else _begun(store, administrator)
 
 
 def _begun(store: EmbeddedStore, administrator: Party | None) -> "Registry":

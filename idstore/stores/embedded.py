@@ -28,7 +28,7 @@ from idstore.stores.waiting import Waiting
 if TYPE_CHECKING:
     from idstore.stores.staging import Staged
 
-_INTERRUPTED = "a large change was interrupted as it came into effect; open the store again, where it is either whole or not at all"
+_INTERRUPTED = "what was under way was interrupted as it came into effect; open the store again, where it is either whole or not at all"
 _LEAVE = 100
 """Changes that may be left for the engine to recover from its own log at the next opening; more are flushed at closing."""
 _PRUNE = 20_000
@@ -44,7 +44,7 @@ class EmbeddedStore(Waiting):
     read_only take the shared lock and change nothing.
     unless    asked again and again while it waits; ends the wait when it says so.
     brief     for one quick act: the engine is opened to read, which is much faster, and to write only when the act needs more than that.
-              What was done so is applied by whoever opens the store next.
+              What was done so is applied by whoever opens the store next to write.
     ahead     with ``brief``: its lock is taken over, and its engine if that can be used.
 
     Safe for many threads. Raises StoreUnavailable, StoreBusy.
@@ -138,11 +138,17 @@ class EmbeddedStore(Waiting):
         with self._apply_lock, self._commits.lock:
             if not self._brief:
                 return
+            self._commits.ascertain()
             present = self._generation.folder
-            self._generation.close()
-            self._generation = Generation(present, mend=bases.mend)
-            recovery.bring_up(self._journal, self._generation)
+            try:
+                self._generation.close()
+                self._generation = Generation(present, mend=bases.mend)
+                recovery.bring_up(self._journal, self._generation)
+            except BaseException:
+                self._failure = _INTERRUPTED
+                raise
             self._applied = self._commits.durable
+            self._applier.begin_after(self._applied)
             self._given.applied(self._applied)
             self.registry_version = self._given.next_version()
             self._brief = False

@@ -29,6 +29,8 @@ FAILURES = (OSError, RuntimeError, sqlite3.Error)
 CATALOGUE = "catalogue.sqlite"
 _BULK = 500
 """From so many changes on the engine's bulk loader is faster, for it writes and syncs new files each time."""
+_STEP = 200
+"""Changes that are one atomic step where some of them remove something: each may have a thousand quads, and a quad takes 2.5 kB meanwhile."""
 _WHOLE = 1 << 26
 """Bytes that are loaded in bulk at most: the engine puts a million quads into effect at once, and a quad takes a hundred bytes or more."""
 _FEW = 1 << 22
@@ -153,30 +155,37 @@ class Generation:
         self.catalogue.apply(batch)
 
     def engrave(self, batch: Sequence[Prepared], *, again: bool = False) -> None:
-        """Make changes in the engine, in order. Raises OSError.
+        """Make changes in the engine, in order: those that remove something, and others with them, in steps that are atomic. Raises OSError.
 
         again  some of it may be there already.
-        Few changes are one atomic step. Of many, what they remove goes first: as long as the engine does not have the rest it knows none of their
-        events, and whoever opens the store has them made again.
         """
+        if not any(prepared.gone for prepared in batch):
+            self._add(batch)
+            return
+        for start in range(0, len(batch), _STEP):
+            part = batch[start : start + _STEP]
+            gone, come = net(part, again=again)
+            self._loose += len(part)
+            self.engine.update(f"DELETE DATA {{ {_data(gone)} }} ; INSERT DATA {{ {_data(come)} }}")
+        self._lessen(batch)
+
+    def _add(self, batch: Sequence[Prepared]) -> None:
+        """Add what changes add. Parsing and writing leave the interpreter to other threads."""
         if not batch:
             return
-        gone, come = net(batch, again=again) if any(prepared.gone for prepared in batch) else ([], [prepared.lines for prepared in batch])
-        lines, last = b"".join(come), batch[-1].sequence
-        if len(batch) >= _BULK and len(lines) <= _WHOLE and last <= len(batch) * _SHARE:
-            if gone:
-                self._loose += 1
-                self.engine.update(f"DELETE DATA {{ {_data(gone)} }}")
+        lines = b"".join([prepared.lines for prepared in batch])
+        if len(batch) >= _BULK and len(lines) <= _WHOLE and batch[-1].sequence <= len(batch) * _SHARE:
             if self._loose:  # what was written before must not be lost where this is kept
                 self._settle()
             self.engine.bulk_load(input=lines, format=RdfFormat.N_QUADS, lenient=True)
-            return
-        self._loose += len(batch)
-        if gone:
-            self.engine.update(f"DELETE DATA {{ {_data(gone)} }} ; INSERT DATA {{ {_data(come)} }}")
-        else:  # parsing and writing leave the interpreter to other threads
+        else:
+            self._loose += len(batch)
             self.engine.load(input=lines, format=RdfFormat.N_QUADS, lenient=True)
-        if self._loose > max(_LOGGED, last // _SHARE):
+            self._lessen(batch)
+
+    def _lessen(self, batch: Sequence[Prepared]) -> None:
+        """See to it that the engine's log does not hold too much. Raises OSError."""
+        if self._loose > max(_LOGGED, batch[-1].sequence // _SHARE):
             self._settle()
 
     def _settle(self) -> None:
@@ -215,7 +224,7 @@ class Generation:
     def close(self) -> None:
         """Give the files up."""
         self.catalogue.close()
-        del self.engine
+        self.__dict__.pop("engine", None)  # nothing where that was done before
         if self._writes and sum(log.stat().st_size for log in (self.folder / ENGINE).glob("*.log")) > _LOGS:
             with suppress(OSError, RuntimeError):
                 Engine(str(self.folder / ENGINE))

@@ -140,7 +140,7 @@ def _bring_up(path: Path, limit: float, *, lags: bool, publish: bool) -> Use | N
             raise
         raise StoreUnavailable(
             f"{path} has changes that were acknowledged and not applied, as a process leaves them that was killed; somebody who may write there"
-            f" must open it once, with any command: {error}",
+            f" must open it once, with `idstore stats`: {error}",
             path=str(path),
         ) from error
 

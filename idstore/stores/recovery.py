@@ -61,8 +61,8 @@ def _replay(journal: Journal, generation: Generation) -> None:
     reached = min(known, catalogue.applied)
     batch: list[Prepared] = []
     for written in journal.after(reached):
-        change = read(written.body)
-        if written.sequence - len(change.events) > reached:
+        change = read(written.body) if written.body else None  # what was taken in whole has none
+        if change is None or written.sequence - len(change.events) > reached:
             raise StoreUnavailable(
                 f"the store at {path} is damaged: it lacks what happened after change {reached}; restore a backup",
                 path=str(path),

@@ -152,6 +152,8 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
         store._check()
         if store._commits.refused:
             store._forget()
+        if store._brief:
+            store._widen()  # what an engine copies that is open to be read alone lacks what is in its log
         store._settle()
         empty = anew and store._given.sequence <= 1
         number = next(one for one in count(store._journal.generation + 1) if not is_abandoned(store._folder(one)))

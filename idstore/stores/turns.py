@@ -1,7 +1,6 @@
 """The turn: one thread's lock around check and write."""
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
@@ -92,8 +91,7 @@ class StoreTurn(Numbering, OfGeneration):
         if (subject is None and value is None) or _of_registry(predicate, graph):
             return super().quads(subject, predicate, value, graph)
         over = store._given.pending.over(subject, predicate, value, graph)
-        with store._apply_lock if store._brief else nullcontext():  # another thread may have the engine opened anew
-            return laid_over(over, store._generation.quads(subject, predicate, value, graph))
+        return laid_over(over, store._generation.quads(subject, predicate, value, graph))
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label, also by what this turn has enlisted; without waiting for earlier changes to be applied."""

@@ -3,8 +3,8 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Self
+from contextlib import contextmanager, nullcontext
+from typing import Any, Self
 
 from pyoxigraph import NamedNode
 
@@ -21,8 +21,8 @@ from idstore.stores.turns import StoreTurn
 
 _CLOSED = "the store was closed"
 _READS = "what was changed while a block reads comes into effect when that ends; end the block, then go on"
-_GLANCE = 0.05
-"""Seconds between two looks at whether the turn can come, by a thread that reads."""
+_PATIENCE = 2.0
+"""Seconds that a thread that reads waits for the turn: whoever has it may wait for the end of the reading, and both would wait for ever."""
 
 
 class Waiting(OfGeneration, ABC):
@@ -48,10 +48,9 @@ class Waiting(OfGeneration, ABC):
     _failure: str | None
 
     def __init__(self) -> None:
-        self._turn_lock = threading.Lock()
+        self._turn_lock = threading.RLock()  # knows who has it
         self._apply_lock = threading.RLock()  # of whoever reads, and whoever applies
         self._reader: int | None = None
-        self._held_up = False  # whether whoever has the turn waits for those who read
 
     @abstractmethod
     def _widen(self) -> None:
@@ -79,23 +78,17 @@ class Waiting(OfGeneration, ABC):
         """Who holds a label or request key."""
         return self._given.holder(claimed) or self._generation.holder(claimed)
 
-    def _wait_applied(self, sequence: int, *, in_turn: bool = False) -> None:
+    def _wait_applied(self, sequence: int) -> None:
         if self._applied >= sequence:
             return
         if self._reader == threading.get_ident():  # nothing is applied while it reads: it would wait for itself
             raise StoreUnavailable(_READS)
         if self._brief:
             self._widen()
-        try:
-            if in_turn:
-                self._held_up = True
-            with self._applier.hurried() as progress:
-                while self._applied < sequence:
-                    self._check()
-                    progress()
-        finally:
-            if in_turn:
-                self._held_up = False
+        with self._applier.hurried() as progress:
+            while self._applied < sequence:
+                self._check()
+                progress()
 
     # changing
 
@@ -113,10 +106,11 @@ class Waiting(OfGeneration, ABC):
                     self._forget()
                 if not self._brief:
                     self._applier.start()
-                turn = StoreTurn(self, asked)
-                with scanning():
-                    yield turn
-                turn.hand_over()
+                with self._apply_lock if self._brief else nullcontext():  # a reader would have the engine opened anew
+                    turn = StoreTurn(self, asked)
+                    with scanning():
+                        yield turn
+                    turn.hand_over()
         except Exception:
             self._keep(turn)  # an error tells of what others did as well
             raise
@@ -124,7 +118,10 @@ class Waiting(OfGeneration, ABC):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Wait for the turn. Raises StoreUnavailable: this thread reads, and what it would wait for waits for the end of that."""
+        """Wait for the turn. Raises StoreUnavailable: this thread reads, and whoever has the turn may be waiting for the end of that."""
+        owned: Any = self._turn_lock
+        if owned._is_owned():
+            raise StoreUnavailable("an act was begun inside another one of the same thread; end that first")
         if self._reader != threading.get_ident():
             self._applier.make_room()
             with self._turn_lock:
@@ -132,13 +129,13 @@ class Waiting(OfGeneration, ABC):
             return
         if self._applier.crowded:
             raise StoreUnavailable(_READS)
-        while not self._turn_lock.acquire(timeout=_GLANCE):
-            if self._held_up:
+        try:  # an interrupt may come at any moment, also when it has the lock
+            if not self._turn_lock.acquire(timeout=_PATIENCE):
                 raise StoreUnavailable(_READS)
-        try:
             yield
         finally:
-            self._turn_lock.release()
+            if owned._is_owned():
+                self._turn_lock.release()
 
     def _keep(self, turn: StoreTurn | None) -> None:
         """Return when what a turn did, and what it may have read of, is durable. Raises StoreUnavailable: it never will be."""
@@ -154,7 +151,7 @@ class Waiting(OfGeneration, ABC):
     def _forget(self) -> None:
         """The journal refused: whatever was enlisted and is not durable never happened. Called by whoever has the turn."""
         while True:
-            self._wait_applied(self._commits.durable, in_turn=True)
+            self._wait_applied(self._commits.durable)
             with self._commits.lock:
                 self._commits.ascertain()
                 if self._applied < self._commits.durable:  # somebody was writing, or had written, when somebody else was interrupted
@@ -169,7 +166,7 @@ class Waiting(OfGeneration, ABC):
         wanted = self._given.registry_sequence if registry else self._given.sequence
         if self._commits.durable < wanted:
             self._commits.until(self._given.sequence, self._commits.epoch)
-        self._wait_applied(wanted, in_turn=True)
+        self._wait_applied(wanted)
 
     def _enlist(self, changes: list[Change]) -> None:
         """Number the changes of a turn and queue them for the journal."""

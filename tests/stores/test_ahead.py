@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ import idstore
 from idstore.errors import StoreBusy, StoreUnavailable
 from idstore.model.party import Party
 from idstore.registry import opening
-from idstore.registry.allocation import Allocating
+from idstore.stores import embedded
 from idstore.stores.ahead import Ahead
 from idstore.stores.embedded import EmbeddedStore
 
@@ -29,7 +30,7 @@ def place(tmp_path: Path) -> Path:
 
 def mint(ahead: Ahead) -> str:
     try:
-        with opening.briefly(ahead, ALICE, Allocating) as registry:
+        with opening.allocating(ahead, ALICE) as registry:
             return registry.mint("rdl", ALICE).iri.value
     finally:
         ahead.give_up()
@@ -96,3 +97,57 @@ def test_who_opened_it_briefly_goes_on_with_namespaces_as_they_are(place: Path) 
         assert registry.namespace("rdl").frozen
         registry.freeze("rdl", ALICE, frozen=False)
         assert not registry.namespace("rdl").frozen
+
+
+def test_a_large_change_of_a_store_that_was_opened_briefly_keeps_what_the_log_of_its_engine_holds(place: Path) -> None:
+    with idstore.open(place) as registry:
+        before = [record.iri.value for record in registry.list(ALICE)] + [registry.mint("rdl", ALICE).iri.value]
+    with idstore.open(place, brief=True) as registry, registry.store.staging() as staged:
+        idstore.Registry(staged).name(before[0], "in bulk", ALICE)
+    with idstore.open(place) as registry:
+        assert {record.iri.value for record in registry.list(ALICE)} == set(before)
+        assert dict(registry.show(before[0], ALICE).names) == {"und": "in bulk"}
+        assert list(registry.verify(ALICE)) == []
+
+
+def test_who_is_interrupted_in_a_store_that_was_opened_briefly_does_nothing_twice(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [iri] = known(place)
+    with idstore.open(place, brief=True) as registry:
+        registry.name(iri, "first", ALICE)
+    with idstore.open(place, brief=True) as registry:
+        store: Any = registry.store
+        append = store._journal.append
+
+        def interrupted(written: Any) -> None:
+            append(written)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(store._journal, "append", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            registry.name(iri, "second", ALICE)
+        monkeypatch.undo()
+        assert registry.show(iri, ALICE).names == (("und", "second"),)
+        registry.name(iri, "third", ALICE)
+    with idstore.open(place) as registry:
+        assert registry.show(iri, ALICE).names == (("und", "third"),)
+        assert list(registry.verify(ALICE)) == []
+
+
+def test_a_store_that_cannot_be_opened_to_write_after_all_says_so(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [iri] = known(place)
+    with idstore.open(place, brief=True) as registry:
+        registry.name(iri, "first", ALICE)
+    with idstore.open(place, brief=True) as registry:
+
+        def full(*_: object, **__: object) -> None:
+            raise StoreUnavailable("no space")
+
+        monkeypatch.setattr(embedded, "Generation", full)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                registry.show(iri, ALICE)
+        with pytest.raises(StoreUnavailable, match="open the store again"):
+            registry.name(iri, "second", ALICE)
+        monkeypatch.undo()
+    with idstore.open(place) as registry:
+        assert registry.show(iri, ALICE).names == (("und", "first"),)

@@ -2,13 +2,14 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import idstore
 from idstore import Party, Statement
 from idstore.errors import StoreUnavailable
-from idstore.stores import applying
+from idstore.stores import applying, waiting
 
 ALICE = Party("alice")
 
@@ -52,21 +53,32 @@ def test_an_act_that_would_wait_for_its_own_reading_is_refused(tmp_path: Path) -
         assert list(registry.verify(ALICE)) == []
 
 
-def test_who_reads_and_acts_lets_go_of_who_waits_for_that(tmp_path: Path) -> None:
+def test_who_reads_and_acts_lets_go_of_who_waits_for_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread has the turn and waits for the reading to end; the other reads and waits for the turn."""
+    monkeypatch.setattr(waiting, "_PATIENCE", 0.1)
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         one = registry.mint("rdl", ALICE).iri.value
-        with registry.store.reading():
+        store: Any = registry.store
+        with store.reading():
             registry.freeze("rdl", ALICE)
             other = threading.Thread(target=registry.name, args=(one, "a name", ALICE))
             other.start()
-            while not registry.store.__dict__["_held_up"]:
+            while not store._applier._hurried:  # it has the turn
                 pass
             with pytest.raises(StoreUnavailable, match="end the block"):
                 registry.bind(one, Statement("http://example.org/same"), ALICE)
         other.join(60)
+        registry.bind(one, Statement("http://example.org/same"), ALICE)
         assert registry.show(one, ALICE).names == (("und", "a name"),)
+
+
+def test_an_act_inside_an_act_is_refused(tmp_path: Path) -> None:
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        with registry.store.turn(), pytest.raises(StoreUnavailable, match="inside another"):
+            registry.mint("rdl", ALICE)
+        registry.mint("rdl", ALICE)
 
 
 def test_acts_inside_a_reading_are_no_more_than_may_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def name(
     from idstore.cli.events import done
     from idstore.model.terms import UNDETERMINED
 
-    done(call, session.state(call, lambda registry, party: registry.name(id, text, party, lang or UNDETERMINED)))
+    done(call, session.write(call, lambda registry, party: registry.name(id, text, party, lang or UNDETERMINED)))
 
 
 def bind(
@@ -82,7 +82,7 @@ def bind(
         None if justification is None else arguments.relation_iri(justification),
         author,
     )
-    made = session.state(call, lambda registry, party: registry.bind(id, statement, party))
+    made = session.write(call, lambda registry, party: registry.bind(id, statement, party))
     if made is None:
         call.output.say("idstore: you have bound it already; nothing was changed")
     done(call, made)
@@ -97,7 +97,7 @@ def unbind(call: Call, id: arguments.Id, uri: arguments.Uri, relation: arguments
     from idstore.registry.bindings import Statement
 
     statement = Statement(uri, arguments.relation_iri(relation))
-    done(call, session.state(call, lambda registry, party: registry.unbind(id, statement, party)))
+    done(call, session.write(call, lambda registry, party: registry.unbind(id, statement, party)))
 
 
 def comment(
