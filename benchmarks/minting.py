@@ -94,7 +94,7 @@ def publishing(bench: Bench) -> Iterable[Row]:
             [
                 lambda _: appends(file, ACTS * number),
                 lambda _: ACTS * one.alone(number, one.publish),
-                lambda _: ACTS * eight.together(number // 4, eight.publish),
+                lambda _: ACTS * eight.together(bench.amount(25), eight.publish),
             ],
             bench.rounds,
         )
