@@ -13,20 +13,20 @@ def kill(folder: Path, kills: int, seed: int, files: Iterable[str]) -> list[Told
     return told_by("killed_worker.py", folder, kills, seed, *files)
 
 
-@pytest.mark.parametrize(("stores", "kills"), [(1, 15), pytest.param(10, 50, marks=pytest.mark.slow)])
-def test_what_was_acknowledged_survives_kills(fast_folder: Path, stores: int, kills: int) -> None:
+@pytest.mark.parametrize(("stores", "rounds", "kills"), [(1, 2, 15), pytest.param(20, 1, 50, marks=pytest.mark.slow)])
+def test_what_was_acknowledged_survives_kills(fast_folder: Path, stores: int, rounds: int, kills: int) -> None:
     imports = foreign_files(fast_folder, 3, 100)
     acts = backups = 0
     for number in range(stores):
         folder, promises = fast_folder / f"number{number}", Promises()
         folder.mkdir()
-        for half in range(2):
-            told = kill(folder, kills, 2 * number + half, imports)
+        for round_ in range(rounds):
+            told = kill(folder, kills, rounds * number + round_, imports)
             promises.take(told)
             backups += check_backups(folder, promises)
             promises.backups.clear()
             check_store(folder, promises, imports)
             acts += len(told)
         shutil.rmtree(folder)
-    print(f"{2 * stores * kills} kills, {acts} acts, {backups} backups")
+    print(f"{stores * rounds * kills} kills, {acts} acts, {backups} backups")
     assert acts > stores * kills
