@@ -52,10 +52,11 @@ def lexical(moment: int) -> str:
     return iso(moment)[:-1].rstrip("0").rstrip(".") + "Z"
 
 
-def writable(moment: int) -> int:
-    """The same moment. Raises InvalidData: it is in no year that can be written."""
+def writable(moment: int, text: str = "") -> int:
+    """The same moment, which somebody may have given as a text. Raises InvalidData: it is in no year that can be written."""
     if not _FIRST <= moment <= _LAST:
-        raise InvalidData(f"{moment} milliseconds since 1970 are not within the years 1 to 9999; give a moment that is", text=str(moment))
+        said = f"{text!r} is, in UTC," if text else f"{moment} milliseconds since 1970 are"
+        raise InvalidData(f"{said} not within the years 1 to 9999; give a moment that is", text=text or str(moment))
     return moment
 
 
@@ -70,10 +71,7 @@ def parse(text: str) -> int:
         raise InvalidData(f"{text!r} is not a date or time; write 2026-11-20 or 2026-11-20T11:17:35Z", text=text) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    found = (moment - _EPOCH) // timedelta(milliseconds=1)
-    if not _FIRST <= found <= _LAST:
-        raise InvalidData(f"{text!r} is, in UTC, not within the years 1 to 9999; give a moment that is", text=text)
-    return found
+    return writable((moment - _EPOCH) // timedelta(milliseconds=1), text)
 
 
 def day(moment: int) -> int:

@@ -1,8 +1,10 @@
 """What was enlisted and is perhaps not applied yet, laid over what the engine has."""
 
 import threading
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from itertools import chain, takewhile
+from itertools import chain
+from operator import itemgetter
 from typing import TypeAlias
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
@@ -37,7 +39,7 @@ class Pending:
     def let_go(self, sequence: int) -> list[Change]:
         """The engine has everything up to this number. Returns the changes."""
         with self._lock:
-            known = sum(1 for _ in takewhile(lambda noted: noted[0] <= sequence, self._changes))
+            known = bisect_right(self._changes, sequence, key=itemgetter(0))
             gone = [change for _, change in self._changes[:known]]
             del self._changes[:known]
             self._look_anew()

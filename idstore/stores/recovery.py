@@ -1,6 +1,6 @@
 """Opening a store: what the journal has and engine or catalogue lack, as a killed process or a power cut leaves them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from idstore.errors import StoreUnavailable
@@ -30,18 +30,27 @@ class Lacking(NamedTuple):
 
 def lacking(journal: Journal, generation: Generation) -> Lacking | None:
     """What the generation lacks, if it is little, and namespaces and parties are as they were."""
-    known = reached = _known_to_both(journal, generation)
+    known = _known_to_both(journal, generation)
     last = journal.last()[0]
     if last - known > _TAIL or generation.catalogue.applied > last:  # the latter is for `bring_up` to refuse
         return None
     changes = []
-    for written in journal.after(known):
-        change = read(written.body)
-        if concerns_registry(change) or written.sequence - len(change.events) > reached:
+    for sequence, change in _since(journal, known):
+        if change is None or concerns_registry(change):
             return None
-        reached = written.sequence
-        changes.append((reached, change))
+        changes.append((sequence, change))
     return Lacking(known, changes)
+
+
+def _since(journal: Journal, reached: int) -> Iterator[tuple[int, Change | None]]:
+    """The changes behind a number, in order; None, and no more, where the journal does not say what one was, or lacks those before it."""
+    for written in journal.after(reached):
+        change = read(written.body) if written.body else None  # what was taken in whole has none
+        if change is None or written.sequence - len(change.events) > reached:
+            yield written.sequence, None
+            return
+        reached = written.sequence
+        yield reached, change
 
 
 def bring_up(journal: Journal, generation: Generation) -> None:
@@ -60,15 +69,14 @@ def _replay(journal: Journal, generation: Generation) -> None:
         )
     reached = min(known, catalogue.applied)
     batch: list[Prepared] = []
-    for written in journal.after(reached):
-        change = read(written.body) if written.body else None  # what was taken in whole has none
-        if change is None or written.sequence - len(change.events) > reached:
+    for sequence, change in _since(journal, reached):
+        if change is None:
             raise StoreUnavailable(
                 f"the store at {path} is damaged: it lacks what happened after change {reached}; restore a backup",
                 path=str(path),
             )
-        batch.append(Prepared.of(written.sequence, change))
-        reached = written.sequence
+        batch.append(Prepared.of(sequence, change))
+        reached = sequence
         if len(batch) == GROUP:
             _catch_up(generation, batch, known)
             batch = []

@@ -146,12 +146,7 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
     Until then readers see the present state; whatever stops the block, a power cut included, leaves it as it was.
     Raises StoreUnavailable.
     """
-    if store._read_only:
-        raise StoreUnavailable("the store was opened for reading only; open it for writing")
     with store.alone():
-        store._check()
-        if store._commits.refused:
-            store._forget()
         if store._brief:
             store._widen()  # what an engine copies that is open to be read alone lacks what is in its log
         store._settle()

@@ -95,15 +95,10 @@ class Waiting(OfGeneration, ABC):
     @contextmanager
     def turn(self) -> Iterator[StoreTurn]:
         """Take the turn; when the block ends without an error, what was enlisted is durable."""
-        if self._read_only:
-            raise StoreUnavailable("the store was opened for reading only; open it for writing")
         asked = times.now()
         turn = None
         try:
             with self.alone():
-                self._check()
-                if self._commits.refused:
-                    self._forget()
                 if not self._brief:
                     self._applier.start()
                 with self._apply_lock if self._brief else nullcontext():  # a reader would have the engine opened anew
@@ -118,6 +113,17 @@ class Waiting(OfGeneration, ABC):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
+        """Have the turn, in a store that can be changed and holds nothing that the journal refused. Raises StoreUnavailable."""
+        if self._read_only:
+            raise StoreUnavailable("the store was opened for reading only; open it for writing")
+        with self._taken():
+            self._check()
+            if self._commits.refused:
+                self._forget()
+            yield
+
+    @contextmanager
+    def _taken(self) -> Iterator[None]:
         """Wait for the turn. Raises StoreUnavailable: this thread reads, and whoever has the turn may be waiting for the end of that."""
         owned: Any = self._turn_lock
         if owned._is_owned():

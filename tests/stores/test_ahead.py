@@ -110,10 +110,18 @@ def test_a_large_change_of_a_store_that_was_opened_briefly_keeps_what_the_log_of
         assert list(registry.verify(ALICE)) == []
 
 
-def test_who_is_interrupted_in_a_store_that_was_opened_briefly_does_nothing_twice(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def iri(place: Path) -> str:
+    """The identifier, which was given a name that the engine lacks."""
     [iri] = known(place)
     with idstore.open(place, brief=True) as registry:
         registry.name(iri, "first", ALICE)
+    return iri
+
+
+def test_who_is_interrupted_in_a_store_that_was_opened_briefly_does_nothing_twice(
+    place: Path, iri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with idstore.open(place, brief=True) as registry:
         store: Any = registry.store
         append = store._journal.append
@@ -133,10 +141,7 @@ def test_who_is_interrupted_in_a_store_that_was_opened_briefly_does_nothing_twic
         assert list(registry.verify(ALICE)) == []
 
 
-def test_a_store_that_cannot_be_opened_to_write_after_all_says_so(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [iri] = known(place)
-    with idstore.open(place, brief=True) as registry:
-        registry.name(iri, "first", ALICE)
+def test_a_store_that_cannot_be_opened_to_write_after_all_says_so(place: Path, iri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with idstore.open(place, brief=True) as registry:
 
         def full(*_: object, **__: object) -> None:
@@ -151,3 +156,15 @@ def test_a_store_that_cannot_be_opened_to_write_after_all_says_so(place: Path, m
         monkeypatch.undo()
     with idstore.open(place) as registry:
         assert registry.show(iri, ALICE).names == (("und", "first"),)
+
+
+def test_a_copy_that_lost_what_it_began_with_is_refused(place: Path, tmp_path: Path) -> None:
+    """The journal of a backup names the last event before it, and does not say what that was."""
+    copy = tmp_path / "copy"
+    with idstore.open(place) as registry:
+        registry.backup(copy, ALICE)
+    with closing(sqlite3.connect(copy / "generation-1" / "catalogue.sqlite")) as catalogue, catalogue:
+        catalogue.execute("UPDATE meta SET value = 0 WHERE key = 'applied'")
+    for brief in (True, False):
+        with pytest.raises(StoreUnavailable, match="lacks what happened after change 0; restore a backup"):
+            idstore.open(copy, brief=brief)
