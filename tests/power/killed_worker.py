@@ -19,9 +19,9 @@ import idstore
 import idstore.registry.opening
 
 AT_ONCE = 3
-LIVES = 0.4
-"""Seconds until a process is killed, at most; more where even `SPANS` times a first opening, with an act, take longer."""
-SPANS = 4
+LIVES = 0.4, 2.0
+"""Seconds until a process is killed, at most: `SPANS` times a first opening with its acts, within these bounds."""
+SPANS = 3
 
 
 def child(folder: Path, seed: float, files: list[str], rounds: Iterable[int], durability: str) -> int:
@@ -54,7 +54,7 @@ def main() -> None:
     doomed: list[tuple[float, int]] = []
     start = time.monotonic()
     os.waitpid(begun(folder, chance.random(), files, [0]), 0)
-    longest = max(LIVES, SPANS * (time.monotonic() - start))
+    longest = min(max(LIVES[0], SPANS * (time.monotonic() - start)), LIVES[1])
     for _ in range(int(kills)):
         while len(doomed) < AT_ONCE:
             doomed.append((time.monotonic() + chance.uniform(0, longest), begun(folder, chance.random(), files)))

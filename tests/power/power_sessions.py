@@ -340,10 +340,12 @@ class FailingDisk:
 
 
 def check_backups(place: Path, promises: Promises) -> int:
-    """Every acknowledged backup is a store by itself, with what was acknowledged before; each third is verified. Returns how many there are."""
+    """Every acknowledged backup is a store by itself; each fourth is verified, and has what was acknowledged before. Returns how many there are."""
     for number, (name, promised) in enumerate(promises.backups.items()):
         with idstore.open(place / "backups" / name) as registry:
-            findings = [str(finding) for finding in registry.verify(ALICE)] if number % 3 == 0 else []
+            if number % 4:
+                continue
+            findings = [str(finding) for finding in registry.verify(ALICE)]
             if findings:
                 raise LostError(f"backup {name}: {findings[:5]}")
             for iri in promised - promises.doomed:

@@ -66,7 +66,7 @@ def test_each_sync_is_needed(fast_folder: Path, workers: Workers, omission: str,
 
 @pytest.mark.parametrize(("which", "error"), [pytest.param(*NO_SPACE, id="full"), pytest.param(*IO_ERROR, id="failing")])
 @pytest.mark.parametrize("many", [ONCE, LASTING])
-@pytest.mark.parametrize("faults", [3, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("faults", [3, pytest.param(15, marks=pytest.mark.slow)])
 def test_every_call_may_fail(fast_folder: Path, workers: Workers, which: int, error: int, many: int, faults: int) -> None:
     disk = FailingDisk(fast_folder, workers, foreign_files(fast_folder, 1, 20))
     calls = disk.suffer(Fault(which, error, 1 << 40, many, close=True))
@@ -81,7 +81,7 @@ ACTS = ("mint", "fixate", "take_in", "back_up", "restore", "register", "bind", "
 
 
 @pytest.mark.parametrize(
-    ("act", "faults"), [*((act, 1) for act in ACTS[:5]), *(pytest.param(act, 2, marks=pytest.mark.slow) for act in ACTS)]
+    ("act", "faults"), [*((act, 1) for act in ACTS[:5]), *(pytest.param(act, 2, marks=pytest.mark.slow) for act in ACTS[5:])]
 )
 def test_every_call_of_an_act_may_fail(fast_folder: Path, workers: Workers, act: str, faults: int) -> None:
     """The first call, and as many more at even distances; for a moment and for good, on a full disk and on a broken one."""

@@ -532,4 +532,4 @@ def test_short_histories() -> None:
 
 @pytest.mark.slow
 def test_long_histories() -> None:
-    run_state_machine_as_test(Histories, settings=settings(_QUIET, max_examples=4, stateful_step_count=50))
+    run_state_machine_as_test(Histories, settings=settings(_QUIET, max_examples=2, stateful_step_count=50))
