@@ -3,13 +3,16 @@
 Nobody waits for it but readers, so it lets changes gather and makes many at once, which costs a fraction; a reader hurries it. It prepares
 them while they gather, a little at a time, for whoever comes back from the disk needs the interpreter at once. Whoever makes changes waits
 when too many have gathered: what is acknowledged is never far ahead of what is applied.
+
+Ctrl-C may come at any moment to those who wait for it. So they wait for a lock of their own: a condition that is interrupted may not have
+taken its lock again, and gives up one that is another's.
 """
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 from idstore.model.change import Change
@@ -31,6 +34,8 @@ _SLICE = 16
 """Changes, and the rest of a unit, that are prepared without a rest: each takes 0.1 ms of the interpreter, and each rest costs whoever makes changes a switch of threads."""
 _BREATH = 1e-5
 """Seconds of a rest: with 0 others were seen to wait for 5 ms. While a reader waits there are none."""
+_NAP = 1.0
+"""Seconds after which whoever waits for the thread looks for itself."""
 
 
 class Durable(NamedTuple):
@@ -70,10 +75,12 @@ class Applier:
         self._units: deque[Unit] = deque()
         self._taken = self._prepared = 0  # sequence numbers of the last change that was put in, and that was prepared
         self._waiting = 0  # changes, with those that are being prepared and applied
-        self._hurried = 0  # readers that wait
+        self._hurried: set[object] = set()  # readers that wait
         self._last = 0.0  # when the last change was put in
-        self._idle = self._stopping = self._failed = False
+        self._watching: deque[threading.Lock] = deque()  # of those who wait for the next step
+        self._idle = self._stopping = self._leaving = self._failed = self._ended = False
         self._thread: threading.Thread | None = None
+        self._begun = False  # whether the thread has: an interrupt may come as it is started
 
     def start(self) -> None:
         """Begin, unless it has begun."""
@@ -81,16 +88,36 @@ class Applier:
             return
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, daemon=True, name="idstore-apply")
-                self._thread.start()
+                thread = threading.Thread(target=self._run, daemon=True, name="idstore-apply")
+                thread.start()
+                self._thread = thread
 
     def stop(self) -> None:
-        """Return when everything is applied, or will never be."""
+        """Return when everything is applied, or will never be: nothing is applied any more then.
+
+        An interrupt comes out of it after the step that is under way, and leaves the rest for the next opening.
+        """
+        try:
+            self._end()
+        except BaseException:
+            self._leaving = True
+            while not self._has_ended():
+                with suppress(BaseException):  # one interrupt is enough
+                    self._end()
+            raise
+
+    def _end(self) -> None:
         with self._lock:
             self._stopping = True
+            self._leaving = self._leaving or not self._has_started()
             self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join()
+        self._wait(self._has_ended)
+
+    def _has_started(self) -> bool:
+        return self._begun or self._thread is not None
+
+    def _has_ended(self) -> bool:
+        return self._ended or not self._has_started()
 
     def put(self, units: list[Unit]) -> None:
         """Have the changes of these turns applied, which are durable; those that were put in before are left out.
@@ -118,33 +145,52 @@ class Applier:
     def make_room(self) -> None:
         """Return when no more than `BACKLOG` changes wait, or the thread has failed."""
         if self.crowded:
-            with self._lock:
-                self._changed.wait_for(lambda: self._waiting <= BACKLOG or self._failed)
+            self._wait(lambda: not self.crowded or self._failed or self._ended)
 
-    @contextmanager
-    def hurried(self) -> Iterator[Callable[[], object]]:
-        """Have everything applied at once; gives a function that returns when something has been applied, or after a second."""
-        with self._lock:
-            self._hurried += 1
-            try:
+    def hurry(self, done: Callable[[], bool]) -> None:
+        """Have everything applied at once, and return when ``done`` says so, which is asked after each step. Raises what that raises."""
+        reader = object()
+        try:
+            self._hurried.add(reader)
+            with self._lock:
                 self._changed.notify_all()
-                yield lambda: self._changed.wait(1.0)
-            finally:
-                self._hurried -= 1
+            self._wait(done)
+        finally:
+            self._hurried.discard(reader)
+
+    def _wait(self, done: Callable[[], bool]) -> None:
+        """Return when ``done`` says so, which is asked after each step."""
+        while True:
+            woken = threading.Lock()
+            woken.acquire()
+            self._watching.append(woken)
+            if done():
+                return
+            woken.acquire(timeout=_NAP)
+
+    def _wake(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._watching.popleft().release()
 
     def _run(self) -> None:
+        with self._lock:
+            if self._begun:
+                return
+            self._begun = True
         try:
-            while group := self._gather():
+            while (group := self._gather()) and not self._leaving:
                 self._apply(group)
                 with self._lock:
                     self._waiting -= len(group)
-                    self._changed.notify_all()
+                self._wake()
                 group.clear()
         except BaseException as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
             self._fail(error)
-            with self._lock:
-                self._failed = True
-                self._changed.notify_all()
+            self._failed = True
+        finally:
+            self._ended = True
+            self._wake()
 
     def _gather(self) -> list[Ready]:
         """What to apply next; nothing when it is to stop and all is done."""
@@ -152,7 +198,7 @@ class Applier:
         while not group:
             with self._lock:
                 self._idle = True
-                self._changed.wait_for(lambda: self._units or self._stopping)
+                self._changed.wait_for(lambda: self._units or self._stopping or self._leaving)
                 self._idle = False
                 if not self._units:
                     break
@@ -181,4 +227,4 @@ class Applier:
                 self._prepared = unit[-1].sequence
 
     def _is_due(self) -> bool:
-        return bool(self._hurried or self._stopping or self._waiting >= ENOUGH)
+        return bool(self._hurried or self._stopping or self._leaving or self._waiting >= ENOUGH)

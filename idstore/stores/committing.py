@@ -12,6 +12,7 @@ from idstore.stores.applying import Durable, Unit
 from idstore.stores.journal import Journal, Written
 from idstore.stores.leading import Leading
 
+_ENDED: Final = "the store was closed meanwhile; nothing was changed, open it again"
 _REFUSED: Final = "the journal could not be written; nothing was changed, free some space and try again"
 
 
@@ -51,6 +52,7 @@ class Commits:
         self._put = hand_on
         self._leading = Leading()
         self._enlisted: list[EnlistedUnit] = []  # and no deque: others add to it while it is read
+        self._ended = False
         self._unsure = False  # whether the journal may hold something that is still enlisted
         self._reached: dict[int, int] = {}  # of each epoch that has ended: what was durable by then
 
@@ -84,6 +86,15 @@ class Commits:
         self.epoch += 1
         self.refused = False  # last: who is interrupted before begins again
 
+    def end(self) -> None:
+        """Bring what is enlisted to the journal, and nothing after it. Raises StoreUnavailable."""
+        try:
+            if self._enlisted:
+                self.until(self._enlisted[-1][-1].sequence, self.epoch)
+        finally:
+            with self.lock:
+                self._ended = True
+
     def _is_durable(self, sequence: int, epoch: int) -> bool:
         durable = self.durable  # before the epoch is looked at: after it, sequence numbers are given anew
         return sequence <= (durable if epoch == self.epoch else self._reached[epoch])
@@ -91,6 +102,8 @@ class Commits:
     def _write(self, sequence: int, epoch: int) -> None:
         """Write whatever is enlisted, unless that is done already."""
         with self.lock:
+            if self._ended:
+                raise StoreUnavailable(_ENDED)
             self.ascertain()
             if self._is_durable(sequence, epoch):
                 return

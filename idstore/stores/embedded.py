@@ -4,7 +4,8 @@ Writers are serialised by one lock in the process and one on the directory; the 
 applies what is durable to the generation, in order. Readers wait for it.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from idstore.stores.given import Given
 from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.snapshots import Use
-from idstore.stores.waiting import Waiting
+from idstore.stores.waiting import PATIENCE, Waiting
 
 if TYPE_CHECKING:
     from idstore.stores.staging import Staged
@@ -75,26 +76,25 @@ class EmbeddedStore(Waiting):
             self._lock.acquire(shared=read_only, wait=wait, unless=unless)
         else:
             self._lock = ahead.lock
-        self._brief = False
+        self._read_only = read_only
+        self._brief = self._closed = self._given_up = False
+        self._failure: str | None = None
+        self._unflushed = 0
+        self.registry_version = 0
+        self._applier = Applier(self._apply, self._fail)
+        self._copies = Copies(self)
         try:
             self._open(durable, read_only=read_only, brief=brief, ahead=ahead)
+            self._commits = Commits(self._journal, self._take)
+            if not read_only and not self._brief:
+                self._copies.serve()
         except BaseException as error:
-            self._lock.release()
+            self._give_up()
             if isinstance(error, IdstoreError) or not isinstance(error, FAILURES):
                 raise
             raise StoreUnavailable(
                 f"the store at {path} cannot be opened: {error}; free some space and try again", path=str(path)
             ) from error
-        self._read_only = read_only
-        self.registry_version = 0
-        self._applier = Applier(self._apply, self._fail)
-        self._commits = Commits(self._journal, self._take)
-        self._failure: str | None = None
-        self._unflushed = 0
-        self._closed = False
-        self._copies = Copies(self)
-        if not read_only and not self._brief:
-            self._copies.serve()
 
     # opening and closing
 
@@ -167,20 +167,35 @@ class EmbeddedStore(Waiting):
         return self.path / f"{GENERATION}{generation}"
 
     def close(self) -> None:
-        """Apply what is durable, and give the directory up."""
-        if self._closed:
+        """Apply what is durable, and give the directory up. Called again, it goes on where an interrupt ended it.
+
+        An interrupt leaves what is not applied for the next opening. In a child of the process that opened the store it does nothing.
+        """
+        if self._given_up or self._process != os.getpid():
             return
         self._copies.stop()
         self._closed = True
-        with ExitStack() as last:
-            for part in (self._lock.release, self._journal.close, self._generation.close):
-                last.callback(part)
+        acts = self._turn_lock.acquire(timeout=PATIENCE)  # whoever has the turn is nearly done
+        try:
+            with suppress(StoreUnavailable):  # whoever waits for it is told
+                self._commits.end()
             self._applier.stop()
             writing = not (self._read_only or self._brief or self._failure)
             if writing and (self._unflushed > _LEAVE or bases.outgrown(self._generation.folder)):
                 self._flush()
                 with suppress(*FAILURES):
                     self._journal.shrink()
+        finally:
+            with self._apply_lock, self._commits.lock:
+                self._give_up()
+            if acts:
+                self._turn_lock.release()
+
+    def _give_up(self) -> None:
+        """Close the files and release the lock, which is the last of it."""
+        files = [vars(self).get("_generation"), vars(self).get("_journal")]
+        _to_the_end([*(file.close for file in files if file is not None), self._lock.release])
+        self._given_up = True
 
     def __enter__(self) -> Self:
         return self
@@ -284,3 +299,20 @@ class EmbeddedStore(Waiting):
             self._failure = None
         old.close()
         discard([old.folder])
+
+
+def _to_the_end(parts: Iterable[Callable[[], None]]) -> None:
+    """Do each, once more where an interrupt comes meanwhile; it is raised afterwards."""
+    raised: BaseException | None = None
+    for part in parts:
+        done = False
+        while not done:
+            try:
+                part()
+                done = True
+            except Exception as error:  # noqa: BLE001 raised below
+                raised, done = error, True
+            except BaseException as interrupt:  # noqa: BLE001 raised below
+                raised = interrupt
+    if raised is not None:
+        raise raised

@@ -83,6 +83,11 @@ class Generation:
             del self.engine
             raise
 
+    @property
+    def closed(self) -> bool:
+        """Whether its files were given up."""
+        return "engine" not in self.__dict__
+
     # reading
 
     @reading

@@ -107,12 +107,12 @@ class DirectoryLock:
 
     def release(self) -> None:
         """Give the lock up."""
-        if self._file is not None:
+        handle, self._file = self._file, None
+        if handle is not None:
             if self._writes:
                 with suppress(OSError):  # it is the next one's to say who holds it
-                    os.truncate(self._file, 0)
-            os.close(self._file)
-            self._file = None
+                    os.truncate(handle, 0)
+            os.close(handle)
 
 
 def _is_gone(holder: str) -> bool:

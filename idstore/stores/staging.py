@@ -146,6 +146,7 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
     Until then readers see the present state; whatever stops the block, a power cut included, leaves it as it was.
     Raises StoreUnavailable.
     """
+    store.refuse_reader()  # who would read two states as one
     with store.alone():
         if store._brief:
             store._widen()  # what an engine copies that is open to be read alone lacks what is in its log

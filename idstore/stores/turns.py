@@ -95,7 +95,7 @@ class StoreTurn(Numbering, OfGeneration):
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
         """Who holds a label, also by what this turn has enlisted; without waiting for earlier changes to be applied."""
-        return self._claims.get(claimed) or self._store.holder(claimed)
+        return self._claims.get(claimed) or self._store._given.holder(claimed) or self._store.holder(claimed)
 
     def issued(self, namespace: str) -> dict[str, tuple[int, int]]:
         """Labels issued per series."""

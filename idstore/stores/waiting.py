@@ -1,5 +1,6 @@
 """Who waits for whom in a store: readers for what is applied, writers for their turn, and both for the disk."""
 
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -20,8 +21,9 @@ from idstore.stores.scans import scanning
 from idstore.stores.turns import StoreTurn
 
 _CLOSED = "the store was closed"
+_FORKED = "the store was opened by another process; open it in this one"
 _READS = "what was changed while a block reads comes into effect when that ends; end the block, then go on"
-_PATIENCE = 2.0
+PATIENCE = 2.0
 """Seconds that a thread that reads waits for the turn: whoever has it may wait for the end of the reading, and both would wait for ever."""
 
 
@@ -33,6 +35,7 @@ class Waiting(OfGeneration, ABC):
     _applied   sequence number of the last change that the engine has.
     _brief     whether the engine is open to be read alone; `_widen` ends that.
     _failure   why nothing can be changed any more.
+    _process   whose threads share it: a child has neither its locks nor the thread that applies.
     """
 
     origin: str
@@ -51,6 +54,7 @@ class Waiting(OfGeneration, ABC):
         self._turn_lock = threading.RLock()  # knows who has it
         self._apply_lock = threading.RLock()  # of whoever reads, and whoever applies
         self._reader: int | None = None
+        self._process = os.getpid()
 
     @abstractmethod
     def _widen(self) -> None:
@@ -61,12 +65,15 @@ class Waiting(OfGeneration, ABC):
     @contextmanager
     def reading(self) -> Iterator[Self]:
         """The newest durable state, for a moment; inside another reading of the same thread, the state of that one."""
+        self._check_process()
+        if self._brief and self._has_turn():
+            self._widen()  # it is to write what no event tells
         outer = self._reader
         if outer != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
             self._wait_applied(self._commits.durable)
         with self._apply_lock:
-            if self._closed:
-                raise StoreUnavailable(_CLOSED)
+            if self._closed or self._generation.closed:
+                raise StoreUnavailable(self._failure or _CLOSED)
             outer, self._reader = self._reader, threading.get_ident()
             try:
                 with scanning():
@@ -75,22 +82,28 @@ class Waiting(OfGeneration, ABC):
                 self._reader = outer
 
     def holder(self, claimed: NamedNode) -> NamedNode | None:
-        """Who holds a label or request key."""
-        return self._given.holder(claimed) or self._generation.holder(claimed)
+        """Who holds a label or request key, by what is applied."""
+        return self._generation.holder(claimed)
 
     def _wait_applied(self, sequence: int) -> None:
         if self._applied >= sequence:
             return
-        if self._reader == threading.get_ident():  # nothing is applied while it reads: it would wait for itself
-            raise StoreUnavailable(_READS)
+        self.refuse_reader()  # nothing is applied while it reads: it would wait for itself
         if self._brief:
             self._widen()
-        with self._applier.hurried() as progress:
-            while self._applied < sequence:
-                self._check()
-                progress()
+        self._applier.hurry(lambda: self._has_applied(sequence))
+
+    def _has_applied(self, sequence: int) -> bool:
+        if self._applied < sequence:
+            self._check()
+        return self._applied >= sequence
 
     # changing
+
+    def refuse_reader(self) -> None:
+        """Raise StoreUnavailable if this thread reads: what it reads is one state until the block ends."""
+        if self._reader == threading.get_ident():
+            raise StoreUnavailable(_READS)
 
     @contextmanager
     def turn(self) -> Iterator[StoreTurn]:
@@ -102,6 +115,7 @@ class Waiting(OfGeneration, ABC):
                 if not self._brief:
                     self._applier.start()
                 with self._apply_lock if self._brief else nullcontext():  # a reader would have the engine opened anew
+                    self._check()  # or has had, and failed
                     turn = StoreTurn(self, asked)
                     with scanning():
                         yield turn
@@ -116,6 +130,7 @@ class Waiting(OfGeneration, ABC):
         """Have the turn, in a store that can be changed and holds nothing that the journal refused. Raises StoreUnavailable."""
         if self._read_only:
             raise StoreUnavailable("the store was opened for reading only; open it for writing")
+        self._check_process()
         with self._taken():
             self._check()
             if self._commits.refused:
@@ -125,8 +140,7 @@ class Waiting(OfGeneration, ABC):
     @contextmanager
     def _taken(self) -> Iterator[None]:
         """Wait for the turn. Raises StoreUnavailable: this thread reads, and whoever has the turn may be waiting for the end of that."""
-        owned: Any = self._turn_lock
-        if owned._is_owned():
+        if self._has_turn():
             raise StoreUnavailable("an act was begun inside another one of the same thread; end that first")
         if self._reader != threading.get_ident():
             self._applier.make_room()
@@ -136,17 +150,26 @@ class Waiting(OfGeneration, ABC):
         if self._applier.crowded:
             raise StoreUnavailable(_READS)
         try:  # an interrupt may come at any moment, also when it has the lock
-            if not self._turn_lock.acquire(timeout=_PATIENCE):
+            if not self._turn_lock.acquire(timeout=PATIENCE):
                 raise StoreUnavailable(_READS)
             yield
         finally:
-            if owned._is_owned():
+            if self._has_turn():
                 self._turn_lock.release()
+
+    def _has_turn(self) -> bool:
+        lock: Any = self._turn_lock
+        owned: bool = lock._is_owned()
+        return owned
 
     def _keep(self, turn: StoreTurn | None) -> None:
         """Return when what a turn did, and what it may have read of, is durable. Raises StoreUnavailable: it never will be."""
         if turn is not None:
             self._commits.until(turn.relied, turn.epoch)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise StoreUnavailable(_FORKED)
 
     def _check(self) -> None:
         if self._closed:

@@ -55,7 +55,7 @@ def test_an_act_that_would_wait_for_its_own_reading_is_refused(tmp_path: Path) -
 
 def test_who_reads_and_acts_lets_go_of_who_waits_for_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread has the turn and waits for the reading to end; the other reads and waits for the turn."""
-    monkeypatch.setattr(waiting, "_PATIENCE", 0.1)
+    monkeypatch.setattr(waiting, "PATIENCE", 0.1)
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         one = registry.mint("rdl", ALICE).iri.value
