@@ -76,17 +76,14 @@ class Copies:
 
     def publish(self) -> Use:
         """Take hold of it, with its catalogue. Raises OSError, sqlite3.Error."""
-        with self._store.reading():
-            used = self._use()
-            if used.whole:
-                return used
-            catalogue = pinned(self._store._generation.folder / CATALOGUE)
-        try:
-            with closing(catalogue):
-                used.complete(catalogue)
-        except BaseException:
-            used.release()
-            raise
+        with ExitStack() as held:
+            with self._store.reading():
+                used = held.enter_context(self._use())
+                catalogue = None if used.whole else pinned(self._store._generation.folder / CATALOGUE)
+            if catalogue is not None:
+                with closing(catalogue):
+                    used.complete(catalogue)
+            held.pop_all()
         return used
 
     def _use(self) -> Use:

@@ -1,10 +1,9 @@
 """Readers of other processes are served while this one holds the store: they ask for a snapshot of its present state, and get it."""
 
-import sqlite3
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
-from idstore.errors import StoreUnavailable
 from idstore.stores.snapshots import Snapshots, Use
 
 _PERIOD = 0.02
@@ -14,15 +13,17 @@ _DISTRESS = 1.0
 
 
 class Publisher:
-    """A thread that answers readers in other processes.
+    """A thread that answers readers in other processes, until it is stopped: what fails for now is tried again.
 
     publish  gives a whole snapshot of the present state.
+    A request that cannot be answered, as in another user's folder, has a snapshot published once: whoever asked takes the newest in the end.
     """
 
     def __init__(self, snapshots: Snapshots, publish: Callable[[], Use]) -> None:
         self._snapshots = snapshots
         self._publish = publish
         self._published: Use | None = None
+        self._vain: set[Path] = set()  # requests that cannot be answered
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True, name="idstore-publish")
         self._thread.start()
@@ -36,16 +37,20 @@ class Publisher:
 
     def _watch(self) -> None:
         while not self._stopping.wait(_PERIOD):
-            requests = self._snapshots.asked()
-            if not requests:
-                continue
             try:
-                used = self._publish()
-            except (StoreUnavailable, OSError, sqlite3.Error):  # a failing store says so to its own users
+                self._look()
+            except Exception:  # noqa: BLE001 whatever it is, it may pass, and others ask; a failing store says so to its own users
                 self._stopping.wait(_DISTRESS)
-                continue
-            self._snapshots.answer(requests, used)
-            earlier, self._published = self._published, used  # kept, so that nobody removes it before the reader has it
-            if earlier is not None:
-                earlier.release()
-            self._snapshots.sweep(keep=used.folder.name)
+
+    def _look(self) -> None:
+        asked = self._snapshots.asked()
+        self._vain.intersection_update(asked)
+        requests = [request for request in asked if request not in self._vain]
+        if not requests:
+            return
+        used = self._publish()
+        earlier, self._published = self._published, used  # kept, so that nobody removes it before the reader has it
+        if earlier is not None:
+            earlier.release()
+        self._vain.update(self._snapshots.answer(requests, used))
+        self._snapshots.sweep(keep=used.folder.name)

@@ -159,7 +159,7 @@ class _Request:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._file is not None:
-            self._file.unlink(missing_ok=True)
+            self._snapshots.withdraw(self._file)
 
     def answered(self) -> bool:
         """Whether there is an answer."""

@@ -9,6 +9,7 @@ import fcntl
 import os
 import shutil
 import sqlite3
+import stat
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -111,7 +112,8 @@ class Snapshots:
         It is on disk before it has its name. Raises OSError.
         """
         draft = self.folder / f"{_DRAFT}{randomness.word(8)}"
-        draft.mkdir(parents=True)
+        _share(self.folder)
+        _share(draft)
         handle = os.open(draft / _IN_USE, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_SH)
@@ -129,13 +131,13 @@ class Snapshots:
         return Use(self.folder / name, handle)
 
     def sweep(self, keep: str | None = None) -> None:
-        """Remove every snapshot that nobody uses, but ``keep``. Cost: next to none where there are none."""
+        """Remove every snapshot that nobody uses, but ``keep``; what cannot be removed is left. Cost: next to none where there are none."""
         for name in self._names():
             if name != keep:
                 _remove(self.folder / name)
         for request in _entries(self._requests):
             if _age(request) > _LEFT:
-                request.unlink(missing_ok=True)
+                self.withdraw(request)
 
     def _names(self) -> list[str]:
         return [entry.name for entry in _entries(self.folder) if entry != self._requests]
@@ -144,10 +146,16 @@ class Snapshots:
 
     def ask(self) -> Path:
         """Ask for a whole snapshot of the present state. Raises OSError."""
-        self._requests.mkdir(parents=True, exist_ok=True)
+        _share(self.folder)
+        _share(self._requests)
         request = self._requests / randomness.word(8)
         request.touch(exist_ok=False)
         return request
+
+    def withdraw(self, request: Path) -> None:
+        """Take a request away, answered or not. One that cannot be removed, such as another user's, is left."""
+        with suppress(OSError):
+            request.unlink()
 
     def answered(self, request: Path) -> Use | None:
         """Take hold of the snapshot that answers a request; None while there is no answer."""
@@ -161,15 +169,21 @@ class Snapshots:
         """Requests without an answer. Cost: some 10 µs where there are none."""
         return [request for request in _entries(self._requests) if "." not in request.name and _size(request) == 0]
 
-    def answer(self, requests: list[Path], used: Use) -> None:
-        """Answer requests with a snapshot; it is to be kept until they had time to take hold of it."""
-        for request in requests:
-            draft = request.with_suffix(".answer")
-            with suppress(OSError):
-                draft.write_text(used.folder.name)
-                if request.exists():  # whoever asked still waits
-                    draft.rename(request)
-                draft.unlink(missing_ok=True)
+    def answer(self, requests: list[Path], used: Use) -> list[Path]:
+        """Answer requests with a snapshot; it is to be kept until they had time to take hold of it. Returns those that cannot be answered."""
+        return [request for request in requests if not self._answer(request, used)]
+
+    def _answer(self, request: Path, used: Use) -> bool:
+        draft = request.with_suffix(".answer")
+        try:
+            draft.write_text(used.folder.name)
+            if request.exists():  # whoever asked still waits
+                draft.rename(request)
+            draft.unlink(missing_ok=True)
+        except OSError:
+            self.withdraw(draft)
+            return False
+        return True
 
 
 def pinned(catalogue: Path) -> sqlite3.Connection:
@@ -178,6 +192,27 @@ def pinned(catalogue: Path) -> sqlite3.Connection:
     connection.execute("BEGIN")
     connection.execute("SELECT * FROM meta").fetchall()
     return connection
+
+
+def _share(folder: Path) -> None:
+    """Make a folder, unless it is there, that whoever may use the one above it can use as well, whatever this process's umask. Raises OSError.
+
+    What root makes belongs to the owner of the one above.
+    """
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return
+    with suppress(OSError):  # not a member of that group, or a disk without permissions: it stays as it was made
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            above, made = folder.parent.stat(), os.fstat(handle)
+            owner = above.st_uid if os.geteuid() == 0 else made.st_uid
+            if (owner, above.st_gid) != (made.st_uid, made.st_gid):
+                os.fchown(handle, owner, above.st_gid)
+            os.fchmod(handle, above.st_mode & (stat.S_ISGID | stat.S_IRWXG | stat.S_IRWXO) | stat.S_IRWXU)
+        finally:
+            os.close(handle)
 
 
 def _order(name: str) -> tuple[int, ...]:
@@ -216,7 +251,9 @@ def _age(path: Path) -> float:
 
 
 def _size(path: Path) -> int:
+    """The size of a file; -1 for anything else, and for nothing."""
     try:
-        return path.stat().st_size
+        found = path.stat()
     except OSError:
         return -1
+    return found.st_size if stat.S_ISREG(found.st_mode) else -1

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -16,11 +17,12 @@ import pytest
 import idstore
 from idstore import Party, Registry, Selection
 from idstore.errors import NotRegistered, StoreBusy, StoreUnavailable
+from idstore.stores.copies import Copies
 from idstore.stores.embedded import EmbeddedStore
 from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.reader import SnapshotStore
-from idstore.stores.snapshots import Snapshots
+from idstore.stores.snapshots import Snapshots, Use
 
 ALICE = Party("alice")
 READER = """
@@ -165,6 +167,85 @@ def test_requests_that_nobody_waits_for_are_taken_away(registry: Registry, folde
     registry.close()
     idstore.open(folder).close()
     assert not any((folder / "snapshots" / "requests").iterdir())
+
+
+def test_what_cannot_be_removed_among_the_requests_stops_nobody(registry: Registry, folder: Path) -> None:
+    """A folder stands here for whatever cannot be removed, so that it holds for root as well."""
+    left = folder / "snapshots" / "requests" / "left"
+    left.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    for number in range(1, 4):
+        registry.register("names", f"n{number}", ALICE)
+        found = read(folder)
+        assert (found["kind"], found["listed"]) == ("SnapshotStore", number)
+    for _ in range(2):
+        registry.close()
+        registry = idstore.open(folder, wait=0)
+    registry.close()
+    assert left.is_dir()
+
+
+def test_a_request_that_cannot_be_answered_keeps_no_other_waiting(
+    registry: Registry, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something is published for it, once; whoever asked reads that when it has waited long enough."""
+    registry.close()
+    published: list[str] = []
+    publish = Copies.publish
+
+    def noted(copies: Copies) -> Use:
+        used = publish(copies)
+        published.append(used.folder.name)
+        return used
+
+    monkeypatch.setattr(Copies, "publish", noted)
+    snapshots = Snapshots(folder / "snapshots")
+    request = snapshots.ask()
+    request.with_suffix(".answer").mkdir()
+    with idstore.open(folder) as writer:
+        limit = time.monotonic() + 10
+        while not published and time.monotonic() < limit:
+            time.sleep(0.01)
+        newest = snapshots.newest()
+        assert newest is not None
+        with newest:
+            assert [newest.folder.name] == published
+        writer.register("names", "a", ALICE)
+        assert read(folder)["listed"] == 1
+        assert len(published) == 2
+    assert snapshots.asked() == [request]
+
+
+@pytest.mark.parametrize("failure", [OSError("no space"), RuntimeError("of the engine"), KeyError("unforeseen")])
+def test_readers_are_served_again_after_a_failure(
+    registry: Registry, folder: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    registry.close()
+    publish = Copies.publish
+    failures = [failure]
+
+    def failing(copies: Copies) -> Use:
+        if failures:
+            raise failures.pop()
+        return publish(copies)
+
+    monkeypatch.setattr(Copies, "publish", failing)
+    with idstore.open(folder) as writer:
+        writer.register("names", "a", ALICE)
+        assert read(folder)["listed"] == 1
+    assert not failures
+
+
+def test_a_snapshot_that_cannot_be_published_is_not_held(registry: Registry, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(_: Path) -> sqlite3.Connection:
+        raise sqlite3.DatabaseError("malformed")
+
+    monkeypatch.setattr("idstore.stores.copies.pinned", damaged)
+    assert isinstance(registry.store, EmbeddedStore)
+    with pytest.raises(sqlite3.DatabaseError, match="malformed"):
+        registry.store.publish()
+    Snapshots(folder / "snapshots").sweep()
+    assert not any((folder / "snapshots").iterdir())
 
 
 CRASHER = """

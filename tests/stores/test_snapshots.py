@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -221,6 +222,46 @@ def test_one_that_is_being_removed_is_not_used(tmp_path: Path) -> None:
     with (tmp_path / "1-1" / "in-use").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         assert snapshots.use("1-1") is None
+
+
+@pytest.mark.parametrize("shared", [0o700, 0o750, 0o770, 0o777])
+def test_whoever_shares_the_folder_shares_what_a_reader_makes(tmp_path: Path, shared: int) -> None:
+    """Whatever its umask: others could neither answer it nor make snapshots."""
+    tmp_path.chmod(shared)
+    snapshots = Snapshots(tmp_path / "snapshots")
+    before = os.umask(0o027)
+    try:
+        request = snapshots.ask()
+        with snapshots.make("1-1", "store", filled) as used:
+            made = (snapshots.folder, request.parent, used.folder)
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(place.stat().st_mode) for place in made] == [shared] * 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_makes_belongs_to_the_stores_owner(tmp_path: Path) -> None:
+    os.chown(tmp_path, 65534, 65533)
+    request = Snapshots(tmp_path / "snapshots").ask()
+    assert [(place.stat().st_uid, place.stat().st_gid) for place in (request.parent, request.parent.parent)] == [(65534, 65533)] * 2
+
+
+def test_what_stays_among_the_requests_is_none(tmp_path: Path) -> None:
+    """What cannot be removed is left; what is no file is nobody's request."""
+    snapshots = Snapshots(tmp_path)
+    left, fifo = tmp_path / "requests" / "left", tmp_path / "requests" / "fifo"
+    left.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    os.mkfifo(fifo)
+    snapshots.sweep()
+    assert left.is_dir()
+    assert snapshots.asked() == []
+    request = snapshots.ask()
+    assert snapshots.asked() == [request]
+    snapshots.withdraw(request)
+    snapshots.withdraw(request)
+    snapshots.withdraw(left)
+    assert snapshots.asked() == []
 
 
 def test_the_newest_whole_one_is_found(tmp_path: Path) -> None:
