@@ -103,7 +103,7 @@ def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> Em
             try:
                 store = EmbeddedStore(path, read_only=True, wait=limit - time.monotonic(), unless=request.answered)
             except StoreBusy as busy:
-                used = request.answer or snapshots.newest()
+                used = request.take() or snapshots.newest()
                 if used is None:
                     raise _too_busy(path, busy, wait) from busy
                 return SnapshotStore(snapshots, used)
@@ -146,10 +146,10 @@ def _bring_up(path: Path, limit: float, *, lags: bool, publish: bool) -> Use | N
 
 
 class _Request:
-    """A reader's request for a snapshot: made when it has waited for a moment, and taken away at the end."""
+    """A reader's request for a snapshot: made when it has waited for a moment, and taken away at the end, with an answer nobody took."""
 
     def __init__(self, snapshots: Snapshots) -> None:
-        self.answer: Use | None = None
+        self._answer: Use | None = None
         self._snapshots = snapshots
         self._file: Path | None = None
         self._due = time.monotonic() + _MOMENT
@@ -160,9 +160,13 @@ class _Request:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._file is not None:
             self._snapshots.withdraw(self._file)
+        if self._answer is not None:  # it came just as the lock was had
+            self._answer.release()
 
     def answered(self) -> bool:
         """Whether there is an answer."""
+        if self._answer is not None:
+            return True
         if time.monotonic() < self._due:
             return False
         if self._file is None:
@@ -171,8 +175,13 @@ class _Request:
                 self._file = self._snapshots.ask()
                 self._due = 0
         if self._file is not None:
-            self.answer = self._snapshots.answered(self._file)
-        return self.answer is not None
+            self._answer = self._snapshots.answered(self._file)
+        return self._answer is not None
+
+    def take(self) -> Use | None:
+        """The answer, if there is one: it is the caller's from now on."""
+        taken, self._answer = self._answer, None
+        return taken
 
 
 def _too_busy(path: Path, busy: StoreBusy, wait: float) -> StoreBusy:

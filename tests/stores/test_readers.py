@@ -17,6 +17,7 @@ import pytest
 import idstore
 from idstore import Party, Registry, Selection
 from idstore.errors import NotRegistered, StoreBusy, StoreUnavailable
+from idstore.stores import reader
 from idstore.stores.copies import Copies
 from idstore.stores.embedded import EmbeddedStore
 from idstore.stores.journal import Journal, Written
@@ -246,6 +247,30 @@ def test_a_snapshot_that_cannot_be_published_is_not_held(registry: Registry, fol
         registry.store.publish()
     Snapshots(folder / "snapshots").sweep()
     assert not any((folder / "snapshots").iterdir())
+
+
+def test_an_answer_that_comes_with_the_lock_is_let_go(registry: Registry, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.register("names", "a", ALICE)
+    answered = reader._Request.answered
+
+    def as_the_writer_ends(request: reader._Request) -> bool:
+        if not answered(request):
+            return False
+        registry.close()
+        limit = time.monotonic() + 10
+        while any(thread.name == "idstore-lock" for thread in threading.enumerate()) and time.monotonic() < limit:
+            time.sleep(0.01)  # until whoever waits has the lock
+        return answered(request)
+
+    monkeypatch.setattr(reader._Request, "answered", as_the_writer_ends)
+    with idstore.open(folder, read_only=True) as reading:
+        assert isinstance(reading.store, EmbeddedStore)
+    snapshots = Snapshots(folder / "snapshots")
+    used = snapshots.newest()
+    assert used is not None
+    used.release()
+    snapshots.sweep()
+    assert [path.name for path in (folder / "snapshots").iterdir()] == ["requests"]
 
 
 CRASHER = """
