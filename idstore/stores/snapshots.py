@@ -217,7 +217,7 @@ def _share(folder: Path) -> None:
 
 def _order(name: str) -> tuple[int, ...]:
     generation, _, sequence = name.partition("-")
-    return (int(generation), int(sequence)) if generation.isdigit() and sequence.isdigit() else (-1,)
+    return (int(generation), int(sequence)) if generation.isdecimal() and sequence.isdecimal() else (-1,)
 
 
 def _remove(folder: Path) -> None:
