@@ -1,7 +1,7 @@
 """What every use case stands on: who sees what, reading records, and turning an event into a change."""
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
@@ -21,6 +21,7 @@ from idstore.model.record import Record, Stage
 from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.stores import Store, Turn, View
+from idstore.stores.blocks import block
 from idstore.stores.scans import anything
 from idstore.vocabulary import CLAIMS, IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, access_list, closed_party, party_name
 
@@ -183,7 +184,7 @@ class Core:
 
     # taking the turn
 
-    @contextmanager
+    @block
     def _acting(self, party: Party) -> Iterator[Turn]:
         """Take the turn for a party. Raises NotPermitted if it is suspended, or a group."""
         with self.store.turn() as turn:

@@ -3,7 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from functools import lru_cache, partial
 from heapq import merge
 from itertools import islice
@@ -19,6 +19,7 @@ from idstore.model.record import Record, reserved
 from idstore.progress import Meter, Progress, unwatched
 from idstore.registry.core import Core, Sight
 from idstore.stores import View
+from idstore.stores.blocks import block
 from idstore.stores.catalogue import Selection
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, access_list, closed_party
 
@@ -62,7 +63,7 @@ class Extract:
 class Exporting(Core):
     """Reading everything out."""
 
-    @contextmanager
+    @block
     def quads(self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched) -> Iterator[Iterator[Quad]]:
         """What the party may see, subjects together, in an order that only the state decides; the present state while the block runs.
 
@@ -72,7 +73,7 @@ class Exporting(Core):
         with self.spelled(party, extract, progress) as found:
             yield read(found)
 
-    @contextmanager
+    @block
     def spelled(self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched) -> Iterator[Iterator[str]]:
         """As `quads`, each as its text in N-Quads, but for the dot, which costs half as much."""
         with self.store.reading() as view:
@@ -81,7 +82,7 @@ class Exporting(Core):
             with closing(made) as found:
                 yield found
 
-    @contextmanager
+    @block
     def records(self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched) -> Iterator[Iterator[Record]]:
         """The records that the party may see, as much of each as it may see, by IRI; the present state while the block runs.
 

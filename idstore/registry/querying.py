@@ -1,7 +1,7 @@
 """SPARQL queries by parties who are trusted with no more than what they may see."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from idstore.model.party import Party
 from idstore.queries import formats
 from idstore.queries.limits import LEAST_MEMORY, LONGEST, MEMORY, ROWS, SECONDS
 from idstore.registry.core import Core
+from idstore.stores.blocks import block
 from idstore.vocabulary import PREFIXES
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Querying(Core):
         with self.query_prepared(text, party, format, timeout=timeout, rows=rows, memory=memory) as run:
             return run()
 
-    @contextmanager
+    @block
     def query_prepared(
         self, text: str, party: Party, format: str | None = None, *, timeout: float = SECONDS, rows: int | None = ROWS, memory: int = MEMORY
     ) -> Iterator[Callable[[], "Answer"]]:
@@ -51,7 +52,7 @@ class Querying(Core):
         with self.seen(party) as (engine, graphs):
             yield partial(run, Job(str(engine), text, [graph.value for graph in graphs], PREFIXES, format, rows, timeout, memory))
 
-    @contextmanager
+    @block
     def seen(self, party: Party) -> Iterator[tuple[Path, list[NamedNode]]]:
         """An engine with the state of this moment, which nothing changes while the block runs, and the graphs in it that the party sees."""
         with ExitStack() as held:

@@ -1,11 +1,12 @@
 """Copies of a store's newest durable state, which nothing changes: for readers, for other processes, and for backups."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from idstore.errors import StoreUnavailable
+from idstore.stores.blocks import block
 from idstore.stores.engine import ENGINE
 from idstore.stores.generation import CATALOGUE, copy_files
 from idstore.stores.snapshots import Snapshots, Use, pinned
@@ -37,7 +38,7 @@ class Copies:
         if self._publisher is not None:
             self._publisher.stop()
 
-    @contextmanager
+    @block
     def snapshot(self) -> Iterator[Path]:
         """The state, as an engine. Raises StoreUnavailable."""
         try:
@@ -55,7 +56,7 @@ class Copies:
         with used:
             yield used.engine
 
-    @contextmanager
+    @block
     def _itself(self) -> Iterator[Path]:
         """The engine itself, in the place of a snapshot where none can be made; nobody writes meanwhile."""
         lock = self._store._lock.again()

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.model.change import Change
 from idstore.model.history import History
 from idstore.stores import bases
+from idstore.stores.blocks import block
 from idstore.stores.generation import Generation, OfGeneration, discard, is_abandoned
 from idstore.stores.journal import Written, write
 from idstore.stores.scans import scanning
@@ -102,14 +103,14 @@ class Staged(Numbering, OfGeneration):
         self._waiting.clear()
         self._claims.clear()
 
-    @contextmanager
+    @block
     def reading(self) -> Iterator["Staged"]:
         """Everything enlisted included."""
         self._apply()
         with scanning():
             yield self
 
-    @contextmanager
+    @block
     def turn(self) -> Iterator["Staged"]:
         """The turn that this is."""
         with scanning():
@@ -119,7 +120,7 @@ class Staged(Numbering, OfGeneration):
         """Raises StoreUnavailable: what is under way is not there yet to be queried."""
         raise StoreUnavailable("a change under way cannot be queried; end it first")
 
-    @contextmanager
+    @block
     def staging(self, *, anew: bool = False) -> Iterator["Staged"]:
         """The turn that this is; it cannot begin again with nothing."""
         if anew:
@@ -138,7 +139,7 @@ class Staged(Numbering, OfGeneration):
         self._generation.sync_folder()
 
 
-@contextmanager
+@block
 def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
     """Take the turn for a change too large for one batch: it is made in the next generation, which takes effect when the block ends without an error.
 

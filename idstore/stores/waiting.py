@@ -4,7 +4,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any, Self
 
 from pyoxigraph import NamedNode
@@ -13,6 +13,7 @@ from idstore.errors import StoreUnavailable
 from idstore.model import times
 from idstore.model.change import Change
 from idstore.stores.applying import Applier
+from idstore.stores.blocks import block
 from idstore.stores.committing import Commits
 from idstore.stores.generation import OfGeneration
 from idstore.stores.given import Given
@@ -62,7 +63,7 @@ class Waiting(OfGeneration, ABC):
 
     # reading
 
-    @contextmanager
+    @block
     def reading(self) -> Iterator[Self]:
         """The newest durable state, for a moment; inside another reading of the same thread, the state of that one."""
         self._check_process()
@@ -105,7 +106,7 @@ class Waiting(OfGeneration, ABC):
         if self._reader == threading.get_ident():
             raise StoreUnavailable(_READS)
 
-    @contextmanager
+    @block
     def turn(self) -> Iterator[StoreTurn]:
         """Take the turn; when the block ends without an error, what was enlisted is durable."""
         asked = times.now()
@@ -125,7 +126,7 @@ class Waiting(OfGeneration, ABC):
             raise
         self._keep(turn)
 
-    @contextmanager
+    @block
     def alone(self) -> Iterator[None]:
         """Have the turn, in a store that can be changed and holds nothing that the journal refused. Raises StoreUnavailable."""
         if self._read_only:
@@ -137,7 +138,7 @@ class Waiting(OfGeneration, ABC):
                 self._forget()
             yield
 
-    @contextmanager
+    @block
     def _taken(self) -> Iterator[None]:
         """Wait for the turn. Raises StoreUnavailable: this thread reads, and whoever has the turn may be waiting for the end of that."""
         if self._has_turn():

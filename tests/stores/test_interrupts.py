@@ -1,5 +1,6 @@
 """Ctrl-C while changes are written for several: nobody waits for ever, and nothing that was acknowledged is lost."""
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -297,3 +298,37 @@ def test_a_large_change_that_is_interrupted_as_it_comes_into_effect(tmp_path: Pa
             assert list(registry.verify(ALICE)) == []
             acknowledged.add(registry.register("names", label, ALICE).label)
     assert len(list((tmp_path / "store").glob("generation-*"))) == 1
+
+
+@pytest.mark.parametrize("moment", ["__enter__", "__exit__"])
+@pytest.mark.parametrize("block", ["turn", "alone", "_taken", "_acting", "reading"])
+def test_an_interrupt_holds_nothing_while_somebody_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, moment: str
+) -> None:
+    """As a notebook keeps the last error: its traceback has the frames that were under way."""
+    real = getattr(contextlib._GeneratorContextManager, moment)
+
+    def interrupted(manager: Any, *given: Any) -> Any:
+        mine = manager.gen.__name__ == block and threading.current_thread() is threading.main_thread()
+        if mine and moment == "__exit__":
+            raise KeyboardInterrupt
+        entered = real(manager, *given)
+        if mine:
+            raise KeyboardInterrupt
+        return entered
+
+    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        registry.counts(ALICE)
+        with monkeypatch.context() as patched:
+            patched.setattr(contextlib._GeneratorContextManager, moment, interrupted)
+            with pytest.raises(KeyboardInterrupt) as kept:
+                registry.counts(ALICE) if block == "reading" else registry.mint("rdl", ALICE)
+        minted: list[str] = []
+        other = threading.Thread(target=lambda: minted.append(registry.mint("rdl", ALICE).iri.value), daemon=True)
+        other.start()
+        other.join(60)
+        assert minted
+        minted.append(registry.mint("rdl", ALICE).iri.value)
+        assert {record.iri.value for record in registry.list(ALICE)} >= set(minted)
+        assert kept.value.__traceback__ is not None
