@@ -73,6 +73,8 @@ class Generation:
             self.engine = engine or opened(folder, create=create, read_only=read_only, mend=mend)
             for left in () if read_only else (folder / ENGINE).glob(_LOADING):
                 left.unlink()
+        except StoreUnavailable:
+            raise
         except (OSError, ValueError, RuntimeError) as error:
             raise StoreUnavailable(
                 f"the store's folder {folder} cannot be opened: {error}; check it and its permissions", path=str(folder)
