@@ -122,15 +122,17 @@ class EmbeddedStore(Waiting):
             generation = Generation(present, read_only=True, engine=None if ahead is None else ahead.engine(present))
         except StoreUnavailable:
             return False
-        lacking = recovery.lacking(self._journal, generation)
-        if lacking is None:
-            generation.close()
-            return False
-        self._generation = generation
-        self._applied = lacking.known
-        for sequence, change in lacking.changes:
-            self._given.note(change, generation.catalogue, issued=sequence > generation.catalogue.applied)
-            self._given.pending.note(sequence, change)
+        with ExitStack() as opened:
+            opened.callback(generation.close)
+            lacking = recovery.lacking(self._journal, generation)
+            if lacking is None:
+                return False
+            self._generation = generation
+            self._applied = lacking.known
+            for sequence, change in lacking.changes:
+                self._given.note(change, generation.catalogue, issued=sequence > generation.catalogue.applied)
+                self._given.pending.note(sequence, change)
+            opened.pop_all()
         return True
 
     def _widen(self) -> None:

@@ -9,16 +9,19 @@ import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import astuple
+from dataclasses import astuple, replace
+from operator import index
 from pathlib import Path
+from typing import Final
 
 from pyoxigraph import NamedNode, Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
-from idstore.errors import StoreUnavailable
+from idstore.errors import IdstoreError, StoreDamaged, StoreUnavailable
 from idstore.frozen import dataclass
 from idstore.model.change import Change, Entry
 from idstore.model.event import decode, encode
+from idstore.model.record import Stage
 from idstore.stores import migrations
 from idstore.stores.sqlite import connect, iterating, reading, transaction, undo
 
@@ -27,6 +30,19 @@ FORMAT = 1
 
 _FREE = 256
 """Pages (4 kB each) that may stay unused in the file."""
+
+_MALFORMED: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    IdstoreError,
+    LookupError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What is raised by reading a change that is not what was written."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -76,10 +92,14 @@ def _encode(change: Change) -> str:
     )
 
 
-def read(body: str) -> Change:
-    """Read a change that `write` wrote."""
-    events, begins, add, remove, claims, entries, moved, issued = json.loads(body)
-    return Change(
+def read(written: Written) -> Change:
+    """Read a change that `write` wrote, with the records that it begins.
+
+    Raises one of `_MALFORMED` where it did not; whoever takes the change need not expect that.
+    """
+    written.body.encode()  # what is no text was let through
+    events, begins, add, remove, claims, entries, moved, issued = json.loads(written.body)
+    change = Change(
         tuple((decode(event), NamedNode(graph)) for event, graph in events),
         begins,
         tuple(_read_nquads(add)),
@@ -87,8 +107,21 @@ def read(body: str) -> Change:
         tuple((NamedNode(claimed), NamedNode(holder)) for claimed, holder in claims),
         tuple(Entry(*entry) for entry in entries),
         tuple((decode(event), NamedNode(graph)) for event, graph in moved),
-        tuple((base, series, number) for base, series, number in issued),
+        tuple((base, series, _number(number)) for base, series, number in issued),
     )
+    if change.events[0][0].name != written.event:
+        raise ValueError(f"it begins with {change.events[0][0].name}, and not with {written.event}")
+    for event, _ in (*change.events, *change.moved):
+        _number(event.token), _number(event.at)
+    for entry in change.entries:
+        Stage(entry.stage), _number(entry.created), _number(entry.fixated or 0)
+    return replace(change, begun=tuple(change.records()))
+
+
+def _number(value: int) -> int:
+    """The number. Raises TypeError, OverflowError: it is none, or more than a catalogue holds."""
+    index(value).to_bytes(8, "big", signed=True)
+    return value
 
 
 def _nquads(quads: Iterable[Quad]) -> str:
@@ -97,6 +130,11 @@ def _nquads(quads: Iterable[Quad]) -> str:
 
 def _read_nquads(text: str) -> list[Quad]:
     return list(parse_rdf(text, format=RdfFormat.N_QUADS)) if text else []
+
+
+def _text(raw: bytes) -> str:
+    """A text of the file, also where it was damaged so that it is none, which `read` says with the number of the change."""
+    return raw.decode(errors="surrogateescape")
 
 
 class Journal:
@@ -112,6 +150,7 @@ class Journal:
         with ExitStack() as opened:
             try:
                 self._db = opened.enter_context(closing(connect(path, create=create, read_only=read_only)))
+                self._db.text_factory = _text
                 if create:
                     self._create(store or str(uuid.uuid4()))
                 if read_only:
@@ -204,17 +243,41 @@ class Journal:
         for row in self._db.execute("SELECT * FROM change WHERE sequence > ? ORDER BY sequence", (sequence,)):
             yield Written(*row)
 
+    def change(self, written: Written) -> Change | None:
+        """What was written; None if that was taken in whole, and no text of it was kept. Raises StoreDamaged."""
+        if not written.body:
+            return None
+        try:
+            return read(written)
+        except _MALFORMED as error:
+            raise self.damaged(written.sequence) from error
+
+    def damaged(self, sequence: int) -> StoreDamaged:
+        """What to raise where the change with that sequence number is not what was written."""
+        return StoreDamaged(
+            f"the store is damaged: {self._path}: change {sequence} is not what was written there; keep its files, and restore a backup",
+            path=str(self._path),
+            sequence=sequence,
+        )
+
     @reading
     def event(self, sequence: int) -> str | None:
         """The first event of the change with that sequence number; None if the journal has forgotten it, or never had it."""
         found: tuple[str] | None = self._db.execute("SELECT event FROM change WHERE sequence = ?", (sequence,)).fetchone()
-        return found[0] if found else None
+        return self._iri(sequence, found[0]) if found else None
 
-    @reading
+    @iterating
     def newest_first(self) -> Iterator[tuple[int, str]]:
         """Sequence and first event of every change, newest first."""
-        cursor: Iterator[tuple[int, str]] = self._db.execute("SELECT sequence, event FROM change ORDER BY sequence DESC")
-        return cursor
+        for sequence, event in self._db.execute("SELECT sequence, event FROM change ORDER BY sequence DESC"):
+            yield sequence, self._iri(sequence, event)
+
+    def _iri(self, sequence: int, event: str) -> str:
+        """The name of a change's event. Raises StoreDamaged: it is none."""
+        try:
+            return NamedNode(event).value
+        except _MALFORMED as error:
+            raise self.damaged(sequence) from error
 
     def prune(self, sequence: int) -> None:
         """Forget changes up to ``sequence``, which engine and catalogue have on disk; the last one is always kept."""

@@ -16,7 +16,7 @@ from typing import Self
 
 from pyoxigraph import NamedNode
 
-from idstore.errors import StoreBusy, StoreUnavailable
+from idstore.errors import StoreBusy, StoreDamaged, StoreUnavailable
 from idstore.stores import Staging, Turn
 from idstore.stores.backups import back_up
 from idstore.stores.copies import SNAPSHOTS
@@ -136,7 +136,7 @@ def _bring_up(path: Path, limit: float, *, lags: bool, publish: bool) -> Use | N
             raise
         return None
     except (OSError, sqlite3.Error) as error:
-        if not lags:
+        if not lags or isinstance(error, StoreDamaged):
             raise
         raise StoreUnavailable(
             f"{path} has changes that were acknowledged and not applied, as a process leaves them that was killed; somebody who may write there"

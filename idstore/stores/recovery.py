@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from idstore.errors import StoreUnavailable
+from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.model.change import Change
 from idstore.stores import bases
 from idstore.stores.applying import GROUP
 from idstore.stores.founding import GENERATION
 from idstore.stores.generation import Generation, discard
-from idstore.stores.journal import Journal, read
+from idstore.stores.journal import Journal
 from idstore.stores.prepared import Prepared
 from idstore.stores.turns import concerns_registry
 
@@ -43,18 +43,24 @@ def lacking(journal: Journal, generation: Generation) -> Lacking | None:
 
 
 def _since(journal: Journal, reached: int) -> Iterator[tuple[int, Change | None]]:
-    """The changes behind a number, in order; None, and no more, where the journal does not say what one was, or lacks those before it."""
+    """The changes behind a number, in order; None, and no more, where the journal does not say what one was, or lacks those before it.
+
+    Raises StoreDamaged: one is not what was written, or has events that those before it have.
+    """
     for written in journal.after(reached):
-        change = read(written.body) if written.body else None  # what was taken in whole has none
-        if change is None or written.sequence - len(change.events) > reached:
+        change = journal.change(written)
+        before = written.sequence if change is None else written.sequence - len(change.events)
+        if change is None or before > reached:
             yield written.sequence, None
             return
+        if before < reached:
+            raise journal.damaged(written.sequence)
         reached = written.sequence
         yield reached, change
 
 
 def bring_up(journal: Journal, generation: Generation) -> None:
-    """Bring a generation up to the journal, and remove what is left of others. Raises StoreUnavailable."""
+    """Bring a generation up to the journal, and remove what is left of others. Raises StoreUnavailable, StoreDamaged."""
     _replay(journal, generation)
     bases.clear(generation.folder)
     discard(folder for folder in generation.folder.parent.glob(f"{GENERATION}*") if folder != generation.folder)
@@ -71,7 +77,7 @@ def _replay(journal: Journal, generation: Generation) -> None:
     batch: list[Prepared] = []
     for sequence, change in _since(journal, reached):
         if change is None:
-            raise StoreUnavailable(
+            raise StoreDamaged(
                 f"the store at {path} is damaged: it lacks what happened after change {reached}; restore a backup",
                 path=str(path),
             )
