@@ -10,7 +10,7 @@ passed over.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -69,19 +69,23 @@ def _named(generation: Path) -> list[tuple[int, Path]]:
 def keep(generation: Path, sequence: int, event: str, copy: Callable[[Path], None]) -> None:
     """Make a base, on disk, in the place of an earlier one; ``copy`` copies the engine into a new folder. Raises OSError."""
     draft = generation / _DRAFT
-    discard([draft, *generation.glob(f"{_GONE}*")])
+    discard([draft])
+    _sweep(generation)
     draft.mkdir()
     copy(draft / ENGINE)
     (draft / _EVENT).write_text(event, encoding="utf-8")
     sync_tree(draft)
     made = draft.rename(generation / f"{_PREFIX}{sequence}-{randomness.word(4)}")
     sync_folder(generation)
-    _remove(generation, [earlier for _, earlier in _named(generation) if earlier != made])
+    for _, earlier in _named(generation):
+        if earlier != made:
+            earlier.rename(generation / f"{_GONE}{earlier.name.removeprefix(_PREFIX)}")
+    _sweep(generation)
 
 
-def _remove(generation: Path, bases: Iterable[Path]) -> None:
-    """Remove bases: first, on disk, their names, so that none is taken for one that is removed in part. Raises OSError."""
-    gone = [base.rename(generation / f"{_GONE}{base.name.removeprefix(_PREFIX)}") for base in bases]
+def _sweep(generation: Path) -> None:
+    """Remove what is a base no more: once that is on disk, so that none is taken for one that is removed in part. Raises OSError."""
+    gone = list(generation.glob(f"{_GONE}*"))
     if gone:
         sync_folder(generation)
         discard(gone)
@@ -130,4 +134,6 @@ def mend(generation: Path) -> None:
 
 def clear(generation: Path) -> None:
     """Remove the engine that was replaced, and what is left of an attempt to make a base, or to remove one."""
-    discard(left for left in (generation / _BROKEN, generation / _DRAFT, *generation.glob(f"{_GONE}*")) if left.exists())
+    discard(left for left in (generation / _BROKEN, generation / _DRAFT) if left.exists())
+    with suppress(OSError):  # another opening may remove it
+        _sweep(generation)

@@ -99,6 +99,21 @@ def test_a_name_is_gone_from_the_disk_before_anything_is_removed(place: Path, mo
     assert folders(place) == [base_of(place).name, "engine"]
 
 
+def test_what_was_left_is_removed_when_its_name_is_gone_from_the_disk(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = base_of(place).with_name("gone-1-x")
+    shutil.copytree(base_of(place), left)
+
+    def refuse(_: Path) -> None:
+        raise OSError("the disk refuses")
+
+    monkeypatch.setattr(bases, "sync_folder", refuse)
+    idstore.open(place).close()
+    assert (left / "event").exists(), "the name may still be a base's after a power cut"
+    monkeypatch.undo()
+    idstore.open(place).close()
+    assert not left.exists()
+
+
 def without_event(base: Path) -> None:
     (base / "event").unlink()
 
