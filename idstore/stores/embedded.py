@@ -175,8 +175,13 @@ class EmbeddedStore(Waiting):
         """
         if self._given_up or self._process != os.getpid():
             return
-        self._copies.stop()
-        self._closed = True
+        try:
+            self._copies.stop()
+        finally:
+            self._closed = True
+            self._finish()
+
+    def _finish(self) -> None:
         acts = self._turn_lock.acquire(timeout=PATIENCE)  # whoever has the turn is nearly done
         try:
             with suppress(StoreUnavailable):  # whoever waits for it is told

@@ -96,6 +96,22 @@ def test_a_close_that_was_interrupted_can_be_repeated(registry: Registry, tmp_pa
         again.register("names", "one", ALICE)
 
 
+def test_an_interrupt_while_readers_are_sent_away_keeps_nothing_open(registry: Registry, tmp_path: Path) -> None:
+    store: Any = registry.store
+    stop = store._copies.stop
+
+    def interrupted() -> None:
+        stop()
+        raise KeyboardInterrupt
+
+    store._copies.stop = interrupted
+    registry.register("names", "one", ALICE)
+    with pytest.raises(KeyboardInterrupt):
+        registry.close()
+    with idstore.open(tmp_path / "store", wait=0) as again:
+        assert [record.label for record in again.list(ALICE)] == ["one"]
+
+
 def test_files_are_closed_also_where_that_is_interrupted(registry: Registry, tmp_path: Path) -> None:
     store: Any = registry.store
     close, calls = store._generation.close, []
