@@ -13,7 +13,7 @@ from heapq import merge
 from itertools import islice
 from pathlib import Path
 
-from idstore.errors import StoreUnavailable
+from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.frozen import dataclass
 from idstore.model.terms import hashed
 from idstore.stores.auditing import Auditing
@@ -92,6 +92,10 @@ class Catalogue(Auditing):
                 raise StoreUnavailable(
                     f"the catalogue {path} cannot be opened: {error}; check the disk, and the folder's permissions", path=str(path)
                 ) from error
+            if not all(isinstance(meta.get(key), int) for key in ("applied", "publication")):
+                raise StoreDamaged(
+                    f"the store is damaged: {path} does not say how far it has come; keep its files, and restore a backup", path=str(path)
+                )
             opened.pop_all()
         self.texts = Texts(self._db)
         self.applied: int = meta["applied"]

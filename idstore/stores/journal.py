@@ -5,6 +5,7 @@ returns when they are on disk. Engine and catalogue are projections of it.
 """
 
 import json
+import re
 import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,7 @@ from idstore.stores.sqlite import connect, iterating, reading, transaction, undo
 FORMAT = 1
 """Version of the directory's layout; see `idstore.stores.migrations`."""
 
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FREE = 256
 """Pages (4 kB each) that may stay unused in the file."""
 
@@ -166,6 +168,12 @@ class Journal:
                 raise StoreUnavailable(
                     f"the journal {path} cannot be opened: {error}; check the disk, and the folder's permissions", path=str(path)
                 ) from error
+            if not (_UUID.fullmatch(self.meta.get("store", "")) and self.meta.get("generation", "").isdecimal()):
+                raise StoreDamaged(
+                    f"the store is damaged: {path} does not say which store this is, or which of its generations is the present one;"
+                    f" keep its files, and restore a backup",
+                    path=str(path),
+                )
             opened.pop_all()
 
     def _create(self, store: str) -> None:

@@ -1,4 +1,4 @@
-"""A change in the journal that is not what was written there: however the store is opened, one clear error, and the engine stays as it is."""
+"""A journal, or a catalogue, that is not what was written: however the store is opened, one clear error, and the engine stays as it is."""
 
 import json
 import sqlite3
@@ -97,3 +97,23 @@ def test_what_was_written_is_read(place: Path) -> None:
         assert [journal.change(one) for one in written] == [read(one) for one in written]
         assert journal.change(Written(9, -1, 0, "urn:x", "")) is None
     assert [len(read(one).begun) for one in written] == [0, 0, 1, 1, 1]
+
+
+META = {
+    "no store": ("journal.sqlite", "DELETE FROM meta WHERE key = 'store'"),
+    "no UUID": ("journal.sqlite", "UPDATE meta SET value = 'x' WHERE key = 'store'"),
+    "no generation": ("journal.sqlite", "DELETE FROM meta WHERE key = 'generation'"),
+    "no number": ("journal.sqlite", "UPDATE meta SET value = 'one' WHERE key = 'generation'"),
+    "no state": ("generation-1/catalogue.sqlite", "DELETE FROM meta WHERE key = 'applied'"),
+    "no number of it": ("generation-1/catalogue.sqlite", "UPDATE meta SET value = 'one' WHERE key = 'publication'"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", META)
+def test_a_file_that_does_not_say_what_it_is_is_named(place: Path, what: str, way: str) -> None:
+    name, statement = META[what]
+    with closing(sqlite3.connect(place / name)) as file, file:
+        file.execute(statement)
+    with pytest.raises(StoreDamaged, match=f"{place / name} does not say .*; keep its files, and restore a backup"):
+        idstore.open(place, **WAYS[way])
