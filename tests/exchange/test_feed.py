@@ -123,7 +123,7 @@ def test_a_feed_cut_anywhere_gives_the_same_state(history: list[Act], cuts: set[
 
 
 @pytest.mark.slow
-@settings(_QUIET, max_examples=12)
+@settings(_QUIET, max_examples=8)
 @given(acts(5, 60), st.sets(st.integers(0, 59), max_size=6))
 def test_long_feeds_give_the_same_state(history: list[Act], cuts: set[int]) -> None:
     follow(history, cuts)

@@ -137,7 +137,7 @@ for number in range(many):
 """
 
 
-@pytest.mark.parametrize("many", [4, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("many", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_processes_whose_clocks_differ(registry: Registry, folder: Path, many: int) -> None:
     """Hours apart, or a hundred times too slow: as on machines that share a disk, or in containers."""
     registry.close()

@@ -42,7 +42,7 @@ def run_and_kill(folder: Path, seconds: float) -> list[list[str]]:
     return [line.split() for line in (first + rest).splitlines() if line.endswith("#R") is False and len(line.split()) == 2]
 
 
-@pytest.mark.parametrize("kills", [8, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [8, pytest.param(16, marks=pytest.mark.slow)])
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, kills: int) -> None:
     chance = random.Random(20261120)
     acknowledged: dict[str, str] = {}
