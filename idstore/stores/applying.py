@@ -78,7 +78,7 @@ class Applier:
         self._hurried: set[object] = set()  # readers that wait
         self._last = 0.0  # when the last change was put in
         self._watching: deque[threading.Lock] = deque()  # of those who wait for the next step
-        self._idle = self._stopping = self._leaving = self._failed = self._ended = False
+        self._idle = self._stopping = self._leaving = self._ended = False
         self._thread: threading.Thread | None = None
         self._begun = False  # whether the thread has: an interrupt may come as it is started
 
@@ -143,9 +143,9 @@ class Applier:
         return self._waiting > BACKLOG
 
     def make_room(self) -> None:
-        """Return when no more than `BACKLOG` changes wait, or the thread has failed."""
+        """Return when no more than `BACKLOG` changes wait, or the thread has ended."""
         if self.crowded:
-            self._wait(lambda: not self.crowded or self._failed or self._ended)
+            self._wait(lambda: not self.crowded or self._ended)
 
     def hurry(self, done: Callable[[], bool]) -> None:
         """Have everything applied at once, and return when ``done`` says so, which is asked after each step. Raises what that raises."""
@@ -187,7 +187,6 @@ class Applier:
                 group.clear()
         except BaseException as error:  # noqa: BLE001 whatever it is: who waits for this thread must be told
             self._fail(error)
-            self._failed = True
         finally:
             self._ended = True
             self._wake()

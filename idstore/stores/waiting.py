@@ -25,7 +25,7 @@ _CLOSED = "the store was closed"
 _FORKED = "the store was opened by another process; open it in this one"
 _READS = "what was changed while a block reads comes into effect when that ends; end the block, then go on"
 PATIENCE = 2.0
-"""Seconds that a thread that reads waits for the turn: whoever has it may wait for the end of the reading, and both would wait for ever."""
+"""Seconds that a thread that reads, or closes the store, waits for the turn: whoever has it may wait for the end of that, and both would wait for ever."""
 
 
 class Waiting(OfGeneration, ABC):
