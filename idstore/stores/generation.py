@@ -150,6 +150,11 @@ class Generation:
         """Whether the engine has the change that began with this event."""
         return next(self.engine.quads_for_pattern(NamedNode(event), RDF.type, None, None), None) is not None
 
+    @reading
+    def is_empty(self) -> bool:
+        """Whether the engine holds nothing."""
+        return next(self.engine.quads_for_pattern(None, None, None, None), None) is None
+
     # changing
 
     def apply(self, batch: Sequence[tuple[int, Change]]) -> None:

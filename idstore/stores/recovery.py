@@ -31,8 +31,7 @@ class Lacking(NamedTuple):
 def lacking(journal: Journal, generation: Generation) -> Lacking | None:
     """What the generation lacks, if it is little, and namespaces and parties are as they were."""
     known = _known_to_both(journal, generation)
-    last = journal.last()[0]
-    if last - known > _TAIL or generation.catalogue.applied > last:  # the latter is for `bring_up` to refuse
+    if journal.last()[0] - known > _TAIL or _is_ahead(generation, journal):  # the latter is for `bring_up` to refuse
         return None
     changes = []
     for sequence, change in _since(journal, known):
@@ -68,7 +67,7 @@ def bring_up(journal: Journal, generation: Generation) -> None:
 
 def _replay(journal: Journal, generation: Generation) -> None:
     known, catalogue, path = _known(journal, generation), generation.catalogue, generation.folder.parent
-    if catalogue.applied > journal.last()[0]:
+    if _is_ahead(generation, journal):
         raise StoreUnavailable(
             f"the journal of {path} lost changes when the system failed, as it may with durability `process`; restore a backup",
             path=str(path),
@@ -87,6 +86,12 @@ def _replay(journal: Journal, generation: Generation) -> None:
             _catch_up(generation, batch, known)
             batch = []
     _catch_up(generation, batch, known)
+
+
+def _is_ahead(generation: Generation, journal: Journal) -> bool:
+    """Whether the generation has what the journal never told: the catalogue more changes, or the engine any where the journal has none."""
+    last = journal.last()[0]
+    return generation.catalogue.applied > last or (last == 0 and not generation.is_empty())
 
 
 def _catch_up(generation: Generation, batch: Sequence[Prepared], known: int) -> None:

@@ -1,5 +1,6 @@
 """Opening a store for one allocation while the rest is imported: the lock first, and whatever was opened too early is not used."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -89,6 +90,19 @@ def test_a_journal_that_lost_changes_is_refused(place: Path) -> None:
         journal.execute("DELETE FROM change WHERE sequence = (SELECT max(sequence) FROM change)")
     with pytest.raises(StoreUnavailable, match="lost changes"):
         mint(Ahead(place, 0))
+
+
+@pytest.mark.parametrize("brief", [False, True])
+def test_a_journal_that_lost_everything_is_refused(place: Path, brief: bool) -> None:
+    """The catalogue lost it as well, so that only the engine tells that the store is no new one."""
+    with closing(sqlite3.connect(place / "journal.sqlite")) as journal, journal:
+        journal.execute("DELETE FROM change")
+    [catalogue] = place.glob("generation-*/catalogue.sqlite")
+    EmbeddedStore(place.with_name("empty"), create=True).close()
+    shutil.copyfile(place.with_name("empty") / "generation-1" / catalogue.name, catalogue)
+    for administrator in (ALICE, None):
+        with pytest.raises(StoreUnavailable, match="lost changes"):
+            idstore.open(place, administrator=administrator, brief=brief)
 
 
 def test_who_opened_it_briefly_goes_on_with_namespaces_as_they_are(place: Path) -> None:
