@@ -45,6 +45,13 @@ def below(limit: int) -> int:
     return drawn
 
 
+def uuid() -> str:
+    """A random UUID (version 4, RFC 9562)."""
+    from uuid import UUID  # itself slow to import
+
+    return str(UUID(bytes=_OWN.take(16), version=4))
+
+
 def word(length: int) -> str:
     """Hexadecimal digits for so many bytes."""
     return _OWN.take(length).hex()

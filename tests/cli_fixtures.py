@@ -9,7 +9,7 @@ import pytest
 from command_lines import RDL, Minting, Outcome, Run
 
 import idstore
-from idstore.cli import app
+from idstore import __main__
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def run(store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
         monkeypatch.setenv("IDSTORE_USER", by)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode())))
         capsys.readouterr()
-        found = app.run([str(word) for word in words])
+        found = __main__.run([str(word) for word in words])
         outcome = Outcome(found, *capsys.readouterr())
         assert found == code, f"idstore {' '.join(map(str, words))}: exit {found}\n{outcome.out}{outcome.err}"
         assert "Traceback" not in outcome.err

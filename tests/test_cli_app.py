@@ -14,8 +14,8 @@ import typer
 
 from idstore import errors, schemes
 from idstore.cli import app, exits, inputs
+from idstore.cli.call import Call
 from idstore.cli.lazy import Group, Section, lazy_group
-from idstore.cli.options import Call
 
 Run = Callable[..., int]
 

@@ -5,7 +5,7 @@ import dataclasses
 import pickle
 import sys
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, astuple, field, fields, replace
+from dataclasses import FrozenInstanceError, astuple, fields, is_dataclass, replace
 from functools import total_ordering
 from itertools import product
 from types import ModuleType
@@ -73,14 +73,14 @@ class Nothing:
 NUMBERS = st.integers(-2, 2)
 
 
-def module(name: str, decorator: Callable[..., Any]) -> ModuleType:
+def module(name: str, of: Any) -> ModuleType:
     made = ModuleType(name)
-    made.__dict__.update(dataclass=decorator, field=field, total_ordering=total_ordering)
+    made.__dict__.update(dataclass=of.dataclass, field=of.field, replace=of.replace, total_ordering=total_ordering)
     exec(SOURCE, made.__dict__)
     return made
 
 
-OURS, THEIRS = module("frozen_ours", frozen.dataclass), module("frozen_theirs", dataclasses.dataclass)
+OURS, THEIRS = module("frozen_ours", frozen), module("frozen_theirs", dataclasses)
 BOTH = (OURS, THEIRS)
 
 
@@ -117,6 +117,10 @@ ACTS: list[Callable[[Any], object]] = [
     lambda m: [(one.name, one.compare, one.repr) for one in fields(m.Point)],
     lambda m: (astuple(m.Point(1, 2)), repr(replace(m.Point(1), y=5)), replace(m.Folded("a"), note="n").note),
     lambda m: replace(m.Word("a"), text=""),
+    lambda m: (repr(m.replace(m.Point(1, 2, [3]), y=5)), m.replace(m.Point(1, 2, [3]), y=5).seen, m.replace(m.Nothing()) == m.Nothing()),
+    lambda m: m.replace(m.Word("a"), text=""),
+    lambda m: [(is_dataclass(kind), is_dataclass(kind("a"))) for kind in (m.Word, m.Thing)],
+    lambda m: [(one.name, one.type, one.default, one.default_factory) for one in fields(m.Folded("a")) if one.default_factory is not list],
     lambda m: [repr(copy.copy(m.Point(1, 2))), repr(copy.deepcopy(m.Point(1, 2))), copy.copy(m.Point(1, 2, [7])).seen],
     lambda m: pickle.loads(pickle.dumps(m.Point(1, 2, [3]))).seen,
     lambda m: pickle.loads(pickle.dumps(m.Word("a"))) == m.Word("a"),

@@ -6,9 +6,9 @@ from typing import Annotated, Final
 
 import typer
 
+from idstore.cli.call import Call
 from idstore.cli.lazy import Group, LazyGroup, Section, lazy_group
-from idstore.cli.options import Call
-from idstore.cli.output import Output, flush, report
+from idstore.cli.output import Output, carry_out
 
 NAME: Final = "idstore"
 HELP: Final = "A registry of persistent identifiers, kept as triples."
@@ -119,16 +119,7 @@ COMMANDS: Final[Mapping[str, Section]] = {
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command line, and give its exit code. Errors have been printed."""
-    output = Output(json=_asks_for_json(arguments))
-    try:
-        code = _invoke(application(), list(arguments))
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the one place where whatever happened becomes a line and a code
-        code = report(error, output)
-    try:
-        flush()
-    except (OSError, KeyboardInterrupt) as error:  # what was printed has not arrived, however the command ended
-        code = report(error, output)
-    return code
+    return carry_out(lambda: _invoke(application(), list(arguments)), Output(json=_asks_for_json(arguments)))
 
 
 def application(commands: Mapping[str, Section] = COMMANDS) -> LazyGroup:

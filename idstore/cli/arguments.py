@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from idstore.cli.ending import Misuse
 from idstore.errors import UnknownNamespace
 
 if TYPE_CHECKING:
@@ -13,14 +14,6 @@ if TYPE_CHECKING:
 
     from idstore.exchange.mappings import Columns
     from idstore.registry import Registry
-
-
-class Misuse(typer.BadParameter):
-    """A command line whose parts do not go together."""
-
-    def format_message(self) -> str:
-        """The message alone."""
-        return str(self.message)
 
 
 WRITTEN: Final = "in any written form: full IRI, NAMESPACE:label, fmt/18, hdl:…"

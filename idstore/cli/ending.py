@@ -1,7 +1,20 @@
-"""How a command is ended from outside: by SIGTERM, as by Ctrl-C."""
+"""What ends a command, beside what the library raises: a command line that cannot be carried out; and SIGTERM, as Ctrl-C does."""
 
 import signal
 from types import FrameType
+
+
+class Misuse(Exception):
+    """A command line whose parts do not go together.
+
+    command  the words of the command, as far as they are known.
+    """
+
+    command = "idstore"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class Terminated(KeyboardInterrupt):

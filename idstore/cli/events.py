@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.cli.options import Call
+from idstore.cli.call import Call
 from idstore.cli.records import Json, fields, namespace_json, short
 from idstore.model import times
 from idstore.model.namespace import Namespace

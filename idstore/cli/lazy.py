@@ -8,7 +8,8 @@ from typing import Any, Final, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from idstore.cli.options import Call, keep_own, shared
+from idstore.cli.call import Call
+from idstore.cli.options import keep_own, shared
 from idstore.cli.output import delivering
 from idstore.frozen import dataclass
 

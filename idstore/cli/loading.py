@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from idstore.cli.options import Call
+from idstore.cli.call import Call
 from idstore.errors import IdstoreError, InvalidData
 
 if TYPE_CHECKING:

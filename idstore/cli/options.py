@@ -5,68 +5,18 @@ line wins. A command that has an option of the same name keeps its own (``log --
 """
 
 import inspect
-import os
 from collections.abc import Callable
-from dataclasses import field, replace
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from idstore.cli.call import STORE, USER, WAIT, Call
+from idstore.cli.ending import Misuse
 from idstore.cli.output import Output
-from idstore.frozen import dataclass
 
-STORE = "IDSTORE_STORE"
-USER = "IDSTORE_USER"
-WAIT = 10.0
-"""Seconds to wait for a busy store."""
 PREFIX = "shared_"
 """What the shared options are called among a command's parameters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """How a command was called, beside its own parameters."""
-
-    given_store: str | None = None
-    given_user: str | None = None
-    wait: float = WAIT
-    output: Output = field(default_factory=Output)
-
-    @property
-    def store(self) -> str:
-        """Directory or address of the store: as given, from the environment, or the user's own."""
-        return self.given_store or os.environ.get(STORE) or _own_store()
-
-    @property
-    def user(self) -> str:
-        """The acting party: as given, from the environment, or the login name."""
-        return self.given_user or os.environ.get(USER) or _login_name()
-
-    def with_options(self, store: str | None, user: str | None, wait: float | None, output: Output) -> "Call":
-        """This call, with what was given closer to the end of the command line."""
-        return replace(
-            self,
-            given_store=self.given_store if store is None else store,
-            given_user=self.given_user if user is None else user,
-            wait=self.wait if wait is None else wait,
-            output=Output(json=self.output.json or output.json, quiet=self.output.quiet or output.quiet),
-        )
-
-
-def _own_store() -> str:
-    from platformdirs import user_data_path
-
-    return str(user_data_path("idstore", appauthor=False))
-
-
-def _login_name() -> str:
-    from getpass import getuser
-
-    try:
-        return getuser()
-    except (KeyError, OSError, ImportError):  # a container may run under a number that has no name
-        raise typer.BadParameter(f"this account has no login name; say who you are with --user NAME or {USER}") from None
 
 
 def _seconds(value: float | None) -> float | None:
@@ -103,7 +53,11 @@ def shared(command: Callable[..., int | None]) -> Callable[..., int | None]:
 
     def called(context: typer.Context, **arguments: Any) -> int | None:
         remember(context, **{name: arguments.pop(name) for name in [*arguments] if name.startswith(PREFIX)})
-        return command(context.obj, **arguments)
+        try:
+            return command(context.obj, **arguments)
+        except Misuse as error:
+            error.command = context.command_path
+            raise
 
     signature = inspect.signature(command, eval_str=True)
     _, *own = signature.parameters.values()

@@ -2,15 +2,12 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Final
 
-import typer
-from typer.exceptions import TyperException
-
 from idstore.cli import exits
-from idstore.cli.ending import Terminated
+from idstore.cli.ending import Misuse, Terminated
 from idstore.errors import IdstoreError
 from idstore.frozen import dataclass
 
@@ -98,22 +95,33 @@ def deliver(stream: IO[bytes]) -> None:
             sys.stdout.buffer.write(chunk)
 
 
+def carry_out(command: Callable[[], int], output: Output) -> int:
+    """Run a command, and give its exit code. Errors have been printed, and what it printed has arrived."""
+    try:
+        code = command()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the one place where whatever happened becomes a line and a code
+        code = report(error, output)
+    try:
+        flush()
+    except (OSError, KeyboardInterrupt) as error:  # what was printed has not arrived, however the command ended
+        code = report(error, output)
+    return code
+
+
 def report(error: BaseException, output: Output) -> int:
     """Print what ended a command, and give its exit code."""
     match error:
-        case typer.Exit():
-            return error.exit_code
         case BrokenPipeError():
             _discard(sys.stdout)
             return exits.PIPE_CLOSED
         case Terminated():
             output.failure("terminated", "terminated")
             return exits.TERMINATED
-        case KeyboardInterrupt() | typer.Abort():
+        case KeyboardInterrupt():
             output.failure("interrupted", "interrupted")
             return exits.INTERRUPTED
-        case TyperException():
-            output.failure("usage", _usage(error))
+        case Misuse():
+            output.failure("usage", _usage(error.message, error.command))
             return exits.USAGE
         case IdstoreError():
             output.failure(error.code, error.message, error.fields)
@@ -124,15 +132,31 @@ def report(error: BaseException, output: Output) -> int:
             output.failure("system", f"{_place(error)}: {reason}")
             return exits.FAILED
         case _:
+            return _report_typers(error, output)
+
+
+def _report_typers(error: BaseException, output: Output) -> int:
+    """The same for what typer raises, and for what nobody expects."""
+    import typer
+    from typer.exceptions import TyperException
+
+    match error:
+        case typer.Exit():
+            return error.exit_code
+        case typer.Abort():
+            return report(KeyboardInterrupt(), output)
+        case TyperException():
+            context = getattr(error, "ctx", None)
+            output.failure("usage", _usage(error.format_message(), Misuse.command if context is None else context.command_path))
+            return exits.USAGE
+        case _:
             return _unexpected(error, output)
 
 
-def _usage(error: TyperException) -> str:
-    """Typer's message in this program's form: no capital, no full stop, and where to read on."""
-    message = error.format_message().strip().rstrip(".")
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "idstore"
-    return f"{message[:1].lower()}{message[1:]}; see `{command} --help`"
+def _usage(message: str, command: str) -> str:
+    """The message in this program's form: no capital, no full stop, and where to read on."""
+    said = message.strip().rstrip(".")
+    return f"{said[:1].lower()}{said[1:]}; see `{command} --help`"
 
 
 def _unexpected(error: BaseException, output: Output) -> int:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, Protocol, cast
 
-from idstore.cli import arguments, inputs
+from idstore.cli import inputs
+from idstore.cli.ending import Misuse
 from idstore.cli.output import deliver
 
 _IN_MEMORY: Final = 1 << 24
@@ -50,7 +51,7 @@ def output(file: str) -> Iterator[IO[bytes]]:
 def _place(file: str) -> Path:
     """Where the file is to be. Raises Misuse."""
     if not file:
-        raise arguments.Misuse("the name of the file to write is empty; give one, or - for standard output")
+        raise Misuse("the name of the file to write is empty; give one, or - for standard output")
     if _is_device(Path(file)):
         return Path(file)  # what /dev/stdout leads to may be no path
     try:
@@ -59,7 +60,7 @@ def _place(file: str) -> Path:
     except (OSError, RuntimeError) as error:  # too long a name, a folder closed to us, links in a circle
         wrong = getattr(error, "strerror", None) or str(error)
     if wrong:
-        raise arguments.Misuse(f"{file} cannot be written: {wrong}")
+        raise Misuse(f"{file} cannot be written: {wrong}")
     return place
 
 
@@ -78,7 +79,7 @@ def _draft(file: str, place: Path) -> Iterator[IO[bytes]]:
     try:
         handle, name = tempfile.mkstemp(prefix=_DRAFT, dir=place.parent)  # for nobody else to read
     except OSError as error:
-        raise arguments.Misuse(f"{file} cannot be written: no file can be made in {place.parent} ({error.strerror})") from error
+        raise Misuse(f"{file} cannot be written: no file can be made in {place.parent} ({error.strerror})") from error
     try:
         with os.fdopen(handle, "wb", buffering=0) as draft:
             with _told(draft, file) as target:

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from idstore.cli import arguments
-from idstore.cli.options import Call
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 
 if TYPE_CHECKING:
     from idstore.model.party import Party
@@ -111,7 +111,7 @@ def _rehearse(act: "Callable[[Registry, Party], T]", party: "Party") -> T:
 def folder(call: Call) -> Path:
     """The directory of the store. Raises a usage error for an address."""
     if "://" in call.store:
-        raise arguments.Misuse(f"{call.store!r} is an address, and a store is a folder; name one with --store")
+        raise Misuse(f"{call.store!r} is an address, and a store is a folder; name one with --store")
     return Path(call.store)
 
 

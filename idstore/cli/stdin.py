@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from idstore.cli import arguments, inputs, outputs
+from idstore.cli import inputs, outputs
+from idstore.cli.ending import Misuse
 from idstore.errors import ExchangeError
 
 _LARGEST: Final = 1 << 34
@@ -24,7 +25,7 @@ def files(given: Sequence[str], suffix: str = "") -> Iterator[list[Path]]:
         yield [Path(file) for file in given]
         return
     if given.count(inputs.STDIN) > 1:
-        raise arguments.Misuse("standard input can be read once; give - once")
+        raise Misuse("standard input can be read once; give - once")
     with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
         place = Path(scratch) / f"standard input{suffix}"
         outputs.keep(inputs.chunks(inputs.STDIN, _LARGEST), place)

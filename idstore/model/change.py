@@ -1,11 +1,10 @@
 """Changes: the one way in which anything in a store becomes different."""
 
 from collections.abc import Iterator
-from dataclasses import field
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.frozen import dataclass
+from idstore.frozen import dataclass, field
 from idstore.model.event import Event
 from idstore.model.record import Record, Stage, claim_line, claim_quad
 from idstore.model.steps import apply

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData, UnknownScheme
-from idstore.frozen import dataclass
+from idstore.frozen import dataclass, replace
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.party import node

@@ -4,10 +4,10 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
+from idstore.frozen import replace
 from idstore.model.binding import Binding
 from idstore.model.event import Event
 from idstore.model.party import party_of

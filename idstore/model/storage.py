@@ -5,13 +5,12 @@ Source: Scholars Portal URI and File Naming Policy, version 0.3, section 2.1.3.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData
-from idstore.frozen import dataclass
+from idstore.frozen import dataclass, replace
 from idstore.model.event import Event
 from idstore.model.namespace import TRUE, number
 from idstore.model.party import node

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import NotPermitted, NotRegistered, StageConflict, UnknownNamespace, UnknownScheme
-from idstore.frozen import dataclass
+from idstore.frozen import dataclass, replace
 from idstore.model import event as events
 from idstore.model import namespace as namespaces
 from idstore.model import record as records

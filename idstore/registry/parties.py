@@ -1,11 +1,11 @@
 """Parties as data: who administers, who belongs to which group, who is suspended; and what administrators revoke."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import AlreadyRegistered, InvalidData, NotPermitted, StageConflict, UnknownParty
+from idstore.frozen import replace
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.party import Party, PartyFacts, node

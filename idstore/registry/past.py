@@ -1,12 +1,11 @@
 """How things stood at a moment in the past, read from the log, and what became different between two moments."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import NotRegistered
-from idstore.frozen import dataclass
+from idstore.frozen import dataclass, replace
 from idstore.model import times
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage

@@ -1,11 +1,11 @@
 """Taking in events that happened elsewhere, or before: the log's meaning, carried out."""
 
 from collections.abc import Container, Sequence
-from dataclasses import replace
 
 from pyoxigraph import NamedNode, Quad
 
 from idstore.errors import InvalidData
+from idstore.frozen import replace
 from idstore.model import namespace as namespaces
 from idstore.model import storage as storages
 from idstore.model import times

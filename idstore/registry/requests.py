@@ -1,13 +1,12 @@
 """Requests for identifiers, and how the same one is known again."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cache
 
 from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import AlreadyRegistered, NotRegistered, RequestConflict
-from idstore.frozen import dataclass
+from idstore.frozen import dataclass, field
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.namespace import Namespace

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
 from typing import Final
 
 from pyoxigraph import NamedNode
 
 from idstore import randomness
 from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered
-from idstore.frozen import dataclass
+from idstore.frozen import dataclass, field, replace
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage

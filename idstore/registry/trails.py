@@ -1,12 +1,11 @@
 """The trails: who did what when, for the whole registry, one party, one identifier; lists and counts."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import NotRegistered
-from idstore.frozen import dataclass
+from idstore.frozen import dataclass, replace
 from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.model.record import Record

@@ -13,12 +13,12 @@ True
 False
 """
 
-import uuid
 from collections.abc import Iterator, Mapping
 from functools import total_ordering
 from types import MappingProxyType
 from typing import Final
 
+from idstore import randomness
 from idstore.errors import InvalidIdentifier
 from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm, pilin
@@ -141,7 +141,7 @@ class Handles(Carrying):
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`."""
         while allocation.context.settings["suffix"] == "uuid":
-            yield str(uuid.uuid4())
+            yield randomness.uuid()
         yield from map(pilin.encode, moments(allocation))
 
 

@@ -21,8 +21,8 @@ from idstore import randomness
 from idstore.errors import StoreDamaged
 from idstore.frozen import dataclass
 from idstore.stores.engine import ENGINE, make_empty
-from idstore.stores.founding import sync_folder, sync_tree
-from idstore.stores.generation import copy_files, discard
+from idstore.stores.founding import discard, sync_folder, sync_tree
+from idstore.stores.generation import copy_files
 
 _PREFIX: Final = "base-"
 _NAME: Final = re.compile(rf"{_PREFIX}([0-9]+)-[^-]+")

@@ -7,19 +7,19 @@ applies what is durable to the generation, in order. Readers wait for it.
 import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from idstore.errors import IdstoreError, StoreUnavailable
+from idstore.frozen import replace
 from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
 from idstore.stores.applying import Applier, Ready, Unit
 from idstore.stores.committing import Commits
 from idstore.stores.copies import Copies
-from idstore.stores.founding import GENERATION, JOURNAL, LOCK, exists, founding, prepare
-from idstore.stores.generation import FAILURES, Generation, discard
+from idstore.stores.founding import GENERATION, JOURNAL, LOCK, discard, exists, founding, prepare
+from idstore.stores.generation import FAILURES, Generation
 from idstore.stores.given import Given
 from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock

@@ -5,9 +5,8 @@ short is recognised by that other name, and removed by the next attempt.
 """
 
 import os
-import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -109,6 +108,14 @@ def sync_tree(path: Path) -> None:
         sync_folder(Path(place))
 
 
+def discard(folders: Iterable[Path]) -> None:
+    """Remove folders that nobody needs any more, as far as that can be done."""
+    from shutil import rmtree  # itself slow to import
+
+    for folder in folders:
+        rmtree(folder, ignore_errors=True)
+
+
 def _make(path: Path) -> None:
     """Make a folder and those above it, on disk."""
     missing = [place for place in (path, *path.parents) if not place.exists()]
@@ -135,9 +142,11 @@ def _stranger(path: Path) -> str | None:
 
 def _clean(path: Path) -> None:
     """Remove what an earlier attempt left; the draft, by which it is recognised, last."""
+    from shutil import rmtree
+
     left = [*path.glob(f"{_DRAFT}-*"), path / _DRAFT]
     if left[-1].exists():
         for generation in path.glob(f"{GENERATION}*"):
-            shutil.rmtree(generation)
+            rmtree(generation)
         for file in left:
             file.unlink(missing_ok=True)

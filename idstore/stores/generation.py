@@ -4,7 +4,6 @@ Both parts are projections of the log; `Generation.apply` is their only way to c
 A store has one present generation; what is large (an import, a restore) is prepared in the next one, and takes effect by one entry in the journal.
 """
 
-import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -303,6 +302,8 @@ def copy_files(engine: Path, copy: Path, shared: Collection[str] = (".sst",)) ->
             engine was opened anew.
     An engine that is open for reading only cannot do this by itself: what it backs up lacks everything that is in its log alone.
     """
+    import shutil
+
     copy.mkdir()
     for file in engine.iterdir():
         target = copy / file.name
@@ -311,12 +312,6 @@ def copy_files(engine: Path, copy: Path, shared: Collection[str] = (".sst",)) ->
                 target.hardlink_to(file)
         if not (file.name.startswith("LO") or target.exists()):  # LOCK, and LOG, its diary
             shutil.copyfile(file, target)
-
-
-def discard(folders: Iterable[Path]) -> None:
-    """Remove folders that are not the present generation."""
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _data(lines: Iterable[bytes]) -> str:

@@ -7,19 +7,18 @@ returns when they are on disk. Engine and catalogue are projections of it.
 import json
 import re
 import sqlite3
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import astuple, replace
-from operator import index
+from operator import attrgetter, index
 from pathlib import Path
 from typing import Final
 
 from pyoxigraph import NamedNode, Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
+from idstore import randomness
 from idstore.errors import IdstoreError, StoreDamaged, StoreUnavailable
-from idstore.frozen import dataclass
+from idstore.frozen import dataclass, replace
 from idstore.model.change import Change, Entry
 from idstore.model.event import decode, encode
 from idstore.model.record import Stage
@@ -76,6 +75,7 @@ def write(change: Change, sequence: int) -> Written:
     return Written(sequence, last.token, last.at, first.iri.value, _encode(change))
 
 
+_listed = attrgetter(*Entry.__match_args__)
 _dumps = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
@@ -87,7 +87,7 @@ def _encode(change: Change) -> str:
             _nquads(change.add),
             _nquads(change.remove),
             [(claimed.value, holder.value) for claimed, holder in change.claims],
-            [astuple(entry) for entry in change.entries],
+            [_listed(entry) for entry in change.entries],
             [(encode(event), graph.value) for event, graph in change.moved],
             change.issued,
         )
@@ -154,7 +154,7 @@ class Journal:
                 self._db = opened.enter_context(closing(connect(path, create=create, read_only=read_only)))
                 self._db.text_factory = _text
                 if create:
-                    self._create(store or str(uuid.uuid4()))
+                    self._create(store or randomness.uuid())
                 if read_only:
                     migrations.check(self._db, path, FORMAT)
                 else:

@@ -7,8 +7,8 @@ from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.model.change import Change
 from idstore.stores import bases
 from idstore.stores.applying import GROUP
-from idstore.stores.founding import GENERATION
-from idstore.stores.generation import Generation, discard
+from idstore.stores.founding import GENERATION, discard
+from idstore.stores.generation import Generation
 from idstore.stores.journal import Journal
 from idstore.stores.prepared import Prepared
 from idstore.stores.turns import concerns_registry

@@ -7,7 +7,6 @@ removed by whoever gets the exclusive lock without waiting. What a killed proces
 
 import fcntl
 import os
-import shutil
 import sqlite3
 import stat
 import time
@@ -19,7 +18,7 @@ from typing import Final, Self
 
 from idstore import randomness
 from idstore.stores.engine import ENGINE
-from idstore.stores.founding import sync_folder, sync_tree
+from idstore.stores.founding import discard, sync_folder, sync_tree
 from idstore.stores.generation import CATALOGUE
 from idstore.stores.sqlite import connect
 
@@ -123,7 +122,7 @@ class Snapshots:
             draft.rename(self.folder / name)
         except BaseException as error:
             os.close(handle)
-            shutil.rmtree(draft, ignore_errors=True)
+            discard([draft])
             others = self.use(name) if isinstance(error, OSError) else None
             if others is None:
                 raise
@@ -226,13 +225,13 @@ def _remove(folder: Path) -> None:
         handle = os.open(folder / _IN_USE, os.O_RDONLY)
     except OSError:
         if _age(folder) > _LEFT:
-            shutil.rmtree(folder, ignore_errors=True)
+            discard([folder])
         return
     with suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         doomed = folder.with_name(f"{_DRAFT}{randomness.word(8)}")
         folder.rename(doomed)
-        shutil.rmtree(doomed, ignore_errors=True)
+        discard([doomed])
     os.close(handle)
 
 

@@ -14,7 +14,8 @@ from idstore.model.change import Change
 from idstore.model.history import History
 from idstore.stores import bases
 from idstore.stores.blocks import block
-from idstore.stores.generation import Generation, OfGeneration, discard, is_abandoned
+from idstore.stores.founding import discard
+from idstore.stores.generation import Generation, OfGeneration, is_abandoned
 from idstore.stores.journal import Written, write
 from idstore.stores.scans import scanning
 from idstore.stores.turns import Numbering, concerns_registry

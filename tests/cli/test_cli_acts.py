@@ -9,8 +9,8 @@ import pytest
 from command_lines import NEVER, RDL, WIKIDATA, Minting, Outcome, Run
 
 from idstore.cli import session
+from idstore.cli.call import Call
 from idstore.cli.commands import trail
-from idstore.cli.options import Call
 from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.trails import Entry

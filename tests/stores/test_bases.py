@@ -11,8 +11,7 @@ import pytest
 import idstore
 from idstore.errors import StoreDamaged
 from idstore.stores import bases
-from idstore.stores.founding import sync_folder
-from idstore.stores.generation import discard
+from idstore.stores.founding import discard, sync_folder
 
 ALICE = idstore.Party("alice")
 MANY = 110

@@ -1,16 +1,17 @@
 """``idstore mint``, ``register`` and ``derive``: new identifiers."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import chain, islice
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import arguments, exits, session
+from idstore.cli import arguments, exits, giving, session
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
+from idstore.cli.giving import Said
 from idstore.cli.loading import Loading
-from idstore.cli.options import Call
 from idstore.errors import InvalidData
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from idstore.exchange.metadata import Entry
     from idstore.model.party import Party
     from idstore.registry import Registry
-    from idstore.registry.allocation import Allocating
     from idstore.registry.requests import Request
     from idstore.registry.resolving import Derivation
 
@@ -65,22 +65,16 @@ def mint(
     identifier again, as it is: name, comment and target are not applied to it, and a warning says so. Of several articles a bad one is reported, gives an empty line, and exit code 3 at the end; the others are minted.
     """
     if (parent is None) != (kind is None):
-        raise arguments.Misuse("--parent and --kind go together")
+        raise Misuse("--parent and --kind go together")
     said = Said.of(name, lang, comment, target, request_key)
     options = {key: str(value) for key, value in (("kind", kind), ("type", type_)) if value is not None}
     if file is not None:
         if count > 1:
-            raise arguments.Misuse("--count does not go with --metadata, which gives one identifier for each article")
+            raise Misuse("--count does not go with --metadata, which gives one identifier for each article")
         return _mint_all(call, namespace, said, file, options, parent)
 
     if count == 1 and parent is None and said.is_brief(call):
-        _print(
-            call,
-            session.allocate(call, lambda registry, party: _given(registry, party, said.request(options), namespace, None)),
-            [],
-            target,
-        )
-        return exits.DONE
+        return giving.give(call, said, namespace, options=options)
 
     made: list[_Made] = []
 
@@ -96,11 +90,11 @@ def mint(
         session.write(call, act)
     finally:  # what was minted is there, whatever came after it
         for one, others in made:
-            _print(call, one, others, target)
+            giving.tell(call, one, others, target)
     return exits.DONE
 
 
-def _mint_all(call: Call, namespace: str, said: "Said", file: str, options: dict[str, str], parent: str | None) -> int:
+def _mint_all(call: Call, namespace: str, said: Said, file: str, options: dict[str, str], parent: str | None) -> int:
     """Mint for each article of a file; print each when it is durable."""
     from idstore.exchange import metadata
 
@@ -108,7 +102,7 @@ def _mint_all(call: Call, namespace: str, said: "Said", file: str, options: dict
     first = list(islice(found, 2))
     single = len(first) == 1
     if said.request_key is not None and not single:
-        raise arguments.Misuse(f"--request-key stands for one identifier, and {file} describes several; give each a field key")
+        raise Misuse(f"--request-key stands for one identifier, and {file} describes several; give each a field key")
     loading = Loading(call, said.request(), options, single=single)
 
     def act(registry: "Registry", party: "Party") -> None:
@@ -135,18 +129,17 @@ def register(
     comment: Comment = None,
     target: Target = None,
     request_key: Key = None,
-) -> None:
+) -> int:
     """Take a label of your choice, and print its IRI.
 
     Only in schemes that let people name things.
     """
     said = Said.of(name, lang, comment, target, request_key)
-    others: list[str] = []
     if said.is_brief(call):
-        made = session.allocate(call, lambda registry, party: _given(registry, party, said.request(), namespace, label))
-    else:
-        made, others = session.write(call, lambda registry, party: _allocate(call, registry, party, said.request(), namespace, label))
-    _print(call, made, others, target)
+        return giving.give(call, said, namespace, label)
+    made, others = session.write(call, lambda registry, party: _allocate(call, registry, party, said.request(), namespace, label))
+    giving.tell(call, made, others, target)
+    return exits.DONE
 
 
 def derive(
@@ -197,39 +190,6 @@ def _derivations(registry: "Registry", namespace: str, entries: "Iterable[Entry]
             yield made
 
 
-class Said(NamedTuple):
-    """What comes with a new identifier, in the words of the command line. Nothing is imported before it is turned into a request."""
-
-    name: str | None
-    lang: str | None
-    comment: str | None
-    target: str | None
-    request_key: str | None
-
-    @classmethod
-    def of(cls, name: str | None, lang: str | None, comment: str | None, target: str | None, request_key: str | None) -> "Said":
-        """Raises a usage error."""
-        if lang is not None and name is None:
-            raise arguments.Misuse("--lang is the language of --name")
-        return cls(name, lang, comment, target, request_key)
-
-    def request(self, metadata: Mapping[str, str] = MappingProxyType({})) -> "Request":
-        """As the registry takes it."""
-        from idstore.model.terms import UNDETERMINED
-        from idstore.registry.requests import Request
-
-        return Request(self.name, self.lang or UNDETERMINED, self.comment, self.target, self.request_key, metadata)
-
-    def is_brief(self, call: Call) -> bool:
-        """Whether nothing is asked of the store but to allocate; see `session.allocate`."""
-        return self.target is None and self.request_key is None and not _shows(call, self.comment)
-
-
-def _shows(call: Call, comment: str | None) -> bool:
-    """Whether what is printed of a new identifier has its comment."""
-    return call.output.json and comment is not None
-
-
 def _allocate(
     call: Call, registry: "Registry", party: "Party", request: "Request", namespace: str, label: str | None
 ) -> "tuple[Described, list[str]]":
@@ -237,18 +197,10 @@ def _allocate(
     from idstore.cli.records import described
 
     bound = [] if request.target is None else registry.bound_to(request.target, party)
-    made = _given(registry, party, request, namespace, label)
+    made = giving.given(registry, party, request, namespace, label)
     if call.output.json:  # the same request may have made it before, and somebody commented on it since
         [made] = described(registry, party, [made.record], remarks=True)
     return made, [iri for iri in bound if iri != made.iri]
-
-
-def _given(registry: "Allocating", party: "Party", request: "Request", namespace: str, label: str | None) -> "Described":
-    """The new record."""
-    from idstore.cli.records import Described
-
-    record = registry.mint(namespace, party, request) if label is None else registry.register(namespace, label, party, request)
-    return Described(record, registry.home(record))
 
 
 def _allocate_several(registry: "Registry", party: "Party", request: "Request", namespace: str, count: int) -> "Iterator[_Made]":
@@ -258,9 +210,3 @@ def _allocate_several(registry: "Registry", party: "Party", request: "Request", 
     for record in registry.mint_several(namespace, count, party, request):
         [made] = described(registry, party, [record], remarks=request.comment is not None)
         yield made, []
-
-
-def _print(call: Call, made: "Described", others: list[str], target: str | None) -> None:
-    if others:
-        call.output.warn(f"{target} is identified already by {', '.join(others)}")
-    call.output.data(made.iri, made.json())

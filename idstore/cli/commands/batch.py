@@ -4,7 +4,7 @@ import io
 from typing import TYPE_CHECKING, Final
 
 from idstore.cli import exits, inputs, session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
 from idstore.cli.outputs import output
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 import typer
 
 from idstore import schemes
-from idstore.cli import arguments, exits, inputs, session
-from idstore.cli.options import Call
+from idstore.cli import exits, inputs, session
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 from idstore.cli.output import Output
 from idstore.errors import InvalidIdentifier, StoreUnavailable, UnknownScheme, clearest
 from idstore.frozen import dataclass
@@ -46,7 +47,7 @@ def _namespaces(call: Call) -> "Sequence[Namespace]":
     try:
         session.folder(call)
         return session.read(call, lambda registry, _: registry.namespaces()) if session.exists(call) else []
-    except (StoreUnavailable, arguments.Misuse) as error:
+    except (StoreUnavailable, Misuse) as error:
         call.output.warn(f"no registered namespace was asked: {error.message}")
         return []
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import arguments, exits, session, stdin
-from idstore.cli.options import Call
+from idstore.cli import exits, session, stdin
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 from idstore.cli.output import one_line
 from idstore.cli.progress import Progress
 
@@ -33,7 +34,7 @@ def validate(
     from idstore.validation.registries import check, shapes
 
     if files and changed:
-        raise arguments.Misuse("--changed is for the store; files are always checked whole")
+        raise Misuse("--changed is for the store; files are always checked whole")
     if changed:
         return _print(call, [_check_changed(call)])
     if not files:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from idstore.cli import arguments, session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 from idstore.cli.output import one_line
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def cite(
         call.output.data(made, {"kind": "filename", "text": made})
         return
     if lang is not None:
-        raise arguments.Misuse("--lang goes with --filename")
+        raise Misuse("--lang goes with --filename")
 
     def act(registry: "Registry", party: "Party") -> "Citation":
         return registry.citation(id, party)

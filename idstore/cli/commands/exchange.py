@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from idstore.cli import arguments, exits, session, stdin
+from idstore.cli.call import Call
 from idstore.cli.commands import foreign, merging, stating
-from idstore.cli.options import Call
+from idstore.cli.ending import Misuse
 from idstore.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -61,20 +62,20 @@ def import_(
     if table is not None:
         columns = arguments.columns(column, base, relation)
         if table == "list" and namespace is None:
-            raise arguments.Misuse("say with --namespace where the identifiers of a list belong")
+            raise Misuse("say with --namespace where the identifiers of a list belong")
         if namespace is not None:
             return stating.enrol(call, files[0], table, namespace, columns, dry_run=dry_run)
         return stating.state(call, files[0], table, columns, dry_run=dry_run)
     if column or base or relation:
-        raise arguments.Misuse("--column, --base and --relation are for tables")
+        raise Misuse("--column, --base and --relation are for tables")
     kinds = {format or _SUFFIXES.get(_ending(file), "rdf") for file in files}
     alien = sorted(kinds & {*foreign.IMPORTS})
     if alien and (len(kinds) > 1 or len(files) > 1):
-        raise arguments.Misuse(f"import one {alien[0]} file at a time, and not together with others")
+        raise Misuse(f"import one {alien[0]} file at a time, and not together with others")
     if alien:
         return foreign.IMPORTS[alien[0]](call, files[0], namespace, dry_run)
     if namespace is not None:
-        raise arguments.Misuse("--namespace is for what idstore did not write; an export names its namespaces itself")
+        raise Misuse("--namespace is for what idstore did not write; an export names its namespaces itself")
     _import_registry(call, files, format, dry_run)
     return exits.DONE
 
@@ -85,7 +86,7 @@ def _table(files: list[str], format: str | None) -> str | None:
 
     found = {format or tables.format_of(file) or _SUFFIXES.get(_ending(file)) for file in files} & {*tables.FORMATS, tables.LIST}
     if found and len(files) > 1:
-        raise arguments.Misuse("import one table at a time, and not together with others")
+        raise Misuse("import one table at a time, and not together with others")
     return found.pop() if found else None
 
 
@@ -97,7 +98,7 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
     from idstore.exchange import patch, rdf
 
     if format is not None and format not in (*rdf.FORMATS, patch.FORMAT):
-        raise arguments.Misuse(
+        raise Misuse(
             f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS))}, list, sssom, tsv and csv"
         )
     with stdin.files(files) as paths, Progress(call.output) as progress:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from idstore.cli import arguments, inputs, session
+from idstore.cli.call import Call
 from idstore.cli.commands import batch
 from idstore.cli.commands.lookup import Stage
-from idstore.cli.options import Call
+from idstore.cli.ending import Misuse
 from idstore.cli.outputs import output
 from idstore.cli.progress import Progress
 
@@ -57,21 +58,21 @@ def export(
 
     partly, chosen = bool(namespace or stage or since), format or _format_of(file)
     if (title or licence) and not description and chosen != "sssom":
-        raise arguments.Misuse("--title and --license go with --description or --format sssom")
+        raise Misuse("--title and --license go with --description or --format sssom")
     if description:
         if partly or format or digest or after is not None:
-            raise arguments.Misuse("--description is of all that you may see; it goes with --title, --license and --output only")
+            raise Misuse("--description is of all that you may see; it goes with --title, --license and --output only")
         _describe(call, file, title, licence)
     elif after is not None or format == patch.FORMAT:
         if partly or digest or format not in (None, patch.FORMAT):
-            raise arguments.Misuse(f"--after SEQ gives an {patch.FORMAT} of all that you may see; leave the other choices out")
+            raise Misuse(f"--after SEQ gives an {patch.FORMAT} of all that you may see; leave the other choices out")
         _patch(call, file, after or 0)
     else:
         extract = Extract(namespace, stage and stage.value, arguments.moment(since))
         if not digest:
             _write(call, file, chosen, extract, title, licence)
         elif format or file != inputs.STDIN:
-            raise arguments.Misuse("--digest is the same for every format; it goes with --namespace, --stage and --since only")
+            raise Misuse("--digest is the same for every format; it goes with --namespace, --stage and --since only")
         else:
             _digest(call, extract)
 
@@ -122,7 +123,7 @@ def _write(call: Call, file: str, format: str, extract: "Extract", title: str | 
         return
     formats = (*rdf.FORMATS, *listing.FORMATS, batch.FORMAT)
     if format not in formats:
-        raise arguments.Misuse(f"no format {format!r} to export to; there are {', '.join(formats)}")
+        raise Misuse(f"no format {format!r} to export to; there are {', '.join(formats)}")
 
     def act(registry: "Registry", party: "Party") -> None:
         match format:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from idstore.cli import exits, session
+from idstore.cli.call import Call
 from idstore.cli.commands import batch, merging
-from idstore.cli.options import Call
 from idstore.cli.output import one_line
 from idstore.cli.records import short
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from idstore.cli import arguments, session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
 
 if TYPE_CHECKING:
     from idstore.model.value import Value

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from idstore.cli import session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
 
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="A folder that is empty or not there.")]
 Backup = Annotated[str, typer.Argument(metavar="DIR", help="A folder that backup made; it stays as it is.")]

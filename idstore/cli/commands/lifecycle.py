@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from idstore.cli import arguments, inputs, session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 
 if TYPE_CHECKING:
     from idstore.model.event import Event
@@ -58,13 +59,13 @@ def revoke(
 
     if id is not None and of is None and since is None and not dry_run and not yes:
         if reason is None:
-            raise arguments.Misuse("say why with --reason")
+            raise Misuse("say why with --reason")
         because = reason
         done(call, session.write(call, lambda registry, party: registry.revoke(id, because, party)))
     elif id is None and of is not None and since is not None and not (dry_run and yes):
         _revoke_all(call, of, since, reason, yes)
     else:
-        raise arguments.Misuse("write ID --reason T, or --party U --since T with --dry-run or --yes")
+        raise Misuse("write ID --reason T, or --party U --since T with --dry-run or --yes")
 
 
 def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) -> None:
@@ -90,7 +91,7 @@ def supersede(call: Call, ids: arguments.IdAndMore, by: arguments.By = None) -> 
 
     one, successors = arguments.successors(ids, by)
     if not successors:
-        raise arguments.Misuse(f"say what replaces {one}, with --by ID")
+        raise Misuse(f"say what replaces {one}, with --by ID")
     done(call, session.write(call, lambda registry, party: registry.supersede(one, successors, party)))
 
 
@@ -108,7 +109,7 @@ def replace(
 
     read = list(metadata.read(file))
     if len(read) != 1:
-        raise arguments.Misuse(f"{file} describes {len(read)} articles; give the metadata of the one that replaces {id}")
+        raise Misuse(f"{file} describes {len(read)} articles; give the metadata of the one that replaces {id}")
     [made] = session.write(
         call, lambda registry, party: described(registry, party, [registry.replace(id, read[0], party)], remarks=call.output.json)
     )

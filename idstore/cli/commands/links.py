@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, inputs, session
-from idstore.cli.options import Call
+from idstore.cli import inputs, session
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 
 if TYPE_CHECKING:
     from idstore.model.party import Party
@@ -54,7 +55,7 @@ def links(
     from idstore.model import times
 
     if str(results) == inputs.STDIN:
-        raise arguments.Misuse("--results - names no file, and results are kept in one; a file of that name is ./-")
+        raise Misuse("--results - names no file, and results are kept in one; a file of that name is ./-")
     known = checking.read(results)
     with session.reading(call, detached=True) as (registry, party):
         leading = [*_targets(registry, party, namespace)]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from idstore.cli import arguments, session
+from idstore.cli.call import Call
 from idstore.cli.commands.handle import Indexes, Types, matched
-from idstore.cli.options import Call
 from idstore.cli.output import one_line
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from idstore.cli import arguments, session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 
 if TYPE_CHECKING:
     from idstore.model.namespace import Namespace
@@ -61,7 +62,7 @@ def allow(
     It takes the place of what was said before. The owner may allocate always.
     """
     if everyone == bool(parties):
-        raise arguments.Misuse("name parties and groups, or give --everyone")
+        raise Misuse("name parties and groups, or give --everyone")
     _print(call, session.write(call, lambda registry, party: registry.allow(name, parties or [], party, per_minute=per_minute)))
 
 
@@ -89,7 +90,7 @@ def _settings(given: Iterable[str]) -> dict[str, str]:
     for text in given:
         key, equals, value = text.partition("=")
         if not equals:
-            raise arguments.Misuse(f"{text!r} is no setting; write --set key=value")
+            raise Misuse(f"{text!r} is no setting; write --set key=value")
         made[key] = f"{made[key]} {value}" if key in made else value
     return made
 

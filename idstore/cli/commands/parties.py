@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from idstore.cli import arguments, session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 from idstore.errors import UnknownParty
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def add(
     from idstore.model.party import Party
 
     if group and administrator:
-        raise arguments.Misuse("a group does not administer; leave --group or --administrator out")
+        raise Misuse("a group does not administer; leave --group or --administrator out")
     kind = "group" if group else "administrator" if administrator else "user"
 
     def act(registry: "Registry", party: "Party") -> "_Standing":

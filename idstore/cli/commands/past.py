@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from idstore.cli import arguments, session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 from idstore.cli.output import one_line
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def history(
     moment = times.now() if at is None else times.parse(at)
     if id is not None:
         if namespace is not None:
-            raise arguments.Misuse("give an identifier or --namespace")
+            raise Misuse("give an identifier or --namespace")
         [found] = session.read(call, lambda registry, party: described(registry, party, [registry.at(id, moment, party)], remarks=False))
         call.output.data(found.text(), _past_json(found))
         return

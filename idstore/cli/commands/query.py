@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from idstore.cli import arguments, inputs, session
-from idstore.cli.options import Call
+from idstore.cli import inputs, session
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 from idstore.cli.output import deliver
 from idstore.errors import InvalidData
 from idstore.queries.formats import FORMATS
@@ -48,7 +49,7 @@ def query(
 def _text(sparql: str | None, file: str | None) -> str:
     """The query. Raises a usage error unless there is exactly one; InvalidData when it cannot be read."""
     if (sparql is None) == (file is None):
-        raise arguments.Misuse("give either a query or --file FILE")
+        raise Misuse("give either a query or --file FILE")
     if sparql is not None and sparql != inputs.STDIN:
         return sparql
     place = file or inputs.STDIN

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from idstore.cli import exits, session
-from idstore.cli.options import STORE, Call
+from idstore.cli.call import STORE, Call
 from idstore.cli.progress import Progress
 from idstore.errors import AlreadyRegistered
 from idstore.frozen import dataclass

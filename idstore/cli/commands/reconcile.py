@@ -8,8 +8,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 import typer
 
 from idstore.cli import arguments, exits, inputs
+from idstore.cli.call import Call
 from idstore.cli.commands import stating
-from idstore.cli.options import Call
+from idstore.cli.ending import Misuse
 from idstore.cli.outputs import output
 
 if TYPE_CHECKING:
@@ -57,15 +58,15 @@ def reconcile(
     """
     if accept is not None:
         if sides:
-            raise arguments.Misuse("--accept changes the store of --store; compare in a second command")
+            raise Misuse("--accept changes the store of --store; compare in a second command")
         return stating.state(call, accept, read_as, dry_run=dry_run)
     if not sides:
-        raise arguments.Misuse("name what is to be compared: folders of stores, exports, tables of mappings")
+        raise Misuse("name what is to be compared: folders of stores, exports, tables of mappings")
     if dry_run:
-        raise arguments.Misuse("--dry-run goes with --accept; comparing changes nothing")
+        raise Misuse("--dry-run goes with --accept; comparing changes nothing")
     chosen = format or ("json" if call.output.json else SUFFIXES.get(Path(file).suffix, "table"))
     if chosen not in FORMATS:
-        raise arguments.Misuse(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")
+        raise Misuse(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")
     tally = _compare(call, sides, chosen, file, read_as, column, base, relation)
     from idstore.reconciliation.kinds import HARMLESS
 

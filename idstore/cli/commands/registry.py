@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from idstore.cli import arguments, session
-from idstore.cli.options import Call
+from idstore.cli import session
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 
 
 def init(
@@ -34,9 +35,9 @@ def stats(
     The columns are divided by tabs. With --json one object; with --pace one for each party.
     """
     if pace and days:
-        raise arguments.Misuse("give --days or --pace")
+        raise Misuse("give --days or --pace")
     if since is not None and not pace:
-        raise arguments.Misuse("--since is for --pace; `idstore list --since` lists what is new")
+        raise Misuse("--since is for --pace; `idstore list --since` lists what is new")
     if pace:
         _print_pace(call, since)
     else:

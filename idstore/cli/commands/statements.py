@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from idstore.cli import arguments, session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 
 if TYPE_CHECKING:
     from idstore.model.event import Event
@@ -26,7 +27,7 @@ def target(
     from idstore.cli.events import done
 
     if unset == (uri is not None):
-        raise arguments.Misuse("give the URI, or --unset")
+        raise Misuse("give the URI, or --unset")
 
     def act(registry: "Registry", party: "Party") -> "tuple[Event, list[str]]":
         others = [] if uri is None else registry.bound_to(uri, party)
@@ -116,7 +117,7 @@ def comment(
         if not arguments.is_namespace(registry, about):
             return registry.comment(about, text, party, internal=internal)
         if internal:
-            raise arguments.Misuse("a comment on a namespace is for everyone; leave --internal out")
+            raise Misuse("a comment on a namespace is for everyone; leave --internal out")
         registry.comment_namespace(about, text, party)
         return registry.namespace(about)
 

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from idstore.cli import arguments, exits, session
-from idstore.cli.options import Call
+from idstore.cli import exits, session
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 from idstore.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _table_format(file: str, format: str | None) -> str:
 
     chosen = format or tables.format_of(file) or "tsv"
     if chosen not in tables.FORMATS:
-        raise arguments.Misuse(f"no format {chosen!r} of a table; there are {', '.join(tables.FORMATS)}")
+        raise Misuse(f"no format {chosen!r} of a table; there are {', '.join(tables.FORMATS)}")
     return chosen
 
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, session
-from idstore.cli.options import Call
+from idstore.cli import session
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +113,7 @@ def _bytes(text: str) -> int:
     """A number of bytes. Raises a usage error."""
     form = _SIZE.fullmatch(text)
     if form is None or form[2] not in _UNITS:
-        raise arguments.Misuse(f"{text!r} is no size; write bytes, or 200GB, 2TB, 512MiB")
+        raise Misuse(f"{text!r} is no size; write bytes, or 200GB, 2TB, 512MiB")
     return int(form[1]) * _UNITS[form[2]]
 
 

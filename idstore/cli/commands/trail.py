@@ -8,7 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from idstore.cli import arguments, session
-from idstore.cli.options import Call
+from idstore.cli.call import Call
+from idstore.cli.ending import Misuse
 from idstore.errors import StoreBusy
 
 PAUSE: Final = 1.0
@@ -62,5 +63,5 @@ def _kinds(texts: list[str]) -> set[str]:
         if text.lower() not in known:
             close = get_close_matches(text.lower(), known, n=1)
             hint = f"did you mean {known[close[0]]}?" if close else f"there are {', '.join(sorted(known.values()))}"
-            raise arguments.Misuse(f"no kind of event {text!r}; {hint}")
+            raise Misuse(f"no kind of event {text!r}; {hint}")
     return {known[text.lower()] for text in texts}

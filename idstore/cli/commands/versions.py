@@ -5,8 +5,10 @@ from typing import Annotated
 import typer
 
 from idstore.cli import arguments, session
+from idstore.cli.call import Call
 from idstore.cli.commands import allocation
-from idstore.cli.options import Call
+from idstore.cli.ending import Misuse
+from idstore.cli.giving import Said
 
 
 def add(
@@ -28,9 +30,9 @@ def add(
     """
     from idstore.cli.records import described
 
-    request = allocation.Said.of(name, lang, comment, target, request_key).request()
+    request = Said.of(name, lang, comment, target, request_key).request()
     if existing is not None and (name, comment, target, request_key) != (None, None, None, None):
-        raise arguments.Misuse("what describes a new identifier does not go together with --id")
+        raise Misuse("what describes a new identifier does not go together with --id")
     [made] = session.write(
         call,
         lambda registry, party: described(
