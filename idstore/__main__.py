@@ -4,7 +4,6 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Sequence
 
 from idstore.cli.ending import Terminated, heed_termination
 
@@ -23,22 +22,17 @@ def main() -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     gc.set_threshold(_GARBAGE)  # imports make much that stays, and little garbage: looking for it takes a tenth of a short command
     try:
-        code = run(sys.argv[1:])
+        from idstore.cli import quick
+
+        code = quick.run(sys.argv[1:])
+        if code is not None:  # everything is closed and printed: taking the interpreter to pieces takes a tenth of such a command
+            os._exit(code)
+        from idstore.cli import app
+
+        code = app.run(sys.argv[1:])
     except KeyboardInterrupt as error:  # while something was imported
         return 143 if isinstance(error, Terminated) else 130
     gc.freeze()  # nor is what the process ends with worth another look
-    return code
-
-
-def run(words: Sequence[str]) -> int:
-    """Carry out a command line, and give its exit code."""
-    from idstore.cli import quick
-
-    code = quick.run(words)
-    if code is None:
-        from idstore.cli import app
-
-        code = app.run(words)
     return code
 
 

@@ -105,6 +105,16 @@ class _Asked:
 
 
 def _init(cls: type, fields: list[_Field]) -> Callable[..., None]:
+    """The method that makes `_written` out of itself when it is first called: of most classes a short command makes no value."""
+
+    def first(self: object, *given: object, **named: object) -> None:
+        cls.__init__ = made = _written(cls, fields)  # type: ignore[misc]
+        made(self, *given, **named)
+
+    return first
+
+
+def _written(cls: type, fields: list[_Field]) -> Callable[..., None]:
     """The method that sets the fields, in their order: written as text, since it is called more than all others."""
     names: dict[str, object] = {"__name__": cls.__module__, "_set": object.__setattr__, "_absent": _ABSENT}
     parameters, lines = ["self"], []

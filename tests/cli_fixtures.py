@@ -9,7 +9,7 @@ import pytest
 from command_lines import RDL, Minting, Outcome, Run
 
 import idstore
-from idstore import __main__
+from idstore.cli import app, quick
 
 
 @pytest.fixture
@@ -25,7 +25,9 @@ def run(store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
         monkeypatch.setenv("IDSTORE_USER", by)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode())))
         capsys.readouterr()
-        found = __main__.run([str(word) for word in words])
+        given = [str(word) for word in words]
+        quickly = quick.run(given)
+        found = app.run(given) if quickly is None else quickly
         outcome = Outcome(found, *capsys.readouterr())
         assert found == code, f"idstore {' '.join(map(str, words))}: exit {found}\n{outcome.out}{outcome.err}"
         assert "Traceback" not in outcome.err
