@@ -65,7 +65,7 @@ def test_published_counts_of_excluded_numbers(digits: int, excluded: int, remain
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("digits", "max_run", "max_count"), [(7, 2, 4), (7, 7, 7), (7, 2, 3)])
+@pytest.mark.parametrize(("digits", "max_run", "max_count"), [(7, 7, 7), (7, 2, 3)])
 def test_longer_unpatterned_populations_are_those_found_by_counting(digits: int, max_run: int, max_count: int) -> None:
     every = map(str, range(10 ** (digits - 1), 2 * 10 ** (digits - 1)))
     there_are = 9 * sum(obeys(number, max_run, max_count) and not has_pattern(number) for number in every)
@@ -75,12 +75,12 @@ def test_longer_unpatterned_populations_are_those_found_by_counting(digits: int,
 @pytest.mark.slow
 @pytest.mark.parametrize(("digits", "max_run", "max_count"), [(11, 2, 4), (12, 2, 3), (12, 12, 12)])
 def test_populations_beyond_counting_fit_the_share_in_a_sample(digits: int, max_run: int, max_count: int) -> None:
-    """Of 200,000 numbers drawn with a fixed seed, as many are patterned as the counts say, give or take 5 standard deviations."""
+    """Of 100,000 numbers drawn with a fixed seed, as many are patterned as the counts say, give or take 5 standard deviations."""
     generator = random.Random(2009)
     obeying = (str(number) for number in iter(lambda: generator.randrange(10 ** (digits - 1), 10**digits), None))
-    sample = islice((number for number in obeying if obeys(number, max_run, max_count)), 200_000)
+    sample = islice((number for number in obeying if obeys(number, max_run, max_count)), 100_000)
     share = 1 - unpatterned(digits, max_run, max_count) / population(digits, max_run, max_count)
-    assert abs(sum(map(has_pattern, sample)) - 200_000 * share) < 5 * (200_000 * share) ** 0.5
+    assert abs(sum(map(has_pattern, sample)) - 100_000 * share) < 5 * (100_000 * share) ** 0.5
 
 
 @pytest.mark.parametrize("digits", range(6, 12))

@@ -15,7 +15,7 @@ from idstore.schemes._numbers import broken
 from idstore.schemes.pilin import ALPHABET
 from idstore.testing import obeys
 
-TEXTS = 10_000
+TEXTS = 6_000
 
 
 class Example(NamedTuple):

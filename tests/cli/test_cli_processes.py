@@ -39,7 +39,7 @@ def idstore_says(environment: dict[str, str], *words: str, code: int = 0) -> sub
     return done
 
 
-@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_many_processes_mint_bind_and_fixate_at_once(environment: dict[str, str], rounds: int) -> None:
     def act(number: int) -> list[str]:
         mine, made = {**environment, "IDSTORE_USER": f"p{number}"}, []

@@ -1,25 +1,41 @@
-"""Coverage-guided fuzzing of one target: NAME SECONDS FOLDER. Ends with 0 when nothing was found; what broke it is left in the folder."""
+"""Coverage-guided fuzzing of targets, one after the other: SECONDS FOLDER NAME…. Ends with 0 when nothing was found.
 
+What a target printed is in FOLDER/NAME.log, and what broke it in FOLDER/NAME.
+"""
+
+import os
 import sys
 from pathlib import Path
 
 
-def main() -> None:
+def main() -> int:
     import atheris
 
-    with atheris.instrument_imports(include=["idstore"]):
+    with atheris.instrument_imports(include=["idstore"]):  # takes longer than a target, so that they share it
         from fuzz_targets import TARGETS
 
-    name, seconds, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-    target = TARGETS[name]()
-    corpus = folder / "corpus"
-    corpus.mkdir(parents=True)
-    for number, seed in enumerate(target.seeds):
-        (corpus / f"seed{number}").write_bytes(seed)
-    options = [f"-max_total_time={seconds}", f"-artifact_prefix={folder}/", "-max_len=20000", "-rss_limit_mb=4096", "-timeout=30"]
-    atheris.Setup([sys.argv[0], *options, str(corpus)], target)
-    atheris.Fuzz()
+    seconds, folder, *names = int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]
+    worst = 0
+    for name in names:
+        process = os.fork()
+        if process == 0:
+            with (folder / f"{name}.log").open("wb") as log:
+                os.dup2(log.fileno(), 1)
+                os.dup2(log.fileno(), 2)
+            found = folder / name
+            corpus = found / "corpus"
+            corpus.mkdir(parents=True)
+            target = TARGETS[name]()
+            for number, seed in enumerate(target.seeds):
+                (corpus / f"seed{number}").write_bytes(seed)
+            options = [f"-max_total_time={seconds}", f"-artifact_prefix={found}/", "-max_len=20000", "-rss_limit_mb=4096", "-timeout=30"]
+            atheris.Setup([sys.argv[0], *options, str(corpus)], target)
+            atheris.Fuzz()
+            os._exit(1)  # it ends the process itself
+        _, status = os.waitpid(process, 0)
+        worst = max(worst, abs(os.waitstatus_to_exitcode(status)))
+    return worst
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -19,7 +19,7 @@ import idstore
 import idstore.registry.opening
 
 AT_ONCE = 3
-LIVES = 0.4, 2.0
+LIVES = 0.4, 1.5
 """Seconds until a process is killed, at most: `SPANS` times a first opening with its acts, within these bounds."""
 SPANS = 3
 

@@ -22,7 +22,7 @@ def workers(library: Path) -> Iterator[Workers]:
     made.close()
 
 
-@pytest.mark.parametrize("many", [16, pytest.param(210, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("many", [10, pytest.param(210, marks=pytest.mark.slow)])
 def test_what_was_acknowledged_survives_power_cuts(fast_folder: Path, workers: Workers, many: int) -> None:
     cuts = PowerCuts(fast_folder, workers, many, foreign_files(fast_folder, 3, 20))
     for _ in rounds(cuts, many, within=3000):

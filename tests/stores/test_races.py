@@ -37,7 +37,7 @@ def prepared(folder: Path) -> Registry:
     return registry
 
 
-@pytest.mark.parametrize("labels", [1500, pytest.param(2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("labels", [500, pytest.param(1500, marks=pytest.mark.slow)])
 def test_threads_contending_for_the_same_labels(tmp_path: Path, labels: int) -> None:
     threads = 8
     wins: list[list[int]] = [[] for _ in range(threads)]
