@@ -3,6 +3,7 @@
 import os
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,16 @@ if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # begun in the background by a shell: programs that tests interrupt would ignore it as well
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+UNTIL = "IDSTORE_TESTS_UNTIL"
+"""The environment variable that says until when tests may begin, in seconds since 1970; unset: at any time."""
+
+
+def pytest_runtest_setup() -> None:
+    until = os.environ.get(UNTIL)
+    if until is not None and time.time() > float(until):
+        pytest.skip(f"there was no time left for it ({UNTIL})")
 
 
 @pytest.fixture(scope="session")

@@ -310,7 +310,7 @@ def test_what_ends_a_load_leaves_what_was_given(registry: Registry) -> None:
         for number in range(1200):
             if number == 1100:
                 raise OSError("the disk went away")
-            yield Request(metadata={**UNICORN, "doi": f"10.1/{number}"})
+            yield Request(metadata={**UNICORN, "page": str(number), "doi": f"10.1/{number}"})
 
     given: list[Loaded] = []
     with pytest.raises(OSError, match="went away"):

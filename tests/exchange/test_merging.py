@@ -119,7 +119,7 @@ def test_three_registries_that_import_each_other_end_with_the_same(
 
 
 @pytest.mark.slow
-@settings(_QUIET, max_examples=5)
+@settings(_QUIET, max_examples=3)
 @given(st.integers(2, 3).flatmap(lambda many: st.tuples(st.lists(acts(5, 60), min_size=many, max_size=many), triple_imports)))
 def test_many_registries_end_with_the_same(case: tuple[list[list[Act]], list[tuple[int, int, bool]]]) -> None:
     histories, imports = case

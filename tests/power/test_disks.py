@@ -66,7 +66,7 @@ def test_each_sync_is_needed(fast_folder: Path, workers: Workers, omission: str,
 
 @pytest.mark.parametrize(("which", "error"), [pytest.param(*NO_SPACE, id="full"), pytest.param(*IO_ERROR, id="failing")])
 @pytest.mark.parametrize("many", [ONCE, LASTING])
-@pytest.mark.parametrize("faults", [3, pytest.param(15, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("faults", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_every_call_may_fail(fast_folder: Path, workers: Workers, which: int, error: int, many: int, faults: int) -> None:
     disk = FailingDisk(fast_folder, workers, foreign_files(fast_folder, 1, 20))
     calls = disk.suffer(Fault(which, error, 1 << 40, many, close=True))

@@ -13,7 +13,7 @@ def kill(folder: Path, kills: int, seed: int, files: Iterable[str]) -> list[Told
     return told_by("killed_worker.py", folder, kills, seed, *files)
 
 
-@pytest.mark.parametrize(("stores", "rounds", "kills"), [(1, 2, 10), pytest.param(20, 1, 50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("stores", "rounds", "kills"), [(1, 2, 10), pytest.param(10, 1, 100, marks=pytest.mark.slow)])
 def test_what_was_acknowledged_survives_kills(fast_folder: Path, stores: int, rounds: int, kills: int) -> None:
     imports = foreign_files(fast_folder, 3, 100)
     acts = backups = 0

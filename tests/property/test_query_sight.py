@@ -231,7 +231,7 @@ def escape(made: History, party: str, places: dict[str, str]) -> None:
         assert CLAIMS.value not in graphs
 
 
-@pytest.mark.parametrize("examples", [5, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_queries_escape_nowhere(examples: int) -> None:
     @settings(max_examples=examples, deadline=None)
     @given(histories, st.integers(0, 9), st.data())

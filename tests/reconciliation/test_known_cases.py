@@ -114,14 +114,15 @@ def test_codes_with_several_equivalents_of_one_list(run: Run, rdl: str, store: P
 
 def spoken_against(equivalents: Equivalents) -> Iterator[tuple[str, str]]:
     """What is to be told of each line, in their order: what earlier lines said of its code and of its target."""
-    done: list[tuple[str, str]] = []
+    bound: dict[tuple[str, str], list[str]] = defaultdict(list)
+    claimed: dict[str, list[str]] = defaultdict(list)
     for one, other in equivalents.rows:
-        kind = equivalents.kinds[other]
-        bound = sorted(target for code, target in done if code == one and equivalents.kinds[target] == kind)
-        claimed = sorted(code for code, target in done if target == other)
-        reasons = [f"{one} is bound to {target}" for target in bound] + [f"{other} is claimed by {code}" for code in claimed]
+        alike = bound[one, equivalents.kinds[other]]
+        reasons = [f"{one} is bound to {target}" for target in sorted(alike)]
+        reasons += [f"{other} is claimed by {code}" for code in sorted(claimed[other])]
         yield ("contradictory" if reasons else "new"), "; ".join(reasons)
-        done.append((one, other))
+        alike.append(other)
+        claimed[other].append(one)
 
 
 def test_the_file_as_it_was_published(run: Run, real_data: Path) -> None:

@@ -99,7 +99,7 @@ def test_the_past_is_what_was_exported_then(history: list[Act]) -> None:
 
 
 @pytest.mark.slow
-@settings(_QUIET, max_examples=12)
+@settings(_QUIET, max_examples=8)
 @given(acts(10, 50))
 def test_long_pasts_are_what_was_exported_then(history: list[Act]) -> None:
     compare(history)
