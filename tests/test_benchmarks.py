@@ -8,6 +8,7 @@ from benchmarks.measure import Row
 from benchmarks.showing import growth, table, text_plot
 
 
+@pytest.mark.slow
 def test_every_row_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = tmp_path / "rows.json"
     light = [name for name in rows(heavy=False) if name not in ("command", "validate")]

@@ -393,6 +393,7 @@ def test_the_newest_file_is_read_as_by_another_reader(real_data: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_a_newer_release_renames_and_keeps_every_identifier(registry: Registry, real_data: Path) -> None:
     with droid.signatures(io.BytesIO(carried())) as formats:

@@ -56,7 +56,7 @@ def test_each_example_is_known() -> None:
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == set(SAYS)
 
 
-_LONG = {"registries.py"}
+_LONG = {"archive.sh", "registries.py"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in _LONG else []) for name in sorted(SAYS)])

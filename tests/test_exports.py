@@ -342,7 +342,13 @@ def test_an_extract_is_of_the_same_identifiers_in_every_format(
 # memory
 
 
-@pytest.mark.parametrize("write", [lambda said: turtle.lines(map(str, said), graphs=True), jsonld.lines], ids=["turtle", "jsonld"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(lambda said: turtle.lines(map(str, said), graphs=True), id="turtle"),
+        pytest.param(jsonld.lines, id="jsonld", marks=pytest.mark.slow),
+    ],
+)
 def test_memory_stays_flat(write: Callable[[Iterable[Quad]], Iterator[str]]) -> None:
     own = sound()[:5]
 

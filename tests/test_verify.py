@@ -619,7 +619,7 @@ def test_nothing_but_counters_is_repaired(sound: Sound, fault: str) -> None:
     assert dump(sound) == before
 
 
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_triple_can_be_taken_away_unnoticed(sound: Sound, step: int) -> None:
     with idstore.open(sound.folder, durability="process") as registry:
         assert isinstance(registry.store, EmbeddedStore)

@@ -30,7 +30,7 @@ from idstore.stores.scans import scanning
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF
 
 ALICE = Party("alice")
-THREADS, ACTS = 8, 25
+THREADS, ACTS = 8, 18
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_what_is_not_read_to_its_end_is_not_left_to_another_thread(registry: Reg
 
 @pytest.mark.usefixtures("registry")
 def test_a_reader_beside_a_writer_leaves_nothing_either(folder: Path, unraisable: list[str]) -> None:
-    with idstore.open(folder, read_only=True) as reader:
+    with idstore.open(folder, read_only=True, wait=60) as reader:
         with reader.store.reading() as view:
             abandon(view)
         in_another_thread(gc.collect)
