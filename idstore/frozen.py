@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 _ABSENT: Final[Any] = object()
 """Stands for a default, or an argument, that was not given."""
 _ORDER: Final = ("lt", "le", "gt", "ge")
+_ASKED: Final = ("__dataclass_fields__", "__dataclass_params__")
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414 said to be public
@@ -66,7 +67,7 @@ def _made(cls: type, *, eq: bool, order: bool) -> type:
     for name, method in methods.items():
         if given.get(name) is None:
             setattr(made, name, method)
-    for name in ("__dataclass_fields__", "__dataclass_params__"):
+    for name in _ASKED:
         setattr(made, name, _Asked(name, made, fields, eq=eq, order=order))
     return made
 
@@ -101,6 +102,8 @@ class _Asked:
         types = vars(self._cls).get("__annotations__", {})
         as_theirs = [(field.name, types[field.name], told(field)) for field in self._fields]
         theirs = dataclasses.make_dataclass(self._cls.__name__, as_theirs, frozen=True, eq=self._eq, order=self._order)
+        for name in _ASKED:  # in the place of this
+            setattr(self._cls, name, getattr(theirs, name))
         return getattr(theirs, self._name)
 
 

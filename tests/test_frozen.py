@@ -148,6 +148,12 @@ def test_they_compare_alike(a: int, b: int, c: int, d: int) -> None:
     assert compared[:4] == compared[4:]
 
 
+def test_what_the_standard_library_asks_for_is_made_once() -> None:
+    made = module("frozen_once", frozen).Point
+    assert getattr(made, "__dataclass_fields__") is getattr(made, "__dataclass_fields__")  # noqa: B009 no type checker knows it
+    assert getattr(made, "__dataclass_params__") is getattr(made, "__dataclass_params__")  # noqa: B009
+
+
 def test_no_field_is_assigned_or_deleted() -> None:
     point = OURS.Point(1)
     with pytest.raises(FrozenInstanceError, match="cannot assign to field 'x'"):
