@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from idstore.cli.call import Call
+from idstore.cli.call import COMPLETE, Call
 from idstore.cli.lazy import Group, LazyGroup, Section, lazy_group
 from idstore.cli.output import Output, carry_out
 
@@ -144,7 +144,7 @@ def _start(
 
 def _invoke(app: LazyGroup, arguments: list[str]) -> int:
     """The exit code that the command returned; a command that returns nothing is done."""
-    if f"_{NAME.upper()}_COMPLETE" in os.environ:  # a shell asks what could come next
+    if COMPLETE in os.environ:
         app.main(arguments, prog_name=NAME)
     with app.make_context(NAME, arguments) as context:
         return app.invoke(context) or 0

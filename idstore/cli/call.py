@@ -8,6 +8,8 @@ from idstore.frozen import dataclass, field, replace
 
 STORE = "IDSTORE_STORE"
 USER = "IDSTORE_USER"
+COMPLETE = "_IDSTORE_COMPLETE"
+"""Set by a shell that asks what could come next."""
 WAIT = 10.0
 """Seconds to wait for a busy store."""
 

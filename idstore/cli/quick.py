@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from idstore.cli import giving
-from idstore.cli.call import WAIT, Call
+from idstore.cli.call import COMPLETE, WAIT, Call
 from idstore.cli.ending import Misuse
 from idstore.cli.output import Output, carry_out
 
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
 
 def run(words: Sequence[str]) -> int | None:
     """Carry out a command line, and give its exit code; None, and nothing is done, where it is typer's."""
-    asked = None if "_IDSTORE_COMPLETE" in os.environ else read(words)
+    asked = None if COMPLETE in os.environ else read(words)
     if asked is None or not asked.said.is_brief(asked.call):
         return None
     return carry_out(lambda: _give(asked), asked.call.output)
@@ -66,14 +66,17 @@ def read(words: Sequence[str]) -> Asked | None:
         else:
             plain.append(word)
     command, *arguments = plain or [""]
-    if len(arguments) != ARGUMENTS.get(command, -1) or ("--lang" in given and "--name" not in given):
+    if len(arguments) != ARGUMENTS.get(command, -1):
         return None
     wait = given.get("--wait")
     if wait is not None and not _SECONDS.fullmatch(wait):
         return None
     output = Output(json="--json" in flags, quiet="--quiet" in flags)
     call = Call(given.get("--store"), given.get("--user"), WAIT if wait is None else float(wait), output)
-    said = giving.Said(given.get("--name"), given.get("--lang"), given.get("--comment"), None, None)
+    try:
+        said = giving.Said.of(given.get("--name"), given.get("--lang"), given.get("--comment"), None, None)
+    except Misuse:
+        return None
     namespace, label = (*arguments, None)[:2]
     assert namespace is not None
     return Asked(call, said, namespace, label)

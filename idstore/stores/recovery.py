@@ -31,7 +31,8 @@ class Lacking(NamedTuple):
 def lacking(journal: Journal, generation: Generation) -> Lacking | None:
     """What the generation lacks, if it is little, and namespaces and parties are as they were."""
     known = _known_to_both(journal, generation)
-    if journal.last()[0] - known > _TAIL or _is_ahead(generation, journal):  # the latter is for `bring_up` to refuse
+    last = journal.last()[0]
+    if last - known > _TAIL or _is_ahead(generation, last):  # the latter is for `bring_up` to refuse
         return None
     changes = []
     for sequence, change in _since(journal, known):
@@ -67,7 +68,7 @@ def bring_up(journal: Journal, generation: Generation) -> None:
 
 def _replay(journal: Journal, generation: Generation) -> None:
     known, catalogue, path = _known(journal, generation), generation.catalogue, generation.folder.parent
-    if _is_ahead(generation, journal):
+    if _is_ahead(generation, journal.last()[0]):
         raise StoreUnavailable(
             f"the journal of {path} lost changes when the system failed, as it may with durability `process`; restore a backup",
             path=str(path),
@@ -88,9 +89,8 @@ def _replay(journal: Journal, generation: Generation) -> None:
     _catch_up(generation, batch, known)
 
 
-def _is_ahead(generation: Generation, journal: Journal) -> bool:
-    """Whether the generation has what the journal never told: the catalogue more changes, or the engine any where the journal has none."""
-    last = journal.last()[0]
+def _is_ahead(generation: Generation, last: int) -> bool:
+    """Whether the generation has what the journal, which ends with ``last``, never told: the catalogue more, or the engine any where that is 0."""
     return generation.catalogue.applied > last or (last == 0 and not generation.is_empty())
 
 
