@@ -86,7 +86,7 @@ def space(bench: Bench) -> Iterable[Row]:
         child("dump", store, dump)
         child("refill", dump, engine)
         loaded = sum(occupied(engine).values()) / size
-        child("settle", engine)
+        child("settle", dump, engine)
         measured, floor = sum(occupied(store).values()) / size, sum(occupied(engine).values()) / size
         ratio = measured / floor
         note = (
