@@ -27,8 +27,18 @@ def reading(call: Call, *, detached: bool = False) -> "Iterator[tuple[Registry, 
     from idstore.registry import opening
 
     party = Party(call.user)
-    with opening.open(folder(call), wait=call.wait, read_only=True, detached=detached) as registry:
+    place = folder(call)
+    with opening.open(place, wait=call.wait, read_only=True, detached=detached) as registry:
+        tell_behind(call, place, behind=registry.store.behind)
         yield registry, party
+
+
+def tell_behind(call: Call, place: str | Path, *, behind: bool) -> None:
+    """Tell the user where some of a store's newest allocations are not seen."""
+    if behind:
+        call.output.warn(
+            f"what was allocated last in {place} is not seen: somebody who may write there must apply it, with `idstore stats`"
+        )
 
 
 def read(call: Call, act: "Callable[[Registry, Party], T]", *, detached: bool = False) -> T:

@@ -55,6 +55,11 @@ class Change:
     issued: tuple[tuple[str, str, int], ...] = ()
     begun: tuple[Record, ...] = field(default=(), compare=False, repr=False)
 
+    @property
+    def allocates(self) -> bool:
+        """Whether it does nothing but begin records: whoever does not know of it yet sees a state that was there."""
+        return self.begins and not (self.add or self.remove or self.entries or self.moved)
+
     def records(self) -> Iterator[Record]:
         """The records that its events begin."""
         if self.begun:

@@ -26,11 +26,13 @@ class Side:
     name      as the user wrote it.
     registry  whether it says which identifiers there are; a mapping file does not.
     partial   whether a registry says that it shows only a part of itself.
+    behind    whether some of a store's newest allocations are not seen: see `idstore.stores.Store`.
     """
 
     name: str
     registry: bool
     partial: bool = False
+    behind: bool = False
 
 
 def read(
@@ -48,11 +50,12 @@ def read(
     for number, (name, kind) in enumerate(zip(names, formats, strict=True)):
         if kind not in tables.FORMATS:
             reader = Triples(workspace, number, {} if reader is None else reader.spaces)
+            behind = False
             if kind is None:
-                _read_store(name, party, wait, reader)
+                behind = _read_store(name, party, wait, reader)
             else:
                 _read_rdf(name, kind, reader)
-            found[number] = Side(name, kind is None or reader.registry, reader.partial)
+            found[number] = Side(name, kind is None or reader.registry, reader.partial, behind)
     spaces = [] if reader is None else list(reader.spaces.values())
     for number, (name, kind) in enumerate(zip(names, formats, strict=True)):
         if kind in tables.FORMATS:
@@ -80,9 +83,10 @@ def _format(name: str, given: str | None) -> str | None:
     return found
 
 
-def _read_store(name: str, party: Party, wait: float, reader: Triples) -> None:
+def _read_store(name: str, party: Party, wait: float, reader: Triples) -> bool:
     with opening.open(name, wait=wait, read_only=True, detached=True) as registry, registry.quads(party) as quads:
         reader.take(quads)
+        return registry.store.behind
 
 
 def _read_rdf(name: str, kind: str, reader: Triples) -> None:

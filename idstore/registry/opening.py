@@ -29,7 +29,8 @@ def open(
     administrator  make a registry there, with this first administrator, if there is none.
     wait           seconds to wait for another process that holds it.
     durability     ``power``: what is acknowledged survives a power cut; ``process``: it survives the end of the process.
-    read_only      nothing can be changed, others may read at the same time; while another process holds it, its newest state is read.
+    read_only      nothing can be changed, others may read at the same time; while another process holds it, its newest state is read. What `brief`
+                   left is applied first; whoever may not write there reads the state before it, and ``store.behind`` says so.
     detached       with ``read_only``: read the state of this moment and keep no writer waiting, however long it takes.
     brief          for one quick allocation: much faster to open; whoever opens the registry next has the rest of the work.
 

@@ -90,6 +90,10 @@ class Staging(Turn, Protocol):
     def sequence(self) -> int:
         """The number of the last event."""
 
+    @property
+    def behind(self) -> bool:
+        """False: nothing is missed."""
+
     def number(self, sequence: int) -> None:
         """Give the next event that is enlisted this number, higher than any; numbers in between are for what `load` will be given."""
 
@@ -121,6 +125,10 @@ class Store(Protocol):
     @property
     def origin(self) -> str:
         """The store's UUID."""
+
+    @property
+    def behind(self) -> bool:
+        """Whether some of the newest allocations are not seen: they wait to be applied, and whoever reads may not do it."""
 
     def reading(self) -> AbstractContextManager[View]:
         """The newest durable state, for a moment: writers wait meanwhile."""

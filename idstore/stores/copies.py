@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 SNAPSHOTS: Final = "snapshots"
 
 
+def unapplied(path: Path, why: object = "it was opened for reading only") -> StoreUnavailable:
+    """What to raise where a reader lacks changes and may not apply them."""
+    return StoreUnavailable(
+        f"{path} has changes that were acknowledged and not applied, as `idstore mint` leaves a few, or a process that was killed; somebody who may"
+        f" write there must open it once, with `idstore stats`: {why}",
+        path=str(path),
+    )
+
+
 class Copies:
     """What is given to readers of one store. Files that the engine never changes are shared by hard links, so that a copy costs little."""
 
@@ -41,20 +50,18 @@ class Copies:
     @block
     def snapshot(self) -> Iterator[Path]:
         """The state, as an engine. Raises StoreUnavailable."""
+        used = None
         try:
             with self._store.reading():
-                used = self._use()
+                used = None if self._store.behind else self._use()
         except StoreUnavailable:
             raise
         except OSError as error:
             if not self._store._read_only:
                 path = self._store.path
                 raise StoreUnavailable(f"no snapshot can be made in {path}: {error}; free some space", path=str(path)) from error
-            with self._itself() as engine:
-                yield engine
-            return
-        with used:
-            yield used.engine
+        with self._itself() if used is None else used as found:
+            yield found.engine if isinstance(found, Use) else found
 
     @block
     def _itself(self) -> Iterator[Path]:
@@ -69,6 +76,8 @@ class Copies:
         """Make of it a store in a folder that is empty or not there; others go on meanwhile. Raises StoreUnavailable."""
         from idstore.stores import backups
 
+        if self._store.behind:
+            raise unapplied(self._store.path)
         with ExitStack() as held:
             with self._store.reading():
                 engine = held.enter_context(self.snapshot())
@@ -77,6 +86,8 @@ class Copies:
 
     def publish(self) -> Use:
         """Take hold of it, with its catalogue. Raises OSError, sqlite3.Error."""
+        if self._store.behind:
+            raise unapplied(self._store.path)  # it would have the name of a state that lacks nothing
         with ExitStack() as held:
             with self._store.reading():
                 used = held.enter_context(self._use())

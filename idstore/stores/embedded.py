@@ -224,7 +224,7 @@ class EmbeddedStore(Waiting):
     def backup(self, folder: Path) -> None:
         """Make a copy of the newest durable state, a store itself, in a folder that is empty or not there; others go on meanwhile.
 
-        Raises StoreUnavailable.
+        Raises StoreUnavailable; also where the newest changes are not seen (``behind``), for a backup is to have them.
         """
         self._copies.back_up(folder)
 
@@ -236,6 +236,11 @@ class EmbeddedStore(Waiting):
         """Whether the journal is ahead: a process was killed, and only opening the store for writing brings what it acknowledged."""
         sequence, event = next(self._journal.newest_first(), (0, ""))
         return sequence > 0 and (self.catalogue.applied < sequence or not self._generation.knows(event))
+
+    def read_behind(self) -> bool:
+        """Read the state before the newest allocations, which are not applied; False: what is not applied is more than that, or nothing."""
+        self.behind = self.lags() and recovery.lacks_allocations_alone(self._journal, self._generation)
+        return self.behind
 
     # applying
 

@@ -19,7 +19,7 @@ from pyoxigraph import NamedNode
 from idstore.errors import StoreBusy, StoreDamaged, StoreUnavailable
 from idstore.stores import Staging, Turn
 from idstore.stores.backups import back_up
-from idstore.stores.copies import SNAPSHOTS
+from idstore.stores.copies import SNAPSHOTS, unapplied
 from idstore.stores.embedded import EmbeddedStore
 from idstore.stores.founding import exists
 from idstore.stores.generation import CATALOGUE, Generation, OfGeneration
@@ -89,12 +89,37 @@ class SnapshotStore(OfGeneration):
 
 
 def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> EmbeddedStore | SnapshotStore:
-    """Open the store in ``path`` to read it; what a killed process left undone is done first.
+    """Open the store in ``path`` to read it; what others left undone is done first.
+
+    Whoever may not do that, for he may not write there, reads the state before it where it is a few allocations: it is ``behind`` then.
 
     wait      seconds to wait for another process.
     detached  read a snapshot in any case, and hold no lock: for work of the user's length. Cost: the catalogue is copied.
     Raises StoreUnavailable; StoreBusy when the process that holds the store does not answer and there is no snapshot.
     """
+    try:
+        return _open_newest(path, wait, detached=detached)
+    except (StoreBusy, StoreDamaged):
+        raise
+    except StoreUnavailable:
+        before = _open_behind(path)
+        if before is None:
+            raise
+        return before
+
+
+def _open_behind(path: Path) -> EmbeddedStore | None:
+    """The store as it was before its newest allocations; None where it lacks more than that, or nothing, or cannot be read."""
+    if exists(path):
+        with suppress(StoreUnavailable):
+            store = EmbeddedStore(path, read_only=True, wait=_MOMENT)
+            if store.read_behind():
+                return store
+            store.close()
+    return None
+
+
+def _open_newest(path: Path, wait: float, *, detached: bool) -> EmbeddedStore | SnapshotStore:
     snapshots = Snapshots(path / SNAPSHOTS)
     with _Request(snapshots) as request:
         limit = time.monotonic() + max(wait, _ANSWER)
@@ -138,11 +163,7 @@ def _bring_up(path: Path, limit: float, *, lags: bool, publish: bool) -> Use | N
     except (OSError, sqlite3.Error) as error:
         if not lags or isinstance(error, StoreDamaged):
             raise
-        raise StoreUnavailable(
-            f"{path} has changes that were acknowledged and not applied, as a process leaves them that was killed; somebody who may write there"
-            f" must open it once, with `idstore stats`: {error}",
-            path=str(path),
-        ) from error
+        raise unapplied(path, error) from error
 
 
 class _Request:

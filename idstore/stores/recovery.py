@@ -42,6 +42,16 @@ def lacking(journal: Journal, generation: Generation) -> Lacking | None:
     return Lacking(known, changes)
 
 
+def lacks_allocations_alone(journal: Journal, generation: Generation) -> bool:
+    """Whether the generation is a state that was there: what it lacks are a few allocations, and they left no trace in it."""
+    found = lacking(journal, generation)
+    return (
+        found is not None
+        and found.known == generation.catalogue.applied
+        and all(change.allocates and not generation.knows(change.events[0][0].name) for _, change in found.changes)
+    )
+
+
 def _since(journal: Journal, reached: int) -> Iterator[tuple[int, Change | None]]:
     """The changes behind a number, in order; None, and no more, where the journal does not say what one was, or lacks those before it.
 

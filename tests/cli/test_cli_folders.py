@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 from command_lines import Minting, Run, tree
 
-from idstore.stores import backups
+from idstore import Party
+from idstore.registry import opening
+from idstore.stores import backups, reader
+from idstore.stores.copies import unapplied
 
 IDENTIFIER = "R3732211754"
 LONG = "x" * 300
@@ -77,3 +80,26 @@ def test_what_a_failed_backup_began_is_replaced_by_the_next(
     monkeypatch.undo()
     run("backup", tmp_path / "copy")
     assert run("verify", "--store", tmp_path / "copy").line == "sound"
+
+
+def test_who_may_only_read_is_told_what_is_not_seen(
+    run: Run, mint: Minting, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `mint` left to be applied is not seen by those who may not do it; the process is allowed everything here, so it is refused on purpose."""
+    seen = mint()
+    run("stats")
+    with opening.open(store, brief=True) as brief:
+        brief.mint("rdl", Party("alice"))
+
+    def bring_up(path: Path, *_: object, **__: object) -> None:
+        raise unapplied(path, "no permission")
+
+    monkeypatch.setattr(reader, "_bring_up", bring_up)
+    for words, out in ((("list",), seen), (("reconcile", store, store), "nothing to reconcile"), (("verify",), "sound")):
+        told = run(*words)
+        assert told.line.startswith(out)
+        assert {line.partition(" in ")[0] for line in told.err.splitlines() if "warning" in line} == {
+            "idstore: warning: what was allocated last"
+        }
+    refused = run("backup", tmp_path / "copy", code=6)
+    assert f"{store} has changes that were acknowledged and not applied" in refused.err and not (tmp_path / "copy").exists()

@@ -20,6 +20,7 @@ from idstore.errors import NotRegistered, StoreBusy, StoreUnavailable
 from idstore.stores import reader
 from idstore.stores.copies import Copies
 from idstore.stores.embedded import EmbeddedStore
+from idstore.stores.generation import Generation
 from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.reader import SnapshotStore
@@ -284,15 +285,21 @@ def halfway(self, batch):
         take(self, batch)
     os._exit(9)
 generation.Generation.take = halfway
-registry.register("names", "a", idstore.Party("alice"))
-registry.counts(idstore.Party("alice"))
+alice = idstore.Party("alice")
+exec(sys.argv[3])
+registry.counts(alice)
 """
+
+
+def crash(folder: Path, reached: str, act: str = 'registry.register("names", "a", alice)') -> None:
+    """An act in a process that ends when the change has reached so much of the store."""
+    assert subprocess.run([sys.executable, "-c", CRASHER, str(folder), reached, act], check=False).returncode == 9
 
 
 @pytest.mark.parametrize("reached", ["journal", "engine"])
 def test_a_reader_first_does_what_a_killed_writer_left_undone(registry: Registry, folder: Path, reached: str) -> None:
     registry.close()
-    assert subprocess.run([sys.executable, "-c", CRASHER, str(folder), reached], check=False).returncode == 9
+    crash(folder, reached)
     store = EmbeddedStore(folder, read_only=True)
     assert store.lags()
     store.close()
@@ -385,10 +392,10 @@ def open_folder() -> Iterator[Path]:
         yield Path(name) / "store"
 
 
-def as_reader_only(folder: Path, act: str) -> str:
+def as_reader_only(folder: Path, act: str, *, detached: bool = False) -> str:
     """What comes of an act in a process that may not write in the folder."""
     code = f"""
-import importlib, os, pkgutil, random, sys, uuid
+import importlib, os, pathlib, pkgutil, random, sys, uuid
 import idstore
 for module in pkgutil.walk_packages(idstore.__path__, "idstore."):  # who can read the folder may not be able to read the package
     if module.name not in ("idstore.__main__", "idstore.testing"):
@@ -398,7 +405,7 @@ if os.geteuid() == 0:
     os.setresuid({NOBODY}, {NOBODY}, {NOBODY})
 alice = idstore.Party("alice")
 try:
-    with idstore.open(sys.argv[1], read_only=True, wait=0) as registry:
+    with idstore.open(sys.argv[1], read_only=True, wait=0, detached={detached}) as registry:
         print({act})
 except idstore.IdstoreError as error:
     print(type(error).__name__, error)
@@ -421,11 +428,54 @@ def test_a_folder_that_may_only_be_read(open_folder: Path) -> None:
     assert sorted(path.name for path in open_folder.iterdir() if not path.name.startswith("journal")) == ["generation-1", "lock"]
 
 
-def test_a_folder_that_may_only_be_read_and_must_be_written_first(open_folder: Path) -> None:
+BEHIND = "registry.store.behind, [record.label for record in registry.list(alice)], len(list(registry.log(alice)))"
+
+
+@pytest.mark.parametrize("detached", [False, True])
+def test_a_folder_that_may_only_be_read_and_has_allocations_to_apply(open_folder: Path, *, detached: bool) -> None:
+    """The state before them is read, and whoever asks is told; a backup would lack them, so that none is made."""
     with idstore.open(open_folder, administrator=ALICE) as registry:
         registry.add_namespace("names", "20.500.1", "handle", ALICE)
-    subprocess.run([sys.executable, "-c", CRASHER, str(open_folder), "journal"], check=False)
-    assert as_reader_only(open_folder, "len(registry.list(alice))").startswith(f"StoreUnavailable {open_folder} has changes")
+        registry.register("names", "a", ALICE)
+    for label in "bc":
+        with idstore.open(open_folder, brief=True) as brief:
+            brief.register("names", label, ALICE)
+    assert as_reader_only(open_folder, BEHIND, detached=detached) == "True ['a'] 3\n"
+    engine = "registry.store.snapshot().__enter__().parent.name"
+    assert as_reader_only(open_folder, engine, detached=detached) == "generation-1\n"
+    faults = "list(registry.verify(alice))"
+    assert as_reader_only(open_folder, faults, detached=detached) == "[]\n"
+    for act in ("registry.store.backup(pathlib.Path(sys.argv[1] + '-copy'))", "registry.store.publish()"):
+        assert as_reader_only(open_folder, act, detached=detached).startswith(f"StoreUnavailable {open_folder} has changes")
+    assert not (open_folder / "snapshots").exists()
+    with idstore.open(open_folder, read_only=True) as registry:
+        assert not registry.store.behind
+        assert len(registry.list(ALICE)) == 3
+    assert as_reader_only(open_folder, BEHIND, detached=detached) == "False ['c', 'b', 'a'] 5\n"
+
+
+@pytest.mark.parametrize("reached", ["catalogue", "engine"])
+def test_what_is_half_applied_is_not_read(open_folder: Path, monkeypatch: pytest.MonkeyPatch, reached: str) -> None:
+    """A state that has the engine's part of an allocation, or the catalogue's alone, was never there."""
+    with idstore.open(open_folder, administrator=ALICE) as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        assert registry.counts(ALICE).total == 0
+        if reached == "catalogue":
+            monkeypatch.setattr(Generation, "engrave", lambda *_: None)
+            registry.register("names", "a", ALICE)
+    if reached == "engine":
+        crash(open_folder, "engine")
+    assert as_reader_only(open_folder, BEHIND).startswith(f"StoreUnavailable {open_folder} has changes")
+
+
+def test_other_changes_that_are_not_applied_are_not_passed_over(open_folder: Path) -> None:
+    """Whoever lost a right by one of them would still have it."""
+    with idstore.open(open_folder, administrator=ALICE) as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        iri = registry.register("names", "a", ALICE).iri.value
+        registry.grant(iri, Party("bob"), ALICE)
+    crash(open_folder, "journal", f"registry.ungrant({iri!r}, idstore.Party('bob'), alice)")
+    assert as_reader_only(open_folder, BEHIND).startswith(f"StoreUnavailable {open_folder} has changes")
 
 
 def test_a_stopped_writer_goes_on(registry: Registry, folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, exits, inputs
+from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.commands import stating
 from idstore.cli.ending import Misuse
@@ -95,6 +95,8 @@ def _compare(
 
     comparing = report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait, progress=tell)
     with output(file) as target, comparing as found:
+        for side in found.sides:
+            session.tell_behind(call, side.name, behind=side.behind)
         _write(found, format, tally, target)
     call.output.say(f"idstore: {', '.join(f'{many} {slug}' for slug, many in tally.items()) or 'nothing to reconcile'}")
     return tally
