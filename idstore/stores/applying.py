@@ -1,8 +1,8 @@
 """The thread that brings durable changes into engine and catalogue.
 
 Nobody waits for it but readers, so it lets changes gather and makes many at once, which costs a fraction; a reader hurries it. It prepares
-them while they gather, a little at a time, for whoever comes back from the disk needs the interpreter at once. Whoever makes changes waits
-when too many have gathered: what is acknowledged is never far ahead of what is applied.
+them while they gather, and does that and the rest a little at a time, for whoever comes back from the disk needs the interpreter at once.
+Whoever makes changes waits when too many have gathered: what is acknowledged is never far ahead of what is applied.
 
 Ctrl-C may come at any moment to those who wait for it. So they wait for a lock of their own: a condition that is interrupted may not have
 taken its lock again, and gives up one that is another's.
@@ -11,12 +11,14 @@ taken its lock again, and gives up one that is another's.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from idstore.model.change import Change
 from idstore.stores.prepared import Prepared
+
+T = TypeVar("T")
 
 GROUP = 4000
 """Changes that are applied at once, at most."""
@@ -30,8 +32,9 @@ _QUIET = 0.1
 """Seconds without another change after which none is waited for: the next reader would be told by his waiting how much others have just done."""
 _LOOK = 0.02
 """Seconds between two looks at what has gathered."""
-_SLICE = 16
-"""Changes, and the rest of a unit, that are prepared without a rest: each takes 0.1 ms of the interpreter, and each rest costs whoever makes changes a switch of threads."""
+_SLICE = 4
+"""Changes, and the rest of a unit, that are taken up without a rest: each takes 0.1 ms of the interpreter, for which others wait each time they
+come back from the disk; and each rest costs them a switch of threads."""
 _BREATH = 1e-5
 """Seconds of a rest: with 0 others were seen to wait for 5 ms. While a reader waits there are none."""
 _NAP = 1.0
@@ -224,6 +227,13 @@ class Applier:
             if unit[-1].sequence > self._prepared:
                 group += [Ready(durable, Prepared.of(durable.sequence, durable.change)) for durable in unit]
                 self._prepared = unit[-1].sequence
+
+    def paced(self, given: Iterable[T]) -> Iterator[T]:
+        """What is given, with rests in between for those who need the interpreter."""
+        for number, one in enumerate(given, 1):
+            yield one
+            if number % _SLICE == 0 and not self._hurried:
+                time.sleep(_BREATH)
 
     def _is_due(self) -> bool:
         return bool(self._hurried or self._stopping or self._leaving or self._waiting >= ENOUGH)

@@ -258,7 +258,7 @@ class EmbeddedStore(Waiting):
     def _apply(self, group: list[Ready]) -> None:
         last = group[-1].durable
         with self._apply_lock:
-            self._generation.take([ready.prepared for ready in group])
+            self._generation.take([ready.prepared for ready in group], self._applier.paced)
             self._given.applied(last.sequence)
             self._applied, self.registry_version = last.sequence, last.registry_version
             self._unflushed += len(group)

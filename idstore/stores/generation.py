@@ -160,10 +160,13 @@ class Generation:
         """Make changes, each with the sequence number of its last event, in order. Raises OSError or sqlite3.Error."""
         self.take([Prepared.of(sequence, change) for sequence, change in batch])
 
-    def take(self, batch: Sequence[Prepared]) -> None:
-        """Make changes, in order: the engine first, then the catalogue in one transaction. Raises OSError or sqlite3.Error."""
+    def take(self, batch: Sequence[Prepared], pace: Callable[[Iterable[Prepared]], Iterable[Prepared]] = iter) -> None:
+        """Make changes, in order: the engine first, then the catalogue in one transaction. Raises OSError or sqlite3.Error.
+
+        pace  gives them one after the other, when it is time.
+        """
         self.engrave(batch)
-        self.catalogue.apply(batch)
+        self.catalogue.apply(pace(batch))
 
     def engrave(self, batch: Sequence[Prepared], *, again: bool = False) -> None:
         """Make changes in the engine, in order: those that remove something, and others with them, in steps that are atomic. Raises OSError.
