@@ -78,8 +78,9 @@ class Loading:
 
     def finish(self, applied: int) -> None:
         """Take in all that was given; ``applied`` is the sequence number of the last event then."""
-        self._engine.finish()
+        self._engine.hand_over()
         self._catalogue.finish(applied)
+        self._engine.settle()
 
     def stop(self) -> None:
         """Wait for what is under way, whatever comes of it."""
@@ -96,7 +97,7 @@ class _EngineLoading:
         self._load = load
         self._folder = folder
         self._pool = ThreadPoolExecutor(1, "idstore-load")
-        self._under_way: Future[None] | None = None
+        self._under_way: list[Future[None]] = []
         self._limit, self._size = _FIRST, 0
         self._file = self._opened()
 
@@ -104,30 +105,27 @@ class _EngineLoading:
         self._file.write(lines)
         self._size += lines.count("\n")
         if self._size >= self._limit:
-            self._hand_over()
+            self.settle()
+            self.hand_over()
             self._file = self._opened()
             self._limit, self._size = min(2 * self._limit, _PORTION), 0
 
     def _opened(self) -> IO[str]:
         return tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="\n", buffering=_BUFFER, suffix=".nq", dir=self._folder)
 
-    def _hand_over(self) -> None:
+    def hand_over(self) -> None:
+        """Have the engine load what was taken since the last time, after what was handed over before."""
         self._file.flush()
-        self._settle()
-        self._under_way = self._pool.submit(self._carry, self._file)
+        self._under_way.append(self._pool.submit(self._carry, self._file))
 
     def _carry(self, file: IO[str]) -> None:
         with file:
             self._load(Path(file.name))
 
-    def _settle(self) -> None:
-        if self._under_way is not None:
-            under_way, self._under_way = self._under_way, None
-            under_way.result()
-
-    def finish(self) -> None:
-        self._hand_over()
-        self._settle()
+    def settle(self) -> None:
+        """Return when the engine has loaded what was handed over."""
+        while self._under_way:
+            self._under_way.pop(0).result()
 
     def stop(self) -> None:
         self._pool.shutdown(wait=True)
