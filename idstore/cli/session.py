@@ -110,11 +110,10 @@ def begin(call: Call, administrator: "Party") -> Path:
 
 def _rehearse(act: "Callable[[Registry, Party], T]", party: "Party") -> T:
     """Carry the act out on a store of no consequence. Raises what the act raises."""
-    import tempfile
-
+    from idstore import scratch
     from idstore.registry import opening
 
-    with tempfile.TemporaryDirectory(prefix="idstore-") as scratch, opening.open(Path(scratch) / "store", administrator=party) as registry:
+    with scratch.folder() as place, opening.open(place / "store", administrator=party) as registry:
         return act(registry, party)
 
 

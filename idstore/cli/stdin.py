@@ -1,11 +1,11 @@
 """Standard input as a file, for what is read more than once."""
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from idstore import scratch
 from idstore.cli import inputs, outputs
 from idstore.cli.ending import Misuse
 from idstore.errors import ExchangeError
@@ -26,8 +26,8 @@ def files(given: Sequence[str], suffix: str = "") -> Iterator[list[Path]]:
         return
     if given.count(inputs.STDIN) > 1:
         raise Misuse("standard input can be read once; give - once")
-    with tempfile.TemporaryDirectory(prefix="idstore-") as scratch:
-        place = Path(scratch) / f"standard input{suffix}"
+    with scratch.folder() as folder:
+        place = folder / f"standard input{suffix}"
         outputs.keep(inputs.chunks(inputs.STDIN, _LARGEST), place)
         try:
             yield [place if file == inputs.STDIN else Path(file) for file in given]

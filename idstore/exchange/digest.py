@@ -17,7 +17,7 @@ from idstore.model.party import Party
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
-from idstore.stores.sqlite import scratch
+from idstore.stores.sqlite import sorting_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def digest(registry: Registry, party: Party, extract: Extract = Extract(), *, pr
 
 def canonical(quads: Iterable[Quad]) -> Iterator[bytes]:
     """The lines of the canonical form of quads without blank nodes. Raises StoreUnavailable: no room to sort them. Memory: flat."""
-    with scratch("the digest", tempfile.gettempdir()), closing(sqlite3.connect("")) as order:  # in a file without a name
+    with sorting_in("the digest", tempfile.gettempdir()), closing(sqlite3.connect("")) as order:  # in a file without a name
         order.execute("CREATE TABLE line (text BLOB)")
         order.executemany("INSERT INTO line VALUES (?)", ((f"{quad} .\n".encode(),) for quad in quads))
         for (line,) in order.execute("SELECT DISTINCT text FROM line ORDER BY text"):

@@ -4,7 +4,6 @@ What is written holds the log, and what is read back is the log: records, bindin
 the events must be what the log says, else the file is refused.
 """
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from typing import IO
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
+from idstore import scratch
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
 from idstore.exchange import jsonld, patch, turtle
 from idstore.exchange.merging import LeftOut, divergences, leave_out, sound
@@ -30,7 +30,7 @@ from idstore.registry.replaying import BEGINNINGS, check_time, homeless, taken
 from idstore.stores import Staging
 from idstore.stores.engine import canonical
 from idstore.stores.scans import scanning
-from idstore.stores.sqlite import scratch
+from idstore.stores.sqlite import sorting_in
 from idstore.vocabulary import CLAIMS, IDS
 
 FORMATS = {
@@ -126,10 +126,10 @@ def import_registry(
     files = [(path, *_format(path, format)) for path in paths]
     source = ", ".join(str(path) for path in paths)
     with (
-        tempfile.TemporaryDirectory(prefix="idstore-import-") as folder,
-        scratch("the import", folder),
+        scratch.folder() as place,
+        sorting_in("the import", place),
         scanning(),
-        Sorted(files, Path(folder), progress) as found,
+        Sorted(files, place, progress) as found,
     ):
         return _take_in(registry, found, party, source, progress, dry_run=dry_run)
 

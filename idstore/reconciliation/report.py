@@ -1,13 +1,12 @@
 """A reconciliation and what can be printed of it: lines for people, JSON."""
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
+from idstore import scratch
 from idstore.exchange.mappings import Columns
 from idstore.model.party import Party
 from idstore.reconciliation import findings, sides
@@ -59,7 +58,7 @@ def reconcile(
 
     Raises StoreUnavailable, ExchangeError. Cost: each side is read once; memory is flat but for what is bound by relations of identity.
     """
-    with tempfile.TemporaryDirectory(prefix="idstore-reconcile-") as folder, closing(Workspace(Path(folder), progress)) as workspace:
+    with scratch.folder() as folder, closing(Workspace(folder, progress)) as workspace:
         yield Reconciliation(sides.read(workspace, names, party, format, columns, wait), workspace)
 
 

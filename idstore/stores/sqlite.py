@@ -101,7 +101,7 @@ def iterating(method: Callable[Concatenate[Any, P], Iterator[T]]) -> Callable[Co
 
 
 @contextmanager
-def scratch(work: str, folder: str | Path) -> Iterator[None]:
+def sorting_in(work: str, folder: str | Path) -> Iterator[None]:
     """Work in SQLite files that are thrown away. Raises StoreUnavailable: there is no room for them.
 
     work    what needs them.

@@ -259,7 +259,7 @@ def test_the_files_come_back_to_size(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_it_rests_for_others_unless_a_reader_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     rests: list[float] = []
-    monkeypatch.setattr(applying.time, "sleep", rests.append)
+    monkeypatch.setattr(time, "sleep", rests.append)
     applier = applying.Applier(lambda _: None, lambda _: None)
     assert list(applier.paced(range(11))) == list(range(11))
     assert len(rests) == 11 // applying._SLICE

@@ -1,0 +1,118 @@
+"""What a killed process leaves in the folder for temporary files is removed by the next one, and nothing else is."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import idstore
+from idstore import Party, Registry, scratch
+from idstore.exchange import rdf
+
+ALICE = Party("alice")
+HOLDER = """
+from idstore import scratch
+with scratch.folder() as folder:
+    (folder / "draft").write_text("not published")
+    print(folder, flush=True)
+    input()
+"""
+LONG_AGO = 1_000_000_000
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go, in this process and in those it starts."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def holder() -> tuple[subprocess.Popen[str], Path]:
+    """A process that works in a folder, and the folder, which looks old."""
+    process = subprocess.Popen([sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    folder = Path(process.stdout.readline().strip())
+    os.utime(folder, (LONG_AGO, LONG_AGO))
+    return process, folder
+
+
+def swept() -> None:
+    with scratch.folder():
+        pass
+
+
+def test_it_is_gone_when_the_block_ends_and_nobody_else_may_look_into_it(temporary: Path) -> None:
+    with suppress(KeyError), scratch.folder() as folder:
+        assert folder.parent == temporary and folder.stat().st_mode & 0o077 == 0
+        (folder / "file").touch()
+        raise KeyError
+    assert list(temporary.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed(temporary: Path) -> None:
+    process, folder = holder()
+    with process:
+        swept()
+        assert (folder / "draft").exists(), "it is in use"
+        process.send_signal(signal.SIGKILL)
+    os.utime(folder)
+    swept()
+    assert folder.exists(), "it may have been made just now"
+    os.utime(folder, (LONG_AGO, LONG_AGO))
+    swept()
+    assert list(temporary.iterdir()) == []
+
+
+def test_what_is_not_ours_is_left_alone(temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process, folder = holder()
+    with process:
+        process.kill()
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "kept").mkdir(parents=True)
+    os.utime(elsewhere, (LONG_AGO, LONG_AGO))
+    (temporary / "idstore-scratch-link").symlink_to(elsewhere)
+    (temporary / "idstore-scratch-file").touch()
+    (temporary / "idstore-quickstart-x").mkdir()
+    for kept in ("idstore-scratch-file", "idstore-quickstart-x"):
+        os.utime(temporary / kept, (LONG_AGO, LONG_AGO))
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    swept()
+    assert folder.exists(), "another user's"
+    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    swept()
+    assert sorted(path.name for path in temporary.iterdir()) == ["idstore-quickstart-x", "idstore-scratch-file", "idstore-scratch-link"]
+    assert (elsewhere / "kept").exists()
+
+
+def test_an_import_that_was_killed_leaves_nothing_to_the_next(temporary: Path, tmp_path: Path) -> None:
+    with idstore.open(tmp_path / "one", administrator=ALICE) as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        registry.register("names", "a", ALICE)
+        with (tmp_path / "all.ttl").open("wb") as file:
+            rdf.export(registry, file, ALICE)
+    code = f"""
+import os, sys, idstore
+from pathlib import Path
+from idstore.exchange import rdf, sorting
+sorting.Sorted.number = lambda *_: os.kill(os.getpid(), 9)
+with idstore.open({str(tmp_path / "two")!r}, administrator=idstore.Party("alice")) as registry:
+    rdf.import_registry(registry, [Path({str(tmp_path / "all.ttl")!r})], idstore.Party("alice"))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    [left] = temporary.iterdir()
+    assert any(left.iterdir())
+    os.utime(left, (LONG_AGO, LONG_AGO))
+    with Registry(idstore.open(tmp_path / "two").store) as registry:
+        rdf.import_registry(registry, [tmp_path / "all.ttl"], ALICE)
+        assert len(registry.list(ALICE)) == 1
+    assert list(temporary.iterdir()) == []
