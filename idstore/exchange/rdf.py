@@ -4,7 +4,7 @@ What is written holds the log, and what is read back is the log: records, bindin
 the events must be what the log says, else the file is refused.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from idstore.exchange.sorting import Sorted
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.history import History
+from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.terms import triples
 from idstore.progress import Progress, unwatched
@@ -91,6 +92,7 @@ class ImportReport:
     created      identifiers that were new.
     left         what of another registry stays out.
     differences  of a rehearsal: which identifiers are not the same here and there.
+    namesakes    namespaces of the same name, of which one was new: the one that is not called by it, and the one that is.
     """
 
     events: int
@@ -98,6 +100,7 @@ class ImportReport:
     created: int
     left: LeftOut = field(default_factory=LeftOut)
     differences: Sequence[Divergence] = ()
+    namesakes: Sequence[tuple[Namespace, Namespace]] = ()
 
 
 class _DryRun(Exception):
@@ -153,13 +156,19 @@ def _take_in(registry: Registry, found: Sorted, party: Party, source: str, progr
             there = Registry(staged)
             pristine, fresh = there.pristine(), found.whole and not staged.sequence  # only now, when nobody else acts any more
             left, differences = (LeftOut(), []) if pristine else _compared(there, staged, found, source, dry_run=dry_run)
+            before = {namespace.base for namespace in there.namespaces()}
             report = _Intake(there, staged, found, source, progress).all(compare=fresh)
-            report = replace(report, left=left, differences=differences)
+            report = replace(report, left=left, differences=differences, namesakes=_namesakes(there, before))
             if dry_run or not report.events:
                 raise _DryRun  # noqa: TRY301 the staged generation is to be given up
     except _DryRun:
         pass
     return report
+
+
+def _namesakes(registry: Registry, before: Container[str]) -> list[tuple[Namespace, Namespace]]:
+    pairs = [(namespace, registry.namespace(namespace.name)) for namespace in registry.namespaces()]
+    return [(one, called) for one, called in pairs if one != called and not (one.base in before and called.base in before)]
 
 
 def _compared(registry: Registry, staged: Staging, found: Sorted, source: str, *, dry_run: bool) -> tuple[LeftOut, list[Divergence]]:

@@ -276,7 +276,9 @@ def test_an_import_warns_of_namespaces_of_one_name(run: Run, tmp_path: Path) -> 
     other, base = tmp_path / "other", "http://other.example.org/data#"
     run("namespace", "add", "rdl", base, "--scheme", "rdswip", "--store", other)
     run("export", "-o", tmp_path / "other.nq", "--store", other)
+    [foreseen] = [line for line in run("import", tmp_path / "other.nq", "--dry-run").err.splitlines() if "warning" in line]
     [warning] = [line for line in run("import", tmp_path / "other.nq").err.splitlines() if "warning" in line]
+    assert foreseen == warning
     assert warning.endswith(f"rdl means http://rdl.example.org/data# here; call the other namespace of that name by its base, {base}")
     run("namespace", "add", "more", "http://more.example.org/", "--scheme", "puid", "--store", other)
     run("export", "-o", tmp_path / "more.nq", "--store", other)

@@ -12,7 +12,6 @@ from idstore.cli.ending import Misuse
 from idstore.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from idstore.model.namespace import Namespace
     from idstore.model.party import Party
     from idstore.registry import Registry
 
@@ -103,13 +102,10 @@ def _import_registry(call: Call, files: list[str], format: str | None, dry_run: 
         )
     with stdin.files(files) as paths, Progress(call.output) as progress:
 
-        def act(registry: "Registry", party: "Party") -> "tuple[rdf.ImportReport, list[tuple[Namespace, Namespace]]]":
-            before = {one.base for one in registry.namespaces()}
-            report = rdf.import_registry(registry, paths, party, format, dry_run=dry_run, progress=progress.step)
-            named = [(one, registry.namespace(one.name)) for one in registry.namespaces()]
-            return report, [(one, keeper) for one, keeper in named if one != keeper and not {one.base, keeper.base} <= before]
+        def act(registry: "Registry", party: "Party") -> rdf.ImportReport:
+            return rdf.import_registry(registry, paths, party, format, dry_run=dry_run, progress=progress.step)
 
-        found, named = session.write(call, act, dry=dry_run)
+        found = session.write(call, act, dry=dry_run)
     merging.show(call.output, found, dry_run=dry_run)
-    for one, keeper in named:
-        call.output.warn(f"{one.name} means {keeper.base} here; call the other namespace of that name by its base, {one.base}")
+    for one, called in found.namesakes:
+        call.output.warn(f"{one.name} means {called.base} here; call the other namespace of that name by its base, {one.base}")
