@@ -29,16 +29,14 @@ def reading(call: Call, *, detached: bool = False) -> "Iterator[tuple[Registry, 
     party = Party(call.user)
     place = folder(call)
     with opening.open(place, wait=call.wait, read_only=True, detached=detached) as registry:
-        tell_behind(call, place, behind=registry.store.behind)
+        if registry.store.behind:
+            tell_behind(call, place)
         yield registry, party
 
 
-def tell_behind(call: Call, place: str | Path, *, behind: bool) -> None:
-    """Tell the user where some of a store's newest allocations are not seen."""
-    if behind:
-        call.output.warn(
-            f"what was allocated last in {place} is not seen: somebody who may write there must apply it, with `idstore stats`"
-        )
+def tell_behind(call: Call, place: str | Path) -> None:
+    """Tell the user that some of a store's newest allocations are not seen."""
+    call.output.warn(f"what was allocated last in {place} is not seen: somebody who may write there must apply it, with `idstore stats`")
 
 
 def read(call: Call, act: "Callable[[Registry, Party], T]", *, detached: bool = False) -> T:

@@ -238,8 +238,8 @@ class EmbeddedStore(Waiting):
         return sequence > 0 and (self.catalogue.applied < sequence or not self._generation.knows(event))
 
     def read_behind(self) -> bool:
-        """Read the state before the newest allocations, which are not applied; False: what is not applied is more than that, or nothing."""
-        self.behind = self.lags() and recovery.lacks_allocations_alone(self._journal, self._generation)
+        """Read the state before the newest allocations, which are not applied; False: what is not applied is more than that."""
+        self.behind = recovery.lacks_allocations_alone(self._journal, self._generation)
         return self.behind
 
     # applying

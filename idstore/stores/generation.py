@@ -20,7 +20,7 @@ from idstore.stores.engine import ENGINE, Engine, opened
 from idstore.stores.founding import sync_folder
 from idstore.stores.indexes import faults
 from idstore.stores.prepared import Prepared, net
-from idstore.stores.scans import reading, scan
+from idstore.stores.scans import reading, scan, unreadable
 from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH
 
 FAILURES = (OSError, RuntimeError, sqlite3.Error)
@@ -208,12 +208,13 @@ class Generation:
         self._loose = 0
 
     def load(self, nquads: Path) -> None:
-        """Add the quads of a file to the engine, which writes files of its own for many; other threads go on. Raises OSError."""
-        if nquads.stat().st_size < _FEW:
-            self._loose += 1
-            self.engine.load(path=nquads, format=RdfFormat.N_QUADS, lenient=True)
-        else:
-            self.engine.bulk_load(path=nquads, format=RdfFormat.N_QUADS, lenient=True)
+        """Add the quads of a file to the engine, which writes files of its own for many; other threads go on. Raises OSError, StoreDamaged."""
+        few = nquads.stat().st_size < _FEW
+        self._loose += few
+        try:
+            (self.engine.load if few else self.engine.bulk_load)(path=nquads, format=RdfFormat.N_QUADS, lenient=True)
+        except RuntimeError as error:  # what it merges with this is not what was written
+            raise unreadable(error) from error
 
     def sync(self) -> None:
         """Bring everything to disk, the folder's own entries included."""

@@ -5,11 +5,12 @@ it reads a snapshot: that process is asked for one of its present state, and if 
 """
 
 import math
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -97,29 +98,6 @@ def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> Em
     detached  read a snapshot in any case, and hold no lock: for work of the user's length. Cost: the catalogue is copied.
     Raises StoreUnavailable; StoreBusy when the process that holds the store does not answer and there is no snapshot.
     """
-    try:
-        return _open_newest(path, wait, detached=detached)
-    except (StoreBusy, StoreDamaged):
-        raise
-    except StoreUnavailable:
-        before = _open_behind(path)
-        if before is None:
-            raise
-        return before
-
-
-def _open_behind(path: Path) -> EmbeddedStore | None:
-    """The store as it was before its newest allocations; None where it lacks more than that, or nothing, or cannot be read."""
-    if exists(path):
-        with suppress(StoreUnavailable):
-            store = EmbeddedStore(path, read_only=True, wait=_MOMENT)
-            if store.read_behind():
-                return store
-            store.close()
-    return None
-
-
-def _open_newest(path: Path, wait: float, *, detached: bool) -> EmbeddedStore | SnapshotStore:
     snapshots = Snapshots(path / SNAPSHOTS)
     with _Request(snapshots) as request:
         limit = time.monotonic() + max(wait, _ANSWER)
@@ -137,14 +115,31 @@ def _open_newest(path: Path, wait: float, *, detached: bool) -> EmbeddedStore | 
                     raise
                 lags = False
             else:
+                found = _as_it_is(store, snapshots, detached=detached)
+                if found is not None:
+                    return found
                 lags = True
-                if not store.lags():
-                    return _detached(store, snapshots) if detached else store
-                store.close()
             attempts += 1
             used = _bring_up(path, limit, lags=lags, publish=attempts > _ATTEMPTS)
             if used is not None:
                 return SnapshotStore(snapshots, used)
+
+
+def _as_it_is(store: EmbeddedStore, snapshots: Snapshots, *, detached: bool) -> EmbeddedStore | SnapshotStore | None:
+    """What is to be read of an open store; None, and it is closed, where something must be applied first. Raises StoreUnavailable, StoreDamaged."""
+    with ExitStack() as opened:
+        opened.callback(store.close)
+        if not store.lags():
+            opened.pop_all()
+            return _detached(store, snapshots) if detached else store
+        if not _may_write(store.path) and store.read_behind():
+            opened.pop_all()
+            return store
+    return None
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _bring_up(path: Path, limit: float, *, lags: bool, publish: bool) -> Use | None:

@@ -10,7 +10,6 @@ from command_lines import Minting, Run, tree
 from idstore import Party
 from idstore.registry import opening
 from idstore.stores import backups, reader
-from idstore.stores.copies import unapplied
 
 IDENTIFIER = "R3732211754"
 LONG = "x" * 300
@@ -91,10 +90,7 @@ def test_who_may_only_read_is_told_what_is_not_seen(
     with opening.open(store, brief=True) as brief:
         brief.mint("rdl", Party("alice"))
 
-    def bring_up(path: Path, *_: object, **__: object) -> None:
-        raise unapplied(path, "no permission")
-
-    monkeypatch.setattr(reader, "_bring_up", bring_up)
+    monkeypatch.setattr(reader, "_may_write", lambda _: False)
     for words, out in ((("list",), seen), (("reconcile", store, store), "nothing to reconcile"), (("verify",), "sound")):
         told = run(*words)
         assert told.line.startswith(out)

@@ -1,5 +1,6 @@
 """Readers are served whoever else uses the store, and see whole, durable states."""
 
+import errno
 import json
 import os
 import signal
@@ -10,13 +11,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import idstore
 from idstore import Party, Registry, Selection
-from idstore.errors import NotRegistered, StoreBusy, StoreUnavailable
+from idstore.errors import NotRegistered, StoreBusy, StoreDamaged, StoreUnavailable
 from idstore.stores import reader
 from idstore.stores.copies import Copies
 from idstore.stores.embedded import EmbeddedStore
@@ -279,7 +281,7 @@ import os, sys, idstore
 from idstore.stores import generation
 registry = idstore.open(sys.argv[1])
 take = generation.Generation.take
-def halfway(self, batch):
+def halfway(self, batch, pace=iter):
     if sys.argv[2] == "engine":
         self.catalogue.apply = lambda batch: os._exit(9)
         take(self, batch)
@@ -466,6 +468,38 @@ def test_what_is_half_applied_is_not_read(open_folder: Path, monkeypatch: pytest
     if reached == "engine":
         crash(open_folder, "engine")
     assert as_reader_only(open_folder, BEHIND).startswith(f"StoreUnavailable {open_folder} has changes")
+
+
+def test_damage_among_them_is_told_and_nobody_kept_out(registry: Registry, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.close()
+    with idstore.open(folder, brief=True) as brief:
+        brief.register("names", "a", ALICE)
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as journal:
+        journal.execute("UPDATE change SET body = '[' WHERE sequence = (SELECT max(sequence) FROM change)")
+        journal.commit()
+    monkeypatch.setattr(reader, "_may_write", lambda _: False)
+    with pytest.raises(StoreDamaged, match="change 3 is not what was written"):
+        idstore.open(folder, read_only=True)
+    lock = DirectoryLock(folder / "lock")
+    lock.acquire(shared=False, wait=0)
+    lock.release()
+
+
+def test_a_full_disk_makes_nobody_read_behind(registry: Registry, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may write is told what failed, and does not take an older state for the newest."""
+    registry.close()
+    with idstore.open(folder, brief=True) as brief:
+        brief.register("names", "a", ALICE)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Generation, "engrave", full)
+    with pytest.raises(StoreUnavailable, match="No space left"):
+        idstore.open(folder, read_only=True)
+    monkeypatch.undo()
+    with idstore.open(folder, read_only=True) as reopened:
+        assert [record.label for record in reopened.list(ALICE)] == ["a"]
 
 
 def test_other_changes_that_are_not_applied_are_not_passed_over(open_folder: Path) -> None:
