@@ -7,7 +7,7 @@ from random_acts import ROOT, begun, exported
 
 import idstore
 from idstore import Registry, Request
-from idstore.errors import StoreUnavailable
+from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.exchange import rdf
 from idstore.stores import loading
 from idstore.stores.generation import Generation
@@ -69,3 +69,29 @@ def test_a_portion_that_cannot_be_loaded_leaves_the_store_as_it_was(
         assert exported(copy, ROOT, tmp_path / "after").read_bytes() == before
         assert taken_in(copy, export) == 40
     assert list((tmp_path / "copy").rglob("*.nq")) == []
+
+
+class Broken:
+    """An engine that finds its files to be other than it wrote them, as it does by this kind of error."""
+
+    def load(self, **_: object) -> None:
+        raise RuntimeError("Corruption: block checksum mismatch")
+
+    bulk_load = load
+
+
+def test_damage_that_the_engine_meets_is_told_as_such(tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(self: Generation, nquads: Path) -> None:
+        engine, self.engine = self.engine, Broken()  # type: ignore[assignment]
+        try:
+            real(self, nquads)
+        finally:
+            self.engine = engine
+
+    real = Generation.load
+    with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
+        monkeypatch.setattr(Generation, "load", load)
+        with pytest.raises(StoreDamaged, match="Corruption: block checksum mismatch"):
+            taken_in(copy, export)
+        monkeypatch.undo()
+        assert copy.counts(ROOT).total == 0 and list(copy.verify(ROOT)) == []
