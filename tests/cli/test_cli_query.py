@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_lines import Minting, Run
+from pace import allowing
 
 from idstore.cli import exits
 from idstore.cli.commands.query import query
@@ -123,6 +124,6 @@ def test_ctrl_c_ends_it_at_once(run: Run, rdl: str, store: Path) -> None:
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
-        assert time.monotonic() - begun < 1
+        assert (took := time.monotonic() - begun) < allowing(1), took
     assert (process.returncode, out, err) == (exits.INTERRUPTED, b"", b"idstore: interrupted\n")
     assert run("mint", rdl, "--wait", "0").out

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from pace import allowing
 
 import idstore
 from idstore import Party, Registry, Request
@@ -184,7 +185,7 @@ def test_an_endless_query_is_gone_a_second_after_its_limit(registry: Registry, l
     begun = time.monotonic()
     with pytest.raises(LimitReached, match=f"ended after {limit:g} s") as caught:
         registry.query(ENDLESS, ALICE, timeout=limit)
-    assert limit <= time.monotonic() - begun < limit + 1
+    assert limit <= (took := time.monotonic() - begun) < allowing(limit + 1), took
     assert caught.value.fields == {"limit": "time", "seconds": limit}
     watcher.join()
     if Path("/proc/self").exists():
@@ -208,7 +209,7 @@ def test_a_query_ends_without_anybody_who_waits_for_it(registry: Registry, monke
     begun = time.monotonic()
     with pytest.raises(LimitReached):
         registry.query(ENDLESS, ALICE, timeout=0.5)
-    assert time.monotonic() - begun < 1.5
+    assert (took := time.monotonic() - begun) < allowing(1.5), took
 
 
 @linux
@@ -366,7 +367,7 @@ def test_the_listener_hears(listener: tuple[str, list[bytes]]) -> None:
     address, came = listener
     with pytest.raises(OSError, match="500"):
         list(pyoxigraph.Store().query(f"SELECT * {{ SERVICE <{address}> {{ ?s ?p ?o }} }}"))  # type: ignore[arg-type]
-    assert eventually(lambda: came != [], 2)
+    assert eventually(lambda: came != [], allowing(2))
 
 
 # beside others
@@ -448,8 +449,8 @@ def test_a_query_ends_with_who_asked(registry: Registry, folder: Path, end: sign
         begun = time.monotonic()
         asker.send_signal(end)
         asker.communicate()
-        assert time.monotonic() - begun < 1
-        assert eventually(lambda: not is_running(worker), 1)
+        assert (took := time.monotonic() - begun) < allowing(1), took
+        assert eventually(lambda: not is_running(worker), allowing(1))
     assert asker.returncode in (-end, 1)
 
 
