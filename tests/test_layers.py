@@ -13,7 +13,7 @@ import idstore
 
 PACKAGE = Path(idstore.__file__).parent
 LAYERS = (
-    {"errors", "vocabulary", "resources", "randomness", "frozen", "progress", "scratch"},
+    {"errors", "vocabulary", "resources", "randomness", "frozen", "progress"},
     {"schemes", "model"},
     {"stores"},
     {"queries"},

@@ -108,8 +108,8 @@ def begin(call: Call, administrator: "Party") -> Path:
 
 def _rehearse(act: "Callable[[Registry, Party], T]", party: "Party") -> T:
     """Carry the act out on a store of no consequence. Raises what the act raises."""
-    from idstore import scratch
     from idstore.registry import opening
+    from idstore.stores import scratch
 
     with scratch.folder() as place, opening.open(place / "store", administrator=party) as registry:
         return act(registry, party)

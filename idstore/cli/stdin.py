@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from idstore import scratch
 from idstore.cli import inputs, outputs
 from idstore.cli.ending import Misuse
 from idstore.errors import ExchangeError
+from idstore.stores import scratch
 
 _LARGEST: Final = 1 << 34
 """Bytes of standard input that are held on disk; what is larger is a file already, or should be one."""

@@ -12,7 +12,6 @@ from typing import IO
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
-from idstore import scratch
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
 from idstore.exchange import jsonld, patch, turtle
 from idstore.exchange.merging import LeftOut, divergences, leave_out, sound
@@ -28,7 +27,7 @@ from idstore.registry import Registry
 from idstore.registry.exporting import Extract, read
 from idstore.registry.merging import Divergence
 from idstore.registry.replaying import BEGINNINGS, check_time, homeless, taken
-from idstore.stores import Staging
+from idstore.stores import Staging, scratch
 from idstore.stores.engine import canonical
 from idstore.stores.scans import scanning
 from idstore.stores.sqlite import sorting_in

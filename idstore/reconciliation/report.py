@@ -6,7 +6,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from idstore import scratch
 from idstore.exchange.mappings import Columns
 from idstore.model.party import Party
 from idstore.reconciliation import findings, sides
@@ -14,6 +13,7 @@ from idstore.reconciliation.claims import Claim, Link
 from idstore.reconciliation.kinds import KINDS, Finding, Kind, Weakest
 from idstore.reconciliation.sides import Side
 from idstore.reconciliation.workspace import Progress, Workspace
+from idstore.stores import scratch
 from idstore.vocabulary import MAPPING_PREFIXES
 
 Json = dict[str, object]

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 import idstore
-from idstore import Party, Registry, scratch
+from idstore import Party
 from idstore.exchange import rdf
+from idstore.stores import scratch
 
 ALICE = Party("alice")
 HOLDER = """
-from idstore import scratch
+from idstore.stores import scratch
 with scratch.folder() as folder:
     (folder / "draft").write_text("not published")
     print(folder, flush=True)
@@ -112,7 +113,7 @@ with idstore.open({str(tmp_path / "two")!r}, administrator=idstore.Party("alice"
     [left] = temporary.iterdir()
     assert any(left.iterdir())
     os.utime(left, (LONG_AGO, LONG_AGO))
-    with Registry(idstore.open(tmp_path / "two").store) as registry:
+    with idstore.open(tmp_path / "two") as registry:
         rdf.import_registry(registry, [tmp_path / "all.ttl"], ALICE)
         assert len(registry.list(ALICE)) == 1
     assert list(temporary.iterdir()) == []

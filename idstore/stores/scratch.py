@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from idstore.stores.founding import discard
+
 _PREFIX: Final = "idstore-scratch-"
 _YOUNG: Final = 60.0
 """Seconds for which a folder is left alone: whoever made it may not have its lock yet."""
@@ -47,8 +49,6 @@ def _remove(left: Path) -> None:
         if found.st_uid != os.geteuid() or time.time() - found.st_mtime < _YOUNG:
             return
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        from shutil import rmtree  # itself slow to import
-
-        rmtree(left, ignore_errors=True)
+        discard([left])
     finally:
         os.close(handle)
