@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from idstore.errors import IdstoreError, StoreUnavailable
+from idstore.errors import IdstoreError, StoreDamaged, StoreUnavailable
 from idstore.frozen import replace
 from idstore.stores import bases, recovery
 from idstore.stores.ahead import Ahead
@@ -251,9 +251,11 @@ class EmbeddedStore(Waiting):
 
     def _fail(self, error: BaseException) -> None:
         """Nothing is applied any more."""
-        damaged = isinstance(error, RuntimeError)  # so the engine calls what it finds to be other than it was written
+        damaged = isinstance(error, StoreDamaged)
         remedy = "keep its files, and restore a backup" if damaged else "free some space and open the store again"
-        self._failure = f"the store at {self.path} cannot be written: {error}; what was acknowledged is kept, {remedy}"
+        self._failure = (
+            f"the store at {self.path} cannot be written: {error.__cause__ if damaged else error}; what was acknowledged is kept, {remedy}"
+        )
 
     def _apply(self, group: list[Ready]) -> None:
         last = group[-1].durable

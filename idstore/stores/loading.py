@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +23,8 @@ _FIRST: Final = 100_000
 """Quads that it is given first; the next portion has twice as many."""
 _BUFFER: Final = 1 << 20
 """Bytes that are written at once."""
+_LARGE: Final = 1 << 32
+"""Bytes of tables from which on the engine compresses all that it merges; those of fewer would come out larger than they were loaded."""
 _ROWS: Final = 20_000
 """Rows that the catalogue is given at once."""
 _STEP: Final = 200_000
@@ -68,7 +70,7 @@ class Loading:
     """
 
     def __init__(self, generation: Generation) -> None:
-        self._engine = _EngineLoading(generation.folder, generation.load)
+        self._engine = _EngineLoading(generation)
         self._catalogue = _CatalogueLoading(generation.catalogue)
 
     def take(self, history: History) -> None:
@@ -78,7 +80,7 @@ class Loading:
 
     def finish(self, applied: int) -> None:
         """Take in all that was given; ``applied`` is the sequence number of the last event then."""
-        self._engine.hand_over()
+        self._engine.finish()
         self._catalogue.finish(applied)
         self._engine.settle()
 
@@ -93,9 +95,9 @@ class _EngineLoading:
     The first portions are small, so that it begins early; the others are as large as it takes, for it merges what it was given apart.
     """
 
-    def __init__(self, folder: Path, load: Callable[[Path], None]) -> None:
-        self._load = load
-        self._folder = folder
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+        self._before = generation.size
         self._pool = ThreadPoolExecutor(1, "idstore-load")
         self._under_way: list[Future[None]] = []
         self._limit, self._size = _FIRST, 0
@@ -106,21 +108,33 @@ class _EngineLoading:
         self._size += lines.count("\n")
         if self._size >= self._limit:
             self.settle()
-            self.hand_over()
+            self._hand_over()
             self._file = self._opened()
             self._limit, self._size = min(2 * self._limit, _PORTION), 0
 
     def _opened(self) -> IO[str]:
-        return tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="\n", buffering=_BUFFER, suffix=".nq", dir=self._folder)
+        return tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", newline="\n", buffering=_BUFFER, suffix=".nq", dir=self._generation.folder
+        )
 
-    def hand_over(self) -> None:
+    def _hand_over(self) -> None:
         """Have the engine load what was taken since the last time, after what was handed over before."""
         self._file.flush()
         self._under_way.append(self._pool.submit(self._carry, self._file))
 
     def _carry(self, file: IO[str]) -> None:
         with file:
-            self._load(Path(file.name))
+            self._generation.load(Path(file.name))
+
+    def finish(self) -> None:
+        """Have the engine load the rest, and merge its tables where there are many and most are new: they take half the room then."""
+        self._hand_over()
+        self._under_way.append(self._pool.submit(self._merge))
+
+    def _merge(self) -> None:
+        size = self._generation.size
+        if size >= max(_LARGE, 2 * self._before):
+            self._generation.merge()
 
     def settle(self) -> None:
         """Return when the engine has loaded what was handed over."""

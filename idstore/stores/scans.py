@@ -44,6 +44,19 @@ def reading(method: Callable[P, T]) -> Callable[P, T]:
     return read
 
 
+def changing(method: Callable[P, T]) -> Callable[P, T]:
+    """A method that changes an engine, and raises StoreDamaged where what the engine reads meanwhile is not what was written."""
+
+    @wraps(method)
+    def change(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return method(*given, **named)
+        except RuntimeError as error:
+            raise unreadable(error) from error
+
+    return change
+
+
 class _Reading:
     """What is being read in one ``with`` block."""
 

@@ -77,21 +77,51 @@ class Broken:
     def load(self, **_: object) -> None:
         raise RuntimeError("Corruption: block checksum mismatch")
 
-    bulk_load = load
+    bulk_load = optimize = load
 
 
-def test_damage_that_the_engine_meets_is_told_as_such(tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(self: Generation, nquads: Path) -> None:
+@pytest.mark.parametrize("method", ["load", "merge", "engrave"])
+def test_damage_that_the_engine_meets_is_told_as_such(tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    def meet(self: Generation, *given: object) -> None:
         engine, self.engine = self.engine, Broken()  # type: ignore[assignment]
         try:
-            real(self, nquads)
+            real(self, *given)
         finally:
             self.engine = engine
 
-    real = Generation.load
+    real = getattr(Generation, method)
     with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
-        monkeypatch.setattr(Generation, "load", load)
+        assert copy.counts(ROOT).total == 0  # what its founding has to have applied is
+        monkeypatch.setattr(loading, "_LARGE", 0)
+        monkeypatch.setattr("idstore.stores.generation._FEW", 0)  # each portion in tables of its own
+        monkeypatch.setattr(Generation, method, meet)
         with pytest.raises(StoreDamaged, match="Corruption: block checksum mismatch"):
             taken_in(copy, export)
         monkeypatch.undo()
         assert copy.counts(ROOT).total == 0 and list(copy.verify(ROOT)) == []
+
+
+def test_the_tables_of_a_large_load_are_merged_where_most_are_new(tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    merged: list[Path] = []
+
+    def merge(self: Generation) -> None:
+        merged.append(self.folder)
+        real(self)
+
+    real = Generation.merge
+    monkeypatch.setattr(Generation, "merge", merge)
+    monkeypatch.setattr("idstore.stores.generation._FEW", 0)
+    with idstore.open(tmp_path / "few", administrator=ROOT) as few:
+        taken_in(few, export)
+        assert merged == []
+    monkeypatch.setattr(loading, "_LARGE", 1)
+    with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
+        taken_in(copy, export)
+        assert len(merged) == 1
+        assert exported(copy, ROOT, tmp_path / "again", "trig").read_bytes() == export.read_bytes()
+        with begun(tmp_path / "other") as other:
+            other.fixate([other.mint("rdl", ROOT).iri.value], ROOT)
+            more = exported(other, ROOT, tmp_path / "more", "trig")
+        assert taken_in(copy, more) == 1
+        assert len(merged) == 1, "what was there is not merged once more for so little"
+        assert list(copy.verify(ROOT)) == []
