@@ -200,6 +200,8 @@ def fail(order: dict[str, Any]) -> None:
         if order["act"]:
             for step in (work.mint, work.mint, work.fixate, work.mint, work.back_up):
                 step()
+            with registry.store.reading():  # all is applied: the first calls are those of the act
+                pass
             begin()
             attempt(getattr(work, order["act"]))
         else:
