@@ -142,7 +142,11 @@ class _EngineLoading:
             self._under_way.pop(0).result()
 
     def stop(self) -> None:
-        self._pool.shutdown(wait=True)
+        try:
+            self._pool.shutdown()
+        except BaseException:  # a second interrupt: nobody is to use that folder while something is still written there
+            self._generation.abandon()
+            raise
         self._file.close()
 
 

@@ -1,5 +1,9 @@
 """Whole histories come to the engine portion by portion: all of them, or nothing is changed."""
 
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -125,3 +129,49 @@ def test_the_tables_of_a_large_load_are_merged_where_most_are_new(tmp_path: Path
         assert taken_in(copy, more) == 1
         assert len(merged) == 1, "what was there is not merged once more for so little"
         assert list(copy.verify(ROOT)) == []
+
+
+def impatient(pool: ThreadPoolExecutor) -> None:
+    """Whoever waits for a pool's end is interrupted."""
+    SHUT_DOWN(pool, wait=False)
+    raise KeyboardInterrupt
+
+
+SHUT_DOWN = ThreadPoolExecutor.shutdown
+
+
+def test_who_is_interrupted_twice_while_tables_are_merged_can_import_again(
+    tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_go = threading.Event()
+    merging: list[Path] = []
+    ended: list[threading.Thread] = []
+
+    def merge(self: Generation) -> None:
+        merging.append(self.folder)
+        ended.append(threading.current_thread())
+        os.kill(os.getpid(), signal.SIGINT)
+        assert let_go.wait(60)
+        real(self)
+
+    real = Generation.merge
+    try:
+        with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
+            with monkeypatch.context() as large:
+                large.setattr(loading, "_LARGE", 0)
+                large.setattr("idstore.stores.generation._FEW", 0)
+                large.setattr(ThreadPoolExecutor, "shutdown", impatient)
+                large.setattr(Generation, "merge", merge)
+                with pytest.raises(KeyboardInterrupt):
+                    taken_in(copy, export)
+            assert copy.counts(ROOT).total == 0
+            assert taken_in(copy, export) == 40
+            [given_up] = merging
+            [there] = [place for place in (tmp_path / "copy").glob("generation-*/engine") if place.parent != given_up]
+            let_go.set()
+            ended[0].join(60)
+            assert not ended[0].is_alive()
+            assert there.exists() and list(copy.verify(ROOT)) == []
+            assert exported(copy, ROOT, tmp_path / "again", "trig").read_bytes() == export.read_bytes()
+    finally:
+        let_go.set()
