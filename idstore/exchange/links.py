@@ -4,7 +4,6 @@ A host is asked one thing at a time, with a pause between two questions, by HEAD
 wait is heeded. Addresses of the local network are not asked unless that is wanted, for anybody may name one as a target.
 """
 
-import csv
 import ipaddress
 import socket
 import urllib.error
@@ -78,10 +77,11 @@ class Answer:
 
 def check(target: str, manners: Manners = Manners()) -> Answer:
     """Ask for one target. Raises nothing: what goes wrong is the answer."""
-    at, parts = times.now(), urlsplit(target)
-    if parts.scheme not in _WEB or not parts.hostname:
-        return Answer(target, at, "passed over", detail="no web address")
+    at = times.now()
     try:
+        parts = urlsplit(target)
+        if parts.scheme not in _WEB or not parts.hostname:
+            return Answer(target, at, "passed over", detail="no web address")
         if not manners.private and _is_local(parts.hostname):
             return Answer(target, at, "passed over", detail="an address of the local network")
         status, location, headers = _ask(target, "HEAD", manners)
@@ -169,7 +169,10 @@ def check_all(targets: Iterable[str], manners: Manners = Manners()) -> Iterator[
 
 
 def _host(target: str) -> str:
-    return urlsplit(target).netloc
+    try:
+        return urlsplit(target).netloc
+    except ValueError:  # it names none, and is told to be broken
+        return ""
 
 
 def _ask_host(targets: Sequence[str], manners: Manners, answers: "Queue[Answer | None]", stop: Event) -> None:
@@ -200,24 +203,14 @@ def read(path: Path) -> Mapping[str, tuple[str, ...]]:
     if not path.is_file():
         raise _no_results(path, None, "it is no regular file, which alone can keep results; name one")
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            return _rows(path, csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+        with path.open(encoding="utf-8", newline="\n") as lines:
+            head = "\t".join(HEADER)
+            if lines.readline(len(head) + 2).rstrip("\r\n") not in ("", head):
+                raise _no_results(path, 1, f"it is no file of results; the first line has to be {' '.join(HEADER)}")
+            rows = (tuple(line.rstrip("\r\n").split("\t")) for line in lines)
+            return {row[0]: row for row in rows if len(row) == len(HEADER)}  # the last one may be cut off
     except UnicodeDecodeError as error:
         raise _no_results(path, None, "it is no file of results: it is not UTF-8; name another") from error
-
-
-def _rows(path: Path, lines: Iterable[Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    number = 0
-    try:
-        for number, row in enumerate(lines, 1):
-            if number == 1 and tuple(row) != HEADER:
-                raise _no_results(path, 1, f"it is no file of results; the first line has to be {' '.join(HEADER)}")
-            if number > 1 and len(row) == len(HEADER):  # the last one may be cut off
-                found[row[0]] = tuple(row)
-    except csv.Error as error:
-        raise _no_results(path, number + 1, f"it is no file of results: {error}") from error
-    return found
 
 
 def _no_results(path: Path, line: int | None, reason: str) -> ExchangeError:

@@ -162,7 +162,7 @@ class Allocating(Requesting, Descending):
         limit = namespace.per_minute
         if limit is None:
             return
-        listed, gone = turn.catalogue.allocated(party.name, namespace.base, turn.moment - _MINUTE, limit)
+        listed, gone = turn.catalogue.allocated(party.name, namespace.base, turn.moment - _MINUTE, limit, self.store.origin)
         given_up = (any(turn.quads(NamedNode(event), IDS.inNamespace, namespace.iri)) for event in gone)  # they count as well
         if listed + sum(given_up) >= limit:
             raise NotPermitted(

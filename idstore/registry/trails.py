@@ -150,7 +150,7 @@ class Trails(Naming):
         """Who allocated how fast since a moment (milliseconds since 1970), the fastest first: all for administrators, else oneself."""
         with self.store.reading() as view:
             everything = self.sight(view, party).everything
-            return [Pace(*row) for row in view.catalogue.pace(since) if everything or row[0] == party.name]
+            return [Pace(*row) for row in view.catalogue.pace(since, self.store.origin) if everything or row[0] == party.name]
 
     def counts(self, party: Party) -> Counts:
         """How many identifiers the party sees, from counters."""

@@ -284,14 +284,17 @@ class Catalogue(Auditing):
         )
         return list(found)
 
-    def _place(self, moment: int) -> int:
-        """A sequence number before which no event of this store is as late as ``moment``: found by halving."""
-        low, high = 0, self._db.execute("SELECT COALESCE(MAX(sequence), 0) FROM event").fetchone()[0] + 1
-        while low + 1 < high:
-            middle = (low + high) // 2
-            (at,) = self._db.execute("SELECT at FROM event WHERE sequence >= ? ORDER BY sequence LIMIT 1", (middle,)).fetchone()
-            low, high = (middle, high) if at < moment else (low, middle)
-        return low
+    def _before(self, moment: int, origin: str, actor: str | None = None) -> int:
+        """The sequence number of the last event before ``moment`` that happened in the store ``origin``, of a party if one is given; 0 if there is none.
+
+        Only a store's own events rise in time: what it takes in from others comes later and is older. Cost: the events after it.
+        """
+        where, values = ("actor = ? AND", (self._find(actor),)) if actor is not None else ("", ())
+        found: tuple[int] | None = self._db.execute(
+            f"SELECT sequence FROM event WHERE {where} +origin = ? AND at < ? ORDER BY sequence DESC LIMIT 1",
+            (*values, self._find(origin), moment),
+        ).fetchone()
+        return found[0] if found else 0
 
     @reading
     def last(self) -> tuple[int, str] | None:
@@ -311,15 +314,15 @@ class Catalogue(Auditing):
         return found[0]
 
     @reading
-    def allocated(self, actor: str, namespace: str, since: int, limit: int) -> tuple[int, list[str]]:
-        """How many identifiers a party has allocated in a namespace since a moment, counted up to ``limit``.
+    def allocated(self, actor: str, namespace: str, since: int, limit: int, store: str) -> tuple[int, list[str]]:
+        """How many identifiers a party has allocated in a namespace of the store ``store`` since a moment, counted up to ``limit``.
 
         And, where they are fewer, the events of those that it has allocated anywhere and that are not listed any more.
         """
         found = self._db.execute(
             "SELECT namespace, o.text, token FROM event JOIN term o ON o.id = origin LEFT JOIN identifier ON hash = about"
-            " WHERE event.actor = ? AND sequence > ? AND at >= ? AND act IN (?, ?) AND (namespace = ? OR namespace IS NULL)",
-            (self._find(actor), self._place(since), since, self._find("Mint"), self._find("Registration"), self._find(namespace)),
+            " WHERE event.actor = ?1 AND sequence > ?6 AND at >= ?5 AND act IN (?3, ?4) AND (namespace = ?2 OR namespace IS NULL)",
+            (*map(self._find, (actor, namespace, "Mint", "Registration")), since, self._before(since, store, actor)),
         )
         listed, gone = 0, []
         for place, origin, token in found:
@@ -337,12 +340,12 @@ class Catalogue(Auditing):
         return self._db.execute("SELECT 1 FROM event WHERE actor = ? LIMIT 1", (self._find(actor),)).fetchone() is not None
 
     @reading
-    def pace(self, since: int) -> list[tuple[str, int, int, int]]:
-        """Who allocated since a moment: party, identifiers, most in one minute, and that minute (milliseconds since 1970); the fastest first."""
+    def pace(self, since: int, store: str) -> list[tuple[str, int, int, int]]:
+        """Who allocated in the store ``store`` since a moment: party, identifiers, most in one minute, and that minute (milliseconds since 1970); the fastest first."""
         found: Iterable[tuple[str, int, int, int]] = self._db.execute(
             "SELECT t.text, SUM(many), MAX(many), minute * 60000 FROM (SELECT actor, at / 60000 AS minute, COUNT(*) AS many FROM event NOT INDEXED"
             " WHERE sequence > ? AND at >= ? AND act IN (?, ?) GROUP BY 1, 2) JOIN term t ON t.id = actor GROUP BY actor ORDER BY 3 DESC, 1",
-            (self._place(since), since, self._find("Mint"), self._find("Registration")),
+            (self._before(since, store), since, self._find("Mint"), self._find("Registration")),
         )
         return list(found)
 

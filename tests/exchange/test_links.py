@@ -233,13 +233,13 @@ def test_what_cannot_keep_results_is_refused_before_anything_is_asked(run: Run, 
     pipe, binary, long = tmp_path / "pipe", tmp_path / "binary", tmp_path / "long"
     os.mkfifo(pipe)
     binary.write_bytes(b"\xff\xfe\x00")
-    long.write_text("\t".join(links.HEADER) + "\n" + "x" * 2_000_000)
+    long.write_text("x" * 2_000_000)
     for place, reason in (
         (pipe, f"{pipe}: it is no regular file"),
         (tmp_path, f"{tmp_path}: it is no regular file"),
         (tmp_path / "none" / "x", f"there is no folder {tmp_path / 'none'}; make it first; nothing was asked"),
         (binary, "it is no file of results: it is not UTF-8"),
-        (long, f"{long}, line 2: it is no file of results"),
+        (long, f"{long}, line 1: it is no file of results"),
     ):
         [line] = run("links", "--results", place, "--private", code=3).err.splitlines()
         assert reason in line
@@ -257,6 +257,19 @@ def test_a_row_that_was_cut_off_is_asked_for_again(tmp_path: Path) -> None:
     file.write_text("something else\n")
     with pytest.raises(ExchangeError, match="line 1: it is no file of results"):
         links.read(file)
+
+
+def test_a_target_of_any_length_is_read_back(tmp_path: Path) -> None:
+    file, target = tmp_path / "results.tsv", "http://example.org/" + "a" * 200_000
+    list(links.write(file, [Answer(target, 1_000_000, "broken"), Answer("http://example.org/b", 1_000_000, "answers", 200)]))
+    assert [*links.read(file)] == [target, "http://example.org/b"]
+
+
+@pytest.mark.parametrize("target", ["http://ex\u2100mple.org/", "http://[::1/", "http://[x]/"])
+def test_an_address_that_cannot_be_taken_apart_is_broken_and_keeps_no_other_from_being_asked(site: Site, target: str) -> None:
+    good = f"{site.address}/200"
+    found = {answer.target: answer.outcome for answer in links.check_all([target, good], Manners(delay=0, private=True))}
+    assert found == {target: "broken", good: "answers"}
 
 
 def test_the_command_reports_and_goes_on_where_it_was(run: Run, mint: Minting, site: Site, tmp_path: Path) -> None:
