@@ -234,10 +234,21 @@ def test_what_is_below_tells_nothing_of_an_article_that_was_lost_from_sight(regi
         for other in (ADA, BOB, DAN):
             with pytest.raises(errors.StageConflict) as caught:
                 act(below, other, CAROL)
-            assert caught.value.message == f"{below} is below {article}, which carol may not see; whoever shows the one must see the other"
+            assert caught.value.message == f"{below} names {article}, which carol may not see; whoever shows the one must see the other"
             assert caught.value.fields == {"id": below, "party": "carol"}
     registry.ungrant(below, DAN, CAROL)
     assert registry.show(below, CAROL).owner == "carol"
+
+
+def test_an_old_copy_is_shown_to_nobody_who_may_not_see_what_replaces_it(registry: Registry) -> None:
+    article = mint(registry)
+    old = registry.replace(article, UNICORN, ADA).iri.value
+    for act in (registry.grant, registry.transfer):
+        with pytest.raises(errors.StageConflict, match=f"{old} names {article}, which carol may not see; grant that first"):
+            act(old, CAROL, ADA)
+    registry.grant(article, CAROL, ADA)
+    registry.grant(old, CAROL, ADA)
+    assert [one.value for one in registry.show(old, CAROL).successors] == [article]
 
 
 def test_what_is_below_a_published_article_is_shown_to_anybody(registry: Registry) -> None:

@@ -36,7 +36,9 @@ def _listed(cells: Cells, row: tables.Row) -> Listed:
     """What a row says. Raises InvalidData."""
     stage, lang, leads_to = cells.cell(row, "stage"), cells.cell(row, "lang"), cells.cell(row, "leads_to")
     if stage not in _STAGES:
-        raise InvalidData(f"the stage {stage!r} cannot be taken over; there are created and fixated", text=stage)
+        raise InvalidData(
+            f"the stage {stage!r} cannot be taken over; there are created and fixated: leave the row out (`export --stage`)", text=stage
+        )
     bound = mappings.statement(cells.mapping(row)) if cells.cell(row, "target") else None
     if bound is not None:
         bound.arguments()  # refuses what cannot be stored

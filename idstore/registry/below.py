@@ -1,4 +1,7 @@
-"""What is below another identifier: files and events of an article. Who sees them must be somebody who sees the article, for its label is in theirs."""
+"""What tells of another identifier: files and events of an article, for its label is in theirs, and old copies, which name what replaces them.
+
+Who sees them must be somebody who sees the other.
+"""
 
 from collections.abc import Collection, Mapping
 
@@ -36,7 +39,7 @@ class Descending(Naming):
 
     def _may_publish(self, view: View, record: Record, beside: Collection[NamedNode]) -> None:
         """Raise StageConflict if everyone would learn from the identifier of another that is not public, nor to be with it (``beside``)."""
-        for iri in (*([record.below] if record.below else []), *record.successors):
+        for iri in _named(record):
             if iri not in beside and not any(quad.object in (IDS.Fixated, IDS.Tombstone) for quad in view.quads(iri, IDS.stage)):
                 raise StageConflict(
                     f"{record.iri.value} names {iri.value}, which is not published; fixate that first, or both at once",
@@ -45,27 +48,31 @@ class Descending(Naming):
                 )
 
     def _may_show(self, turn: Turn, record: Record, to: Party, by: Party) -> None:
-        """Raise StageConflict if a party that does not see the article would see what is below it.
+        """Raise StageConflict if a party would learn from the identifier of another that it does not see.
 
-        Who shows it has to see the article: of one that is hidden nothing is told, neither who sees it nor whether it was released.
+        Who shows it has to see that one: of one that is hidden nothing is told, neither who sees it nor whether it was released.
         """
-        if record.below is None or record.public:
-            return
-        try:
-            parent = self._seen(turn, record.below, by)
-        except NotRegistered:
-            raise StageConflict(
-                f"{record.iri.value} is below {record.below.value}, which {by.name} may not see; whoever shows the one must see the other",
-                id=record.iri.value,
-                party=by.name,
-            ) from None
-        facts = self.facts(turn, to)
-        if not (parent.public or facts.administrator or facts.names & parent.audience):
-            raise StageConflict(
-                f"{record.iri.value} is below {parent.iri.value}, which {to.name} may not see; grant that first",
-                id=record.iri.value,
-                party=to.name,
-            )
+        for iri in () if record.public else _named(record):
+            try:
+                named = self._seen(turn, iri, by)
+            except NotRegistered:
+                raise StageConflict(
+                    f"{record.iri.value} names {iri.value}, which {by.name} may not see; whoever shows the one must see the other",
+                    id=record.iri.value,
+                    party=by.name,
+                ) from None
+            facts = self.facts(turn, to)
+            if not (named.public or facts.administrator or facts.names & named.audience):
+                raise StageConflict(
+                    f"{record.iri.value} names {iri.value}, which {to.name} may not see; grant that first",
+                    id=record.iri.value,
+                    party=to.name,
+                )
+
+
+def _named(record: Record) -> list[NamedNode]:
+    """The identifiers that one tells of, to whoever sees it: the article that it is below, what replaces it."""
+    return [*([record.below] if record.below else []), *record.successors]
 
 
 def inherited(record: Record, owner: Party) -> list[tuple[NamedNode, Term]]:

@@ -94,7 +94,10 @@ class Namespacing(Core):
         return self._change(name, party, IDS.NamespaceAllowance, *arguments)
 
     def freeze(self, name: str, party: Party, *, frozen: bool = True) -> Namespace:
-        """Allocate nothing more in a namespace, or allow it again. Only its owner may. Raises UnknownNamespace, NotPermitted."""
+        """Allocate nothing more in a namespace, or allow it again. Only its owner may. Raises UnknownNamespace, NotPermitted.
+
+        What was issued elsewhere can still be imported: nothing is allocated by that.
+        """
         return self._change(name, party, IDS.NamespaceFreeze, (IDS.frozen, TRUE if frozen else Literal("false", datatype=TRUE.datatype)))
 
     def add_type(self, name: str, code: str, title: str, party: Party) -> Namespace:

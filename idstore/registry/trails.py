@@ -86,7 +86,7 @@ class Trails(Naming):
     ) -> Iterator[Entry]:
         """Events that the party may see, oldest first, page by page.
 
-        id           only those about this identifier, namespace or party.
+        id           only those about this identifier or namespace.
         user         only those by this party.
         since, until milliseconds since 1970; ``until`` is exclusive.
         kinds        only these kinds, by local name: ``Mint``, ``Bind``; none: all.

@@ -48,6 +48,8 @@ _DIVIDING: Final = frozenset({*_APART, "br", "break", "p", "subtitle", "title"})
 _ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
 _BETWEEN_WORDS: Final = re.compile("[\\s\u2014]+")
 _BETWEEN_PAGES: Final = re.compile("[-\u2010-\u2015\u2212,;?+&]")
+_UNSEEN: Final = frozenset({"Cc", "Cf"})
+"""Categories of characters that are not seen."""
 _JOINING: Final = re.compile("[-\\s/+&\u2010-\u2015\u2044\u2212]+")
 _HASHED: Final = re.compile(f"[{LETTER}]")
 
@@ -67,7 +69,7 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
     """
     notes: list[str] = []
     doubts: list[str] = []
-    fields = {name: _text(metadata, name) for name in ("issn", "volume", "issue", "page", "title", "subtitle")}
+    fields = {name: _visible(metadata, name, notes) for name in ("issn", "volume", "issue", "page", "title", "subtitle")}
     issn = _issn(_chosen(fields["issn"], doubts), notes, doubts)
     volume = _numbered(fields["volume"], "volume", 2, "none", notes)
     issue = _numbered(fields["issue"], "issue", 4, no_issue, notes)
@@ -115,6 +117,17 @@ def _text(metadata: Mapping[str, str], name: str) -> str:
     if not isinstance(value, str):
         raise InvalidData(f"the field {name} is {value!r}; write it as text, in quotes", field=name, value=value)
     return value.strip()
+
+
+def _visible(metadata: Mapping[str, str], name: str, notes: list[str]) -> str:
+    """A field without what is not seen in it, as a soft hyphen or a space of no width: the article is the same."""
+    text = _text(metadata, name)
+    if text.isprintable():
+        return text
+    seen = "".join(letter for letter in text if letter.isspace() or unicodedata.category(letter) not in _UNSEEN).strip()
+    if seen != text:
+        notes.append(f"characters of the {name} that are not seen do not count")
+    return seen
 
 
 def _issn(text: str, notes: list[str], doubts: list[str]) -> str:

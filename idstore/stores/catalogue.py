@@ -150,7 +150,10 @@ class Catalogue(Auditing):
     # reading
 
     def _find(self, text: str) -> int | None:
-        row = self._db.execute("SELECT id FROM term WHERE text = ?", (text,)).fetchone()
+        try:
+            row = self._db.execute("SELECT id FROM term WHERE text = ?", (text,)).fetchone()
+        except UnicodeEncodeError:  # no text, such as an argument that is not UTF-8: nothing is called so
+            return None
         return row[0] if row else None
 
     @reading

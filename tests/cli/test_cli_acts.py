@@ -164,6 +164,7 @@ def test_namespaces(run: Run, store: Path) -> None:
     run("mint", "rdl", by="carol")
     assert run("namespace", "freeze", "rdl").line.endswith("\tfrozen")
     run("mint", "rdl", code=8)
+    run("import", "-", "--format", "list", "--namespace", "rdl", stdin=b"R19192838477\tissued elsewhere\n")
     run("namespace", "freeze", "rdl", "--thaw")
     run("mint", "rdl")
     run("namespace", "add", "x", "http://x.example.org/#", "--scheme", "rdswip", "--set", "digits", code=2)

@@ -214,3 +214,8 @@ def test_what_is_not_utf8_is_refused(run: Run) -> None:
     assert "line 2" in one_line(run("fixate", "-", code=3, stdin=b"h:a\nh:\xff\n"))
     assert "UTF-8" in one_line(run("derive", "sp", "--metadata", "-", code=3, stdin=b'{"title": "\xff"}'))
     assert "UTF-8" in one_line(run("mint", "rdl", "--name", "\udcff", code=3))
+
+
+@pytest.mark.usefixtures("rdl")
+def test_nothing_is_by_a_party_whose_name_is_no_text(run: Run) -> None:
+    assert run("list", "--owner", "a\udcff").out == run("log", "--user", "a\udcff").out == ""

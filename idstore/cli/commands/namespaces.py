@@ -81,7 +81,7 @@ def freeze(
     name: arguments.Namespace,
     thaw: Annotated[bool, typer.Option("--thaw", help="Allow allocation again.")] = False,
 ) -> None:
-    """Allocate nothing more in a namespace. Its owner may."""
+    """Allocate nothing more in a namespace. Its owner may. Administrators can still import what was issued elsewhere."""
     _print(call, session.write(call, lambda registry, party: registry.freeze(name, party, frozen=not thaw)))
 
 
