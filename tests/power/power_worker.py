@@ -21,7 +21,7 @@ import idstore.schemes
 from idstore import Party, Registry, Request, Statement
 from idstore.errors import AlreadyRegistered, IdstoreError, StoreUnavailable
 from idstore.exchange.rdf import import_registry
-from idstore.stores import backups, bases, catalogue, embedded, founding, generation, journal
+from idstore.stores import backups, bases, catalogue, embedded, founding, generation, journal, loading
 
 ALICE = Party("alice")
 NUMBERED, CHOSEN = "numbered", "chosen"
@@ -176,6 +176,7 @@ def lessen_limits(registry: Registry, chance: random.Random, prune: int | None =
     """What otherwise happens once in many thousand changes happens all the time; the journal forgets after ``prune`` changes, or at random."""
     embedded._PRUNE = prune or chance.choice((7, 40, 20_000))
     embedded._LEAVE = chance.choice((0, 10, 100))
+    vars(loading).update(_LARGE=chance.choice((0, 1 << 32)))  # the tables of every import are merged, or of none
     store: Any = registry.store
     for database in (store._journal._db, store._generation.catalogue._db):
         database.execute(f"PRAGMA wal_autocheckpoint={chance.choice((2, 30, 1000))}")
