@@ -324,8 +324,8 @@ class Catalogue(Auditing):
         """
         found = self._db.execute(
             "SELECT namespace, o.text, token FROM event JOIN term o ON o.id = origin LEFT JOIN identifier ON hash = about"
-            " WHERE event.actor = ?1 AND sequence > ?6 AND at >= ?5 AND act IN (?3, ?4) AND (namespace = ?2 OR namespace IS NULL)",
-            (*map(self._find, (actor, namespace, "Mint", "Registration")), since, self._before(since, store, actor)),
+            " WHERE sequence > ? AND at >= ? AND event.actor = ? AND act IN (?, ?) AND (namespace = ? OR namespace IS NULL)",
+            (self._before(since, store, actor), since, *map(self._find, (actor, "Mint", "Registration", namespace))),
         )
         listed, gone = 0, []
         for place, origin, token in found:
