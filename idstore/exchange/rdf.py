@@ -29,7 +29,7 @@ from idstore.registry.merging import Divergence
 from idstore.registry.replaying import BEGINNINGS, check_time, homeless, taken
 from idstore.stores import Staging, scratch
 from idstore.stores.engine import canonical
-from idstore.stores.scans import scanning
+from idstore.stores.scans import Scanning
 from idstore.stores.sqlite import sorting_in
 from idstore.vocabulary import CLAIMS, IDS
 
@@ -130,7 +130,7 @@ def import_registry(
     with (
         scratch.folder() as place,
         sorting_in("the import", place),
-        scanning(),
+        Scanning(),
         Sorted(files, place, progress) as found,
     ):
         return _take_in(registry, found, party, source, progress, dry_run=dry_run)

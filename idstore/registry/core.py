@@ -192,12 +192,14 @@ class Core:
 
     def _may_act(self, view: View, party: Party) -> None:
         """Raise NotPermitted if the party is suspended, or a group."""
-        if self.facts(view, party).kind == "group":
+        facts = self.facts(view, party)
+        if facts.kind == "group":
             raise NotPermitted(f"{party.name} is a group, and groups do not act; its members do, each by its own name", party=party.name)
-        suspended = self.facts(view, party).suspended
-        if suspended is not None:
+        if facts.suspended is not None:
             raise NotPermitted(
-                f"{party.name} is suspended: {suspended}; an administrator can reinstate the party", party=party.name, reason=suspended
+                f"{party.name} is suspended: {facts.suspended}; an administrator can reinstate the party",
+                party=party.name,
+                reason=facts.suspended,
             )
 
     # reading

@@ -24,7 +24,7 @@ from idstore.stores.copies import SNAPSHOTS, unapplied
 from idstore.stores.embedded import EmbeddedStore
 from idstore.stores.founding import exists
 from idstore.stores.generation import CATALOGUE, Generation, OfGeneration
-from idstore.stores.scans import scanning
+from idstore.stores.scans import Scanning
 from idstore.stores.snapshots import Snapshots, Use, pinned
 
 _MOMENT = 0.05
@@ -58,7 +58,7 @@ class SnapshotStore(OfGeneration):
     @contextmanager
     def reading(self) -> Iterator["SnapshotStore"]:
         """The state of the snapshot."""
-        with self._lock, scanning():
+        with self._lock, Scanning():
             yield self
 
     @contextmanager

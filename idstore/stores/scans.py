@@ -7,7 +7,6 @@ ends with it.
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
@@ -57,19 +56,26 @@ def changing(method: Callable[P, T]) -> Callable[P, T]:
     return change
 
 
-class _Reading:
-    """What is being read in one ``with`` block."""
+class Scanning:
+    """A reading: what is scanned in this thread inside the block, and outside an inner one, ends with it."""
+
+    __slots__ = ("_readings", "begun")
 
     def __init__(self) -> None:
         self.begun: set[_Scan] = set()
 
-    def end(self) -> None:
+    def __enter__(self) -> None:
+        self._readings: list[Scanning] = _HERE.__dict__.setdefault("readings", [])
+        self._readings.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        self._readings.remove(self)
         for scan in list(self.begun):
             scan.close()
 
 
 class _Scan(Iterator[Quad]):
-    def __init__(self, found: Iterator[Quad], reading: _Reading) -> None:
+    def __init__(self, found: Iterator[Quad], reading: Scanning) -> None:
         self._found: Iterator[Quad] | None = found
         self._reading = reading
         reading.begun.add(self)
@@ -90,22 +96,9 @@ class _Scan(Iterator[Quad]):
         self._reading.begun.discard(self)
 
 
-@contextmanager
-def scanning() -> Iterator[None]:
-    """A reading: what is scanned in this thread inside the block, and outside an inner one, ends with it."""
-    readings: list[_Reading] = _HERE.__dict__.setdefault("readings", [])
-    mine = _Reading()
-    readings.append(mine)
-    try:
-        yield
-    finally:
-        readings.remove(mine)
-        mine.end()
-
-
 def scan(found: Iterator[Quad]) -> Iterator[Quad]:
     """An engine's iterator that ends with the present reading; outside of any, all that it gives at once."""
-    readings: list[_Reading] | None = _HERE.__dict__.get("readings")
+    readings: list[Scanning] | None = _HERE.__dict__.get("readings")
     return _Scan(found, readings[-1]) if readings else iter(list(found))
 
 

@@ -17,7 +17,7 @@ from idstore.stores.blocks import block
 from idstore.stores.founding import discard
 from idstore.stores.generation import Generation, OfGeneration, is_abandoned
 from idstore.stores.journal import Written, write
-from idstore.stores.scans import scanning
+from idstore.stores.scans import Scanning
 from idstore.stores.turns import Numbering, concerns_registry
 
 if TYPE_CHECKING:
@@ -108,13 +108,13 @@ class Staged(Numbering, OfGeneration):
     def reading(self) -> Iterator["Staged"]:
         """Everything enlisted included."""
         self._apply()
-        with scanning():
+        with Scanning():
             yield self
 
     @block
     def turn(self) -> Iterator["Staged"]:
         """The turn that this is."""
-        with scanning():
+        with Scanning():
             yield self
 
     def snapshot(self) -> AbstractContextManager[Path]:
@@ -163,7 +163,7 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
             if not empty:
                 store._generation.copy(folder)
             staged = Staged(store, Generation(folder, create=empty), empty)
-            with scanning():
+            with Scanning():
                 yield staged
             staged.finish()
             if staged.last is not None:

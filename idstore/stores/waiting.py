@@ -18,7 +18,7 @@ from idstore.stores.committing import Commits
 from idstore.stores.generation import OfGeneration
 from idstore.stores.given import Given
 from idstore.stores.journal import Journal
-from idstore.stores.scans import scanning
+from idstore.stores.scans import Scanning
 from idstore.stores.turns import StoreTurn
 
 _CLOSED = "the store was closed"
@@ -77,7 +77,7 @@ class Waiting(OfGeneration, ABC):
                 raise StoreUnavailable(self._failure or _CLOSED)
             outer, self._reader = self._reader, threading.get_ident()
             try:
-                with scanning():
+                with Scanning():
                     yield self
             finally:
                 self._reader = outer
@@ -118,7 +118,7 @@ class Waiting(OfGeneration, ABC):
                 with self._apply_lock if self._brief else nullcontext():  # a reader would have the engine opened anew
                     self._check()  # or has had, and failed
                     turn = StoreTurn(self, asked)
-                    with scanning():
+                    with Scanning():
                         yield turn
                     turn.hand_over()
         except Exception:
@@ -128,31 +128,24 @@ class Waiting(OfGeneration, ABC):
 
     @block
     def alone(self) -> Iterator[None]:
-        """Have the turn, in a store that can be changed and holds nothing that the journal refused. Raises StoreUnavailable."""
+        """Have the turn, in a store that can be changed and holds nothing that the journal refused.
+
+        Raises StoreUnavailable; also where this thread reads, and whoever has the turn may be waiting for the end of that.
+        """
         if self._read_only:
             raise StoreUnavailable("the store was opened for reading only; open it for writing")
         self._check_process()
-        with self._taken():
+        if self._has_turn():
+            raise StoreUnavailable("an act was begun inside another one of the same thread; end that first")
+        reads = self._reader == threading.get_ident()
+        if not reads:
+            self._applier.make_room()
+        try:  # an interrupt may come at any moment, also when it has the lock
+            if (reads and self._applier.crowded) or not self._turn_lock.acquire(timeout=PATIENCE if reads else -1):
+                raise StoreUnavailable(_READS)
             self._check()
             if self._commits.refused:
                 self._forget()
-            yield
-
-    @block
-    def _taken(self) -> Iterator[None]:
-        """Wait for the turn. Raises StoreUnavailable: this thread reads, and whoever has the turn may be waiting for the end of that."""
-        if self._has_turn():
-            raise StoreUnavailable("an act was begun inside another one of the same thread; end that first")
-        if self._reader != threading.get_ident():
-            self._applier.make_room()
-            with self._turn_lock:
-                yield
-            return
-        if self._applier.crowded:
-            raise StoreUnavailable(_READS)
-        try:  # an interrupt may come at any moment, also when it has the lock
-            if not self._turn_lock.acquire(timeout=PATIENCE):
-                raise StoreUnavailable(_READS)
             yield
         finally:
             if self._has_turn():

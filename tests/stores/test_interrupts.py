@@ -1,6 +1,5 @@
 """Ctrl-C while changes are written for several: nobody waits for ever, and nothing that was acknowledged is lost."""
 
-import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import pytest
 import idstore
 from idstore import Party, Registry, Statement
 from idstore.errors import IdstoreError, StoreUnavailable
+from idstore.stores import blocks
 
 ALICE = Party("alice")
 
@@ -300,20 +300,20 @@ def test_a_large_change_that_is_interrupted_as_it_comes_into_effect(tmp_path: Pa
     assert len(list((tmp_path / "store").glob("generation-*"))) == 1
 
 
-@pytest.mark.parametrize("moment", ["__enter__", "__exit__"])
-@pytest.mark.parametrize("block", ["turn", "alone", "_taken", "_acting", "reading"])
+@pytest.mark.parametrize("moment", ["entered", "left"])
+@pytest.mark.parametrize("block", ["turn", "alone", "_acting", "reading"])
 def test_an_interrupt_holds_nothing_while_somebody_keeps_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, moment: str
 ) -> None:
     """As a notebook keeps the last error: its traceback has the frames that were under way."""
-    real = getattr(contextlib._GeneratorContextManager, moment)
 
-    def interrupted(manager: Any, *given: Any) -> Any:
-        mine = manager.gen.__name__ == block and threading.current_thread() is threading.main_thread()
-        if mine and moment == "__exit__":
+    def interrupted(steps: Any, *default: Any) -> Any:
+        """As ``next``, which has a default where a block is left."""
+        mine = steps.__name__ == block and threading.current_thread() is threading.main_thread()
+        if mine and default and moment == "left":
             raise KeyboardInterrupt
-        entered = real(manager, *given)
-        if mine:
+        entered = next(steps, *default)
+        if mine and not default and moment == "entered":
             raise KeyboardInterrupt
         return entered
 
@@ -321,7 +321,7 @@ def test_an_interrupt_holds_nothing_while_somebody_keeps_it(
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         registry.counts(ALICE)
         with monkeypatch.context() as patched:
-            patched.setattr(contextlib._GeneratorContextManager, moment, interrupted)
+            patched.setattr(blocks, "next", interrupted, raising=False)
             with pytest.raises(KeyboardInterrupt) as kept:
                 registry.counts(ALICE) if block == "reading" else registry.mint("rdl", ALICE)
         minted: list[str] = []

@@ -26,7 +26,7 @@ from idstore.stores.applying import Durable, Unit
 from idstore.stores.committing import Commits, Enlisted
 from idstore.stores.embedded import EmbeddedStore
 from idstore.stores.journal import Journal, write
-from idstore.stores.scans import scanning
+from idstore.stores.scans import Scanning
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF
 
 ALICE = Party("alice")
@@ -122,7 +122,7 @@ def test_an_inner_reading_does_not_end_the_outer_ones_scans(registry: Registry) 
 
 
 def test_readings_that_do_not_end_in_order_end_their_own(registry: Registry) -> None:
-    first, second = scanning(), scanning()
+    first, second = Scanning(), Scanning()
     store = registry.store
     assert isinstance(store, EmbeddedStore)
     first.__enter__()
