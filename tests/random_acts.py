@@ -139,5 +139,8 @@ def merge(target: Registry, source: Registry, folder: Path, by: Party = ROOT, fo
 
 
 def sound(registry: Registry) -> None:
-    """Fails unless log and state agree."""
+    """Fails unless log and state agree, and everything is told once."""
     assert [str(found) for found in registry.verify(ROOT)] == []
+    with registry.quads(ROOT) as quads:
+        told = list(quads)
+    assert len(told) == len(set(told))

@@ -50,6 +50,10 @@ class Numbering:
                 self._seen.add(number)
         return number
 
+    def knows(self, text: str) -> bool:
+        """Whether a text is known to have a number; where there are very many, not all are known."""
+        return hashed(text) in self._seen
+
     def word(self, text: str) -> int:
         """The number of a text of which there are few, such as a relation."""
         found = self._words.get(text)

@@ -56,10 +56,10 @@ def read(
             else:
                 _read_rdf(name, kind, reader)
             found[number] = Side(name, kind is None or reader.registry, reader.partial, behind)
-    spaces = [] if reader is None else list(reader.spaces.values())
+    known = rows.Names(workspace, [] if reader is None else list(reader.spaces.values()))
     for number, (name, kind) in enumerate(zip(names, formats, strict=True)):
         if kind in tables.FORMATS:
-            rows.read(workspace, number, name, kind, columns, spaces)
+            rows.read(workspace, number, name, kind, columns, known)
             found[number] = Side(name, registry=False)
     workspace.complete()
     return [side for side in found if side is not None]

@@ -145,6 +145,18 @@ class Workspace:
         if self._waiting >= _BATCH:
             self._write()
 
+    def holds(self, iri: str) -> bool:
+        """Whether a side that was taken in holds an identifier, or has given it up."""
+        if self._rows["record"]:
+            self._write()
+        return any(self.rows("SELECT 1 FROM record WHERE id = ?", (hashed(iri),)))
+
+    def held(self, base: str) -> Iterator[str]:
+        """The identifiers that sides hold or have given up and whose IRIs begin with ``base``. Cost: all that is numbered is looked at."""
+        self._write()
+        found = self.rows("SELECT DISTINCT text FROM told JOIN record USING (id) WHERE substr(text, 1, ?) = ?", (len(base), base))
+        yield from (text for (text,) in found)
+
     def complete(self) -> None:
         """Everything has been added."""
         self._write()

@@ -21,6 +21,7 @@ from idstore.registry.core import Core, Sight
 from idstore.stores import View
 from idstore.stores.blocks import block
 from idstore.stores.catalogue import Selection
+from idstore.stores.scans import anything
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, access_list, closed_party
 
 _TYPE: Final = f" {RDF.type} "
@@ -245,14 +246,17 @@ def _each(view: View, graph: NamedNode, iris: Sequence[NamedNode]) -> list[str]:
 
 def _left(view: View, graph: NamedNode) -> Iterator[Quad]:
     """What is kept in the graph of identifiers whose records are elsewhere, and suspensions."""
+
+    def elsewhere(node: object) -> bool:
+        """Whether what is said of it is neither among the graph's records nor among its events, which say who is granted what as well."""
+        assert isinstance(node, NamedNode)
+        return not any(anything(view.quads(node, predicate, None, graph)) for predicate in (IDS.stage, IDS.about))
+
     for predicate in (IDS.grantee, IDS.bindGrantee, IDS.offeredTo, IDS.suspended):
-        for quad in view.quads(None, predicate, None, graph):
-            assert isinstance(quad.subject, NamedNode)
-            if next(view.quads(quad.subject, IDS.stage, None, graph), None) is None:
-                yield quad
+        yield from (quad for quad in view.quads(None, predicate, None, graph) if elsewhere(quad.subject))
     for quad in view.quads(None, IDS.valueOf, None, graph):
-        assert isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode)
-        if next(view.quads(quad.object, IDS.stage, None, graph), None) is None:
+        if elsewhere(quad.object):
+            assert isinstance(quad.subject, NamedNode)
             yield from view.quads(quad.subject, None, None, graph)
 
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from stat import S_IMODE, S_IRWXU
 
 from idstore.errors import StoreUnavailable
 from idstore.stores import bases
@@ -19,14 +20,15 @@ from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
 
 
-def back_up(engine: Path, catalogue: sqlite3.Connection, store: str, target: Path) -> None:
+def back_up(source: Path, engine: Path, catalogue: sqlite3.Connection, store: str, target: Path) -> None:
     """Make a copy of a store in the folder ``target``, which is empty or not there.
 
+    source             the store's folder: one that is made for the copy is open to nobody else.
     engine, catalogue  the same state of the store, which does not change meanwhile.
     store              its UUID.
     Raises StoreUnavailable: the folder is not empty, or cannot be written; then there is no store in it.
     """
-    with _claimed(target), founding(target) as draft:
+    with _claimed(target, S_IMODE(source.stat().st_mode) | S_IRWXU), founding(target) as draft:
         generation = target / f"{GENERATION}1"
         generation.mkdir()
         copy_files(engine, generation / ENGINE)
@@ -40,10 +42,10 @@ def back_up(engine: Path, catalogue: sqlite3.Connection, store: str, target: Pat
 
 
 @contextmanager
-def _claimed(target: Path) -> Iterator[None]:
+def _claimed(target: Path, permissions: int) -> Iterator[None]:
     """Hold the folder, in which there is no store yet. Raises StoreUnavailable."""
     if not exists(target):
-        prepare(target)
+        prepare(target, permissions)
     lock = DirectoryLock(target / LOCK)
     lock.acquire(shared=False, wait=0.0)
     try:

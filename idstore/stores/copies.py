@@ -82,7 +82,7 @@ class Copies:
             with self._store.reading():
                 engine = held.enter_context(self.snapshot())
                 catalogue = held.enter_context(closing(pinned(self._store._generation.folder / CATALOGUE)))
-            backups.back_up(engine, catalogue, self._store.origin, folder)
+            backups.back_up(self._store.path, engine, catalogue, self._store.origin, folder)
 
     def publish(self) -> Use:
         """Take hold of it, with its catalogue. Raises OSError, sqlite3.Error."""

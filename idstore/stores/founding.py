@@ -39,10 +39,10 @@ def is_vacant(path: Path) -> bool:
         return True
 
 
-def prepare(path: Path) -> None:
-    """Make the folder, on disk, unless it is there and a store can be made in it. Raises StoreUnavailable."""
+def prepare(path: Path, permissions: int = 0o777) -> None:
+    """Make the folder, on disk, unless it is there and a store can be made in it; with these permissions, less the umask. Raises StoreUnavailable."""
     try:
-        _make(path)
+        _make(path, permissions)
         stranger = _stranger(path)
     except OSError as error:
         raise StoreUnavailable(
@@ -116,10 +116,10 @@ def discard(folders: Iterable[Path]) -> None:
         rmtree(folder, ignore_errors=True)
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, permissions: int) -> None:
     """Make a folder and those above it, on disk."""
     missing = [place for place in (path, *path.parents) if not place.exists()]
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(permissions, parents=True, exist_ok=True)
     try:
         for place in missing or [path]:
             sync_folder(place.absolute().parent)

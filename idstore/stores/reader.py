@@ -73,7 +73,7 @@ class SnapshotStore(OfGeneration):
     def backup(self, folder: Path) -> None:
         """Make a copy, a store itself, in a folder that is empty or not there. Raises StoreUnavailable."""
         with self.snapshot() as engine, closing(pinned(self._used.folder / CATALOGUE)) as catalogue:
-            back_up(engine, catalogue, self.origin, folder)
+            back_up(self._snapshots.folder.parent, engine, catalogue, self.origin, folder)
 
     def turn(self) -> AbstractContextManager[Turn]:
         """Raises StoreUnavailable."""

@@ -1,7 +1,10 @@
 """``backup``, ``restore``, and what an administrator revokes of a party."""
 
+import os
+import stat
 from pathlib import Path
 
+import pytest
 from command_lines import Minting, Run
 
 
@@ -14,6 +17,22 @@ def test_a_backup_becomes_the_same_registry(run: Run, mint: Minting, store: Path
     assert run("export", "--format", "trig", "--store", tmp_path / "again").out == before
     assert run("verify", "--store", tmp_path / "again").out.strip() == "sound"
     assert store.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("store_s", "umask", "copy_s"), [(0o700, 0o022, 0o700), (0o770, 0o022, 0o750), (0o500, 0o022, 0o700), (0o755, 0o077, 0o700)]
+)
+def test_a_copy_is_open_to_nobody_else(run: Run, mint: Minting, store: Path, tmp_path: Path, store_s: int, umask: int, copy_s: int) -> None:
+    mint()
+    store.chmod(store_s)
+    before = os.umask(umask)
+    try:
+        run("backup", tmp_path / "copy")
+        run("restore", tmp_path / "copy", "--store", tmp_path / "again")
+    finally:
+        os.umask(before)
+        store.chmod(0o700)
+    assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("copy", "again")] == [copy_s, copy_s]
 
 
 def test_what_cannot_be_kept_is_refused(run: Run, mint: Minting, tmp_path: Path) -> None:

@@ -257,6 +257,41 @@ def test_a_report_that_fails_leaves_no_file(run: Run, tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("label", "subject"),
+    [
+        ("d:aBc", "https://hdl.handle.net/10.1234/aBc"),
+        ("d:aBc", "10.1234/abc"),
+        ("d:aBc", "https://hdl.handle.net/10.1234/ABC"),
+        ("d:ABC", "10.1234/abc"),
+        ("d:aBc", "https://doi.org/10.1234/aBc"),
+        ("d:aBc", "doi:10.1234/abc"),
+        ("d:aBc", "d:AbC"),
+        ("p:fmt/1", "http://www.nationalarchives.gov.uk/PRONOM/fmt/1"),
+        ("p:fmt/1", "https://www.nationalarchives.gov.uk/PRONOM/fmt/1"),
+        ("p:fmt/1", "fmt/1"),
+        ("p:fmt/1", "p:fmt/1"),
+    ],
+)
+def test_a_table_s_subjects_are_read_as_the_registry_reads_them(run: Run, store: Path, a: Path, label: str, subject: str) -> None:
+    run("namespace", "add", "d", "10.1234", "--scheme", "handle", "--set", "case_sensitive=false")
+    run("namespace", "add", "p", "info:pronom/", "--scheme", "puid", "--set", "authority=own")
+    run("register", *label.split(":"))
+    run("bind", label, f"{WD}Q1")
+    table(a, f"{subject}\tskos:exactMatch\t{WD}Q1", head="subject_id\tpredicate_id\tobject_id")
+    assert [line["verdict"] for line in run("import", a, "--format", "tsv", "--dry-run", "--json").objects] == ["known"]
+    assert run("reconcile", store, a, "--input", "tsv", "--strict").line == "nothing to reconcile"
+
+
+def test_a_subject_that_no_registry_holds_stays_as_it_is_written(run: Run, store: Path, a: Path) -> None:
+    run("namespace", "add", "d", "10.1234", "--scheme", "handle", "--set", "case_sensitive=false")
+    run("namespace", "add", "p", "http://formats.example.org/", "--scheme", "puid")
+    table(a, f"fmt/1\tskos:exactMatch\t{WD}Q1", f"d:xYz\tskos:exactMatch\t{WD}Q2", f"{WD}Q3\tskos:exactMatch\t{WD}Q4")
+    told = run("reconcile", store, a, "--input", "tsv", "--json").objects
+    assert {one["about"] for one in told if one["kind"] == "unknown"} == {"https://hdl.handle.net/10.1234/xYz"}
+    assert not any("fmt/1" in one["about"] and "10.1234" in one["about"] for one in told)
+
+
 # formats
 
 
