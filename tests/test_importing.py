@@ -111,8 +111,10 @@ def test_a_whole_registry_comes_as_it_was(full: Registry, make: Make, tmp_path: 
     assert [one.event for one in other.log(ROOT)] == sorted((one.event for one in full.log(ROOT)), key=lambda event: event.order)
     assert {said[0] for said in seen} == {"reading", "sorting", "taking in", "finishing"}
     assert all(0 <= done <= total for _, done, total in seen)
-    again = rdf.import_registry(other, [file], ROOT)
+    seen.clear()
+    again = rdf.import_registry(other, [file], ROOT, progress=lambda *said: seen.append(said))
     assert (again.events, again.known) == (0, report.events)
+    assert [said for said in seen if said[0] == "comparing"][-1][1:] == (report.events, report.events)
 
 
 def one_by_one(file: Path, registry: Registry, tmp_path: Path) -> None:

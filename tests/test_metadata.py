@@ -189,6 +189,30 @@ def test_the_first_page_is_the_page_where_there_is_no_other(said: dict[str, obje
     assert read(json.dumps({"DOI": "10.1/a", **said}).encode()) == [{"page": page, "doi": "10.1/a"}]
 
 
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        (r"{\LaTeX{} for all}", "LaTeX for all"),
+        (r"{\TeX}", "TeX"),
+        (r"{The \BibTeX{} way}", "The BibTeX way"),
+        (r"{\href{http://example.org/x_y}{Link} text}", "Link text"),
+        (r"{\sc Small} \textbf{caps} \relax here", "Small caps here"),
+        (r"Arnol\cprime d", "Arnold"),
+        (r"\ce{H2O} and $\mathcal{A}$-groups, {\o}re, \'a \H o", "H2O and 𝒜-groups, øre, á ő"),
+    ],
+)
+def test_no_word_of_latex_is_lost(title: str, text: str) -> None:
+    assert read(f"@article{{x,\n title = {{{title}}}\n}}".encode()) == [{"title": text}]
+
+
+@pytest.mark.parametrize(("title", "macro"), [(r"\foo bar", "foo"), (r"On {\foo}", "foo"), (r"the $\SU(2)$", "SU"), (r"a-\foo{}", "foo")])
+def test_a_word_that_nobody_knows_is_asked_for(title: str, macro: str) -> None:
+    """A label is made of its first letter, and stays for ever."""
+    [entry] = metadata.entries(io.BytesIO(f"@article{{x,\n title = {{{title}}}\n}}".encode()))
+    with pytest.raises(errors.InvalidData, match=rf"line 1: what \\{macro} stands for is not known here; write that in its place"):
+        entry.fields()
+
+
 @pytest.mark.parametrize("wrap", ["{}", "<pmc-articleset>\n{}\n{}</pmc-articleset>"])
 def test_jats_says_the_same(wrap: str) -> None:
     head, _, article = JATS.partition("<article ")

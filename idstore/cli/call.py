@@ -25,12 +25,16 @@ class Call:
 
     @property
     def store(self) -> str:
-        """Directory or address of the store: as given, from the environment, or the user's own."""
+        """Directory or address of the store: as given, from the environment, or the user's own. Raises a usage error: an empty one was given."""
+        if self.given_store == "":
+            raise Misuse("--store is empty; name a directory, or leave it out")
         return self.given_store or os.environ.get(STORE) or _own_store()
 
     @property
     def user(self) -> str:
-        """The acting party: as given, from the environment, or the login name."""
+        """The acting party: as given, from the environment, or the login name. Raises a usage error: an empty one was given, or there is none."""
+        if self.given_user == "":
+            raise Misuse("--user is empty; say who acts, or leave it out")
         return self.given_user or os.environ.get(USER) or _login_name()
 
     def with_options(self, store: str | None, user: str | None, wait: float | None, output: Output) -> "Call":

@@ -29,6 +29,17 @@ _FIELDS: Final = {
 _MARK: Final = re.compile(r'\\.|["{}#]', re.DOTALL)
 _SPECIAL: Final = re.compile(r"\\.|[%&]", re.DOTALL)
 """What begins a comment or a column in LaTeX, and is but a character in a field."""
+_LOGO: Final = re.compile(r"\\([A-Za-z]*TeXe?)(?![A-Za-z])")
+_LINK: Final = re.compile(r"\\href\s*\{[^{}]*\}")
+"""A link, up to its text."""
+_BEGINS_A_WORD: Final = re.compile(r"(?:^|(?<=[\s{}$(\[~-]))\\([A-Za-z]+)(?![A-Za-z]|\s*\{\s*[^\s}])")
+"""A macro without an argument from which a word could get its first letter."""
+_SILENT: Final = re.compile(
+    "begin|[bB]igg?|boldmath|cal|displaystyle|em|end|footnotesize|[hH]uge|kern|[lL]arge|LARGE|left|limits|newline|no(?:break|indent|limits)"
+    "|normal(?:font|size)|par|protect|relax|right|script(?:size|style)|small|strut|textstyle|tiny|unboldmath|(?:med|small)skip|vspace|xspace"
+    "|bf(?:series)?|mdseries|(?:it|sc|sl|up)shape|(?:rm|sf|tt)(?:family)?|it|sc|sl"
+)
+"""Macros that print nothing themselves, which are no part of what the package knows."""
 _IN_DOI: Final = re.compile(
     r"\\([#$%&_{}])|\\(text[a-z]+|sim)(?![A-Za-z]) ?|\\(~)(?=\{\})|\$(?=[<>\\])|(?<=[<>m])\$|\\(?:url|ensuremath)(?=\{)|[{}]"
 )
@@ -71,6 +82,9 @@ class _Reader:
         model = library(file, "bibtexparser.model", "BibTeX")
         self._keys = middlewares.NormalizeFieldKeys()
         self._latex = middlewares.LatexDecodingMiddleware(keep_math_mode=False)
+        self._macros = [
+            library(file, f"pylatexenc.{name}", "BibTeX").get_default_latex_context_db() for name in ("latex2text", "latexwalker")
+        ]
         self._entry, self._string = model.Entry, model.String
         self._strings: dict[str, str] = {}
 
@@ -120,8 +134,12 @@ class _Reader:
         return text
 
     def _decoded(self, text: str) -> str:
-        """What LaTeX says. Raises InvalidData."""
+        """What LaTeX says. Raises InvalidData; also where a word may begin with what a macro stands for, and nobody knows what that is."""
         escaped = _SPECIAL.sub(lambda mark: mark[0] if mark[0] not in "%&" else f"\\{mark[0]}", text)
+        escaped = _LINK.sub("", _LOGO.sub(r"{\1}", escaped))
+        for macro in _BEGINS_A_WORD.findall(escaped):
+            if not _SILENT.fullmatch(macro) and all(known.get_macro_spec(macro) is None for known in self._macros):
+                raise InvalidData(f"what \\{macro} stands for is not known here; write that in its place")
         block = self._latex.transform_string(self._string("", escaped), None)
         if not isinstance(block, self._string):
             raise InvalidData(f"it is not LaTeX: {_reason(block.error)}")

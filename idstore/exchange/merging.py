@@ -9,6 +9,7 @@ from pyoxigraph import NamedNode
 from idstore.errors import IdstoreError, InvalidData
 from idstore.exchange.sorting import Sorted
 from idstore.model.event import Event
+from idstore.progress import Progress
 from idstore.registry import Registry
 from idstore.registry.findings import DAMAGED
 from idstore.registry.merging import Divergence
@@ -29,10 +30,10 @@ class LeftOut:
     held: list[str] = field(default_factory=list)
 
 
-def leave_out(found: Sorted, registry: Registry, staged: Turn) -> LeftOut:
+def leave_out(found: Sorted, registry: Registry, staged: Turn, progress: Progress) -> LeftOut:
     """Sort out what does not come in, of another registry and of this one as it was elsewhere. Memory: one thing's events, and the names of those that are held back."""
     homes = registry.homes(staged)
-    left = LeftOut()
+    left, compared, total = LeftOut(), 0, len(found)
     for about in found.things():
         told = found.about(about)
         with sound(told[0][1]):
@@ -41,6 +42,8 @@ def leave_out(found: Sorted, registry: Registry, staged: Turn) -> LeftOut:
         left.parties += reception.verdict == "parties"
         left.held += [about] if reception.verdict == "held" else []
         found.leave_out(id for id, event, _ in told if event.name in reception.out)
+        compared += len(told)
+        progress("comparing", compared, total)
     return left
 
 

@@ -154,7 +154,7 @@ def _take_in(registry: Registry, found: Sorted, party: Party, source: str, progr
             registry.only_administrators(party, acting=True)
             there = Registry(staged)
             pristine, fresh = there.pristine(), found.whole and not staged.sequence  # only now, when nobody else acts any more
-            left, differences = (LeftOut(), []) if pristine else _compared(there, staged, found, source, dry_run=dry_run)
+            left, differences = (LeftOut(), []) if pristine else _compared(there, staged, found, source, progress, dry_run=dry_run)
             before = {namespace.base for namespace in there.namespaces()}
             report = _Intake(there, staged, found, source, progress).all(compare=fresh)
             report = replace(report, left=left, differences=differences, namesakes=_namesakes(there, before))
@@ -170,11 +170,13 @@ def _namesakes(registry: Registry, before: Container[str]) -> list[tuple[Namespa
     return [(one, called) for one, called in pairs if one != called and not (one.base in before and called.base in before)]
 
 
-def _compared(registry: Registry, staged: Staging, found: Sorted, source: str, *, dry_run: bool) -> tuple[LeftOut, list[Divergence]]:
+def _compared(
+    registry: Registry, staged: Staging, found: Sorted, source: str, progress: Progress, *, dry_run: bool
+) -> tuple[LeftOut, list[Divergence]]:
     """What stays out, and, in a rehearsal, what differs. Raises ExchangeError."""
     try:
         bases = found.added()
-        return leave_out(found, registry, staged), [*divergences(found, registry, staged, bases)] if dry_run else []
+        return leave_out(found, registry, staged, progress), [*divergences(found, registry, staged, bases)] if dry_run else []
     except InvalidData as error:
         raise ExchangeError(source, None, error.message) from error
 
@@ -194,7 +196,7 @@ class _Intake:
         """Take in all that is new; with ``compare`` the files may say nothing that does not follow from the events."""
         staged, found = self._staged, self._found
         new, known = found.number(staged.sequence, self._is_known, self._is_single, self._check_same, self._progress)
-        if found.whole and found.empty:
+        if found.whole and not len(found):
             raise self._refused("holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv")
         self._lost = found.lost_requests()
         try:

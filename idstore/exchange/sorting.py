@@ -93,10 +93,10 @@ class Sorted:
 
     # reading in
 
-    @property
-    def empty(self) -> bool:
-        """Whether they tell of no event."""
-        return self._db.execute("SELECT 1 FROM event LIMIT 1").fetchone() is None
+    def __len__(self) -> int:
+        """Events that they tell of, those that stay out included."""
+        found: tuple[int] = self._db.execute("SELECT IFNULL(MAX(id), 0) FROM event").fetchone()
+        return found[0]
 
     def _fill_from(self, files: Sequence[File], progress: Progress) -> bool:
         """Take in what files say as they say it; False if that does not do."""
@@ -199,7 +199,7 @@ class Sorted:
         """
         passed, number = 0, after
         rows: list[tuple[int, int, bool]] = []
-        (total,) = self._db.execute("SELECT IFNULL(MAX(id), 0) FROM event").fetchone()
+        total = len(self)
         progress("sorting", 0, total)
         for id, general, *row in self._db.execute(
             "SELECT id, general, key, at, origin, token, kind, by, said FROM coming ORDER BY at, origin, token"
