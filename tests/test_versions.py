@@ -151,8 +151,24 @@ def test_a_hidden_version_s_number_can_be_taken(registry: Registry, work: str) -
     registry.transfer(theirs, BOB, BOB)
     assert registry.versions(work, ALICE) == []
     mine = add(registry, work, "V1.0")
-    registry.fixate([theirs], BOB)
+    registry.transfer(theirs, ALICE, BOB)
+    registry.transfer(theirs, ALICE, ALICE)
+    registry.fixate([theirs], ALICE)
     assert [record.iri.value for record in registry.versions(work, CAROL)] == [theirs, mine]  # the elder first
+
+
+def test_a_draft_of_a_former_owner_s_does_not_take_the_work_over(registry: Registry, work: str) -> None:
+    kept = add(registry, work, "V9.9", fixate=False)
+    registry.transfer(work, BOB, ALICE)
+    registry.transfer(work, BOB, BOB)
+    mine = add(registry, work, "V1.0", by=BOB)
+    with pytest.raises(NotPermitted, match=f"is a version of {work}, which would lead there, and belongs to bob; offer the version to bob"):
+        registry.fixate([kept], ALICE)
+    assert led(registry, work) == led(registry, mine) == f"{SITE}V1.0"
+    registry.transfer(kept, BOB, ALICE)
+    registry.transfer(kept, BOB, BOB)
+    registry.fixate([kept], BOB)
+    assert led(registry, work) == f"{SITE}V9.9"
 
 
 def test_what_is_hidden_becomes_no_version_and_is_not_told_of(registry: Registry, work: str) -> None:

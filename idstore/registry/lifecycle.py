@@ -1,10 +1,11 @@
 """From created to fixated, released or revoked; deprecation, succession and hand-over."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.errors import InvalidData, StageConflict
+from idstore.errors import InvalidData, NotPermitted, NotRegistered, StageConflict
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.party import Party, node
@@ -19,7 +20,7 @@ class Living(Descending):
     """The stages of identifiers."""
 
     def fixate(self, texts: Sequence[str], party: Party) -> list[Event]:
-        """Publish identifiers for ever; only their owner may. All of them or none.
+        """Publish identifiers for ever; only their owner may, and that of the work whose versions they are. All of them or none.
 
         Raises NotRegistered, NotPermitted, StageConflict (fixated already, or provisional).
         """
@@ -27,6 +28,7 @@ class Living(Descending):
             found = [self._own(turn, self._identify(turn, text, party), party, "fixate") for text in texts]
             for record in found:
                 _may_fixate(record)
+                self._may_lead(turn, record, party)
                 self._may_publish(turn, record, {one.iri for one in found} if record.below or record.successors else ())
             made = []
             for record in {record.iri: record for record in found}.values():
@@ -34,6 +36,19 @@ class Living(Descending):
                 self._record_event(turn, record, event)
                 made.append(event)
             return made
+
+    def _may_lead(self, turn: Turn, version: Record, party: Party) -> None:
+        """Raise NotPermitted for a version of a published work that is somebody else's by now: the work would lead there."""
+        with suppress(NotRegistered):  # a work that is not told of here leads nowhere
+            work = None if version.work is None else self._load(turn, version.work)
+            if work is not None and work.public and work.owner != party.name:
+                raise NotPermitted(
+                    f"{version.iri.value} is a version of {work.iri.value}, which would lead there, and belongs to {work.owner}; offer the version"
+                    f" to {work.owner} with `idstore transfer`, or release it",
+                    id=version.iri.value,
+                    work=work.iri.value,
+                    owner=work.owner,
+                )
 
     def release(self, text: str, party: Party) -> Event:
         """Give a created identifier up; only its owner may. Its label is never issued again.
