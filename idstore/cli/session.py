@@ -29,14 +29,14 @@ def reading(call: Call, *, detached: bool = False) -> "Iterator[tuple[Registry, 
     party = Party(call.user)
     place = folder(call)
     with opening.open(place, wait=call.wait, read_only=True, detached=detached) as registry:
-        if registry.store.behind:
-            tell_behind(call, place)
+        tell_behind(call, place, registry.store.behind)
         yield registry, party
 
 
-def tell_behind(call: Call, place: str | Path) -> None:
-    """Tell the user that some of a store's newest allocations are not seen."""
-    call.output.warn(f"what was allocated last in {place} is not seen: somebody who may write there must apply it, with `idstore stats`")
+def tell_behind(call: Call, place: str | Path, why: str) -> None:
+    """Tell the user that some of a store's newest changes are not seen; where that is so, there is a reason."""
+    if why:
+        call.output.warn(f"what was done last in {place} is not seen: {why}")
 
 
 def read(call: Call, act: "Callable[[Registry, Party], T]", *, detached: bool = False) -> T:

@@ -26,13 +26,13 @@ class Side:
     name      as the user wrote it.
     registry  whether it says which identifiers there are; a mapping file does not.
     partial   whether a registry says that it shows only a part of itself.
-    behind    whether some of a store's newest allocations are not seen: see `idstore.stores.Store`.
+    behind    why some of a store's newest changes are not seen: see `idstore.stores.Store`.
     """
 
     name: str
     registry: bool
     partial: bool = False
-    behind: bool = False
+    behind: str = ""
 
 
 def read(
@@ -50,7 +50,7 @@ def read(
     for number, (name, kind) in enumerate(zip(names, formats, strict=True)):
         if kind not in tables.FORMATS:
             reader = Triples(workspace, number, {} if reader is None else reader.spaces)
-            behind = False
+            behind = ""
             if kind is None:
                 behind = _read_store(name, party, wait, reader)
             else:
@@ -83,7 +83,7 @@ def _format(name: str, given: str | None) -> str | None:
     return found
 
 
-def _read_store(name: str, party: Party, wait: float, reader: Triples) -> bool:
+def _read_store(name: str, party: Party, wait: float, reader: Triples) -> str:
     with opening.open(name, wait=wait, read_only=True, detached=True) as registry, registry.quads(party) as quads:
         reader.take(quads)
         return registry.store.behind

@@ -125,15 +125,15 @@ class Resolving(Valuing):
         with self.store.reading() as view:
             sight = self.sight(view, party)
             first = answer = self._named(view, text, sight)
+            succession = tuple(self._succession(view, first, sight))
             path = [first.iri]
             while (following := self._next(view, answer, sight, asked, path)) is not None:
                 if isinstance(following, str):
-                    return self._abroad(first, answer, path, following, asked)
+                    return replace(self._abroad(first, answer, path, following, asked), succession=succession)
                 answer = following
                 path.append(answer.iri)
             buried = answer.stage is Stage.TOMBSTONE
             ended = self._ended(view, answer.iri, sight) if buried else None
-            succession = tuple(self._succession(view, first, sight))
         way = tuple(iri.value for iri in path)
         found = Resolution(first, answer, way, None, ended, succession=succession)
         if buried:

@@ -91,8 +91,8 @@ class Staging(Turn, Protocol):
         """The number of the last event."""
 
     @property
-    def behind(self) -> bool:
-        """False: nothing is missed."""
+    def behind(self) -> str:
+        """Empty: nothing is missed."""
 
     def number(self, sequence: int) -> None:
         """Give the next event that is enlisted this number, higher than any; numbers in between are for what `load` will be given."""
@@ -127,8 +127,11 @@ class Store(Protocol):
         """The store's UUID."""
 
     @property
-    def behind(self) -> bool:
-        """Whether some of the newest allocations are not seen: they wait to be applied, and whoever reads may not do it."""
+    def behind(self) -> str:
+        """Why some of the newest changes are not seen, and what to do about it; empty where all are.
+
+        Allocations wait to be applied, and whoever reads may not do it; or whoever holds the store does not answer.
+        """
 
     def reading(self) -> AbstractContextManager[View]:
         """The newest durable state, for a moment: writers wait meanwhile."""

@@ -239,8 +239,9 @@ class EmbeddedStore(Waiting):
 
     def read_behind(self) -> bool:
         """Read the state before the newest allocations, which are not applied; False: what is not applied is more than that."""
-        self.behind = recovery.lacks_allocations_alone(self._journal, self._generation)
-        return self.behind
+        if recovery.lacks_allocations_alone(self._journal, self._generation):
+            self.behind = "somebody who may write there must apply what was allocated, with `idstore stats`"
+        return bool(self.behind)
 
     # applying
 

@@ -274,10 +274,10 @@ class Generation:
 class OfGeneration:
     """Reads from a generation; whatever has to be there first is brought there by `_ready`.
 
-    behind  whether some of the newest allocations are not seen: see `idstore.stores.Store`.
+    behind  why some of the newest changes are not seen: see `idstore.stores.Store`.
     """
 
-    behind = False
+    behind = ""
     _generation: Generation
 
     def _ready(self, predicate: NamedNode | None = None, graph: NamedNode | None = None) -> Generation:  # noqa: ARG002 for those who have to

@@ -22,8 +22,9 @@ from idstore.stores import Staging, Turn
 from idstore.stores.backups import back_up
 from idstore.stores.copies import SNAPSHOTS, unapplied
 from idstore.stores.embedded import EmbeddedStore
-from idstore.stores.founding import exists
+from idstore.stores.founding import JOURNAL, exists
 from idstore.stores.generation import CATALOGUE, Generation, OfGeneration
+from idstore.stores.journal import Journal
 from idstore.stores.scans import Scanning
 from idstore.stores.snapshots import Snapshots, Use, pinned
 
@@ -39,8 +40,11 @@ _READ_ONLY = "the store was opened for reading only; open it for writing"
 class SnapshotStore(OfGeneration):
     """A snapshot as a store to read. It holds no lock of the store's; what is changed meanwhile is not seen. Raises StoreUnavailable."""
 
-    def __init__(self, snapshots: Snapshots, used: Use) -> None:
+    def __init__(self, snapshots: Snapshots, used: Use, missed: StoreBusy | None = None) -> None:
+        """``missed`` says why it is not known to be the newest state."""
         self.registry_version = 0
+        self.behind = "" if missed is None else f"{missed}"
+        self._missed = missed
         self.origin = used.origin
         self._lock = threading.RLock()
         self._snapshots = snapshots
@@ -71,7 +75,9 @@ class SnapshotStore(OfGeneration):
             yield used.engine
 
     def backup(self, folder: Path) -> None:
-        """Make a copy, a store itself, in a folder that is empty or not there. Raises StoreUnavailable."""
+        """Make a copy, a store itself, in a folder that is empty or not there. Raises StoreUnavailable; StoreBusy: it may lack the newest changes."""
+        if self._missed is not None:
+            raise self._missed
         with self.snapshot() as engine, closing(pinned(self._used.folder / CATALOGUE)) as catalogue:
             back_up(self._snapshots.folder.parent, engine, catalogue, self.origin, folder)
 
@@ -94,6 +100,8 @@ def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> Em
 
     Whoever may not do that, for he may not write there, reads the state before it where it is a few allocations: it is ``behind`` then.
 
+    Where the process that holds it does not answer in time, the newest snapshot there is is read, and ``behind`` says so unless it has everything.
+
     wait      seconds to wait for another process.
     detached  read a snapshot in any case, and hold no lock: for work of the user's length. Cost: the catalogue is copied.
     Raises StoreUnavailable; StoreBusy when the process that holds the store does not answer and there is no snapshot.
@@ -106,10 +114,13 @@ def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> Em
             try:
                 store = EmbeddedStore(path, read_only=True, wait=limit - time.monotonic(), unless=request.answered)
             except StoreBusy as busy:
-                used = request.take() or snapshots.newest()
+                used = request.take()
+                if used is not None:
+                    return SnapshotStore(snapshots, used)
+                used, missed = snapshots.newest(), _too_busy(path, busy, wait)
                 if used is None:
-                    raise _too_busy(path, busy, wait) from busy
-                return SnapshotStore(snapshots, used)
+                    raise missed from busy
+                return SnapshotStore(snapshots, used, None if _has_everything(path, used) else missed)
             except StoreUnavailable:  # broken by a power cut, or of an earlier format: opening it for writing mends that
                 if attempts or not exists(path):
                     raise
@@ -136,6 +147,15 @@ def _as_it_is(store: EmbeddedStore, snapshots: Snapshots, *, detached: bool) -> 
             opened.pop_all()
             return store
     return None
+
+
+def _has_everything(path: Path, used: Use) -> bool:
+    """Whether a snapshot has all that is durable, as far as the journal can be asked."""
+    try:
+        with closing(Journal(path / JOURNAL, read_only=True)) as journal:
+            return used.folder.name == f"{journal.generation}-{journal.last()[0]}"
+    except StoreUnavailable:
+        return False
 
 
 def _may_write(path: Path) -> bool:
@@ -203,7 +223,7 @@ class _Request:
 def _too_busy(path: Path, busy: StoreBusy, wait: float) -> StoreBusy:
     holder = busy.fields["holder"]
     return StoreBusy(
-        f"the store {path} is in use by {holder}, which gave no snapshot to read within {wait:g} s; try again, or wait longer with --wait",
+        f"the store {path} is in use by {holder}, which gave no snapshot of its newest state within {wait:g} s; try again, or wait longer with --wait",
         holder=holder,
         wait=wait,
     )

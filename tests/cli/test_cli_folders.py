@@ -95,7 +95,7 @@ def test_who_may_only_read_is_told_what_is_not_seen(
         told = run(*words)
         assert told.line.startswith(out)
         assert {line.partition(" in ")[0] for line in told.err.splitlines() if "warning" in line} == {
-            "idstore: warning: what was allocated last"
+            "idstore: warning: what was done last"
         }
     refused = run("backup", tmp_path / "copy", code=6)
     assert f"{store} has changes that were acknowledged and not applied" in refused.err and not (tmp_path / "copy").exists()

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -139,8 +139,8 @@ def test_a_detached_reader_keeps_no_writer_waiting(registry: Registry, folder: P
         assert len(reader.list(ALICE)) == 1
 
 
-def test_a_writer_that_does_not_answer(registry: Registry, folder: Path) -> None:
-    """A process that is stopped holds the lock and answers nobody: the newest snapshot there is will do, else the reader is told."""
+def test_a_writer_that_does_not_answer(registry: Registry, folder: Path, tmp_path: Path) -> None:
+    """A process that is stopped holds the lock and answers nobody: the newest snapshot there is will do, and the reader is told what it lacks."""
     registry.register("names", "a", ALICE)
     registry.close()
     lock = DirectoryLock(folder / "lock")
@@ -150,11 +150,23 @@ def test_a_writer_that_does_not_answer(registry: Registry, folder: Path) -> None
         idstore.open(folder, read_only=True, wait=0.1)
     assert (took := time.monotonic() - begun) < allowing(3), took
     lock.release()
-    idstore.open(folder, read_only=True, detached=True).close()
-    lock.acquire(shared=False, wait=0)
-    with idstore.open(folder, read_only=True, wait=0.1) as reader:
-        assert len(reader.list(ALICE)) == 1
-    lock.release()
+    kept = idstore.open(folder, read_only=True, detached=True)
+    for label, missed in (("", ""), ("b", "gave no snapshot of its newest state within 0.1 s")):
+        if label:
+            with idstore.open(folder) as writer:
+                writer.register("names", label, ALICE)
+        lock.acquire(shared=False, wait=0)
+        with idstore.open(folder, read_only=True, wait=0.1) as reader:
+            assert [record.label for record in reader.list(ALICE)] == ["a"]
+            assert missed in reader.store.behind
+            assert bool(reader.store.behind) is bool(missed)
+            with pytest.raises(StoreBusy, match="newest state") if missed else nullcontext():
+                assert isinstance(reader.store, SnapshotStore)
+                reader.store.backup(tmp_path / "copy")
+        lock.release()
+    with idstore.open(tmp_path / "copy") as copy:
+        assert [record.label for record in copy.list(ALICE)] == ["a"]
+    kept.close()
 
 
 def test_requests_that_nobody_waits_for_are_taken_away(registry: Registry, folder: Path) -> None:
@@ -431,7 +443,7 @@ def test_a_folder_that_may_only_be_read(open_folder: Path) -> None:
     assert sorted(path.name for path in open_folder.iterdir() if not path.name.startswith("journal")) == ["generation-1", "lock"]
 
 
-BEHIND = "registry.store.behind, [record.label for record in registry.list(alice)], len(list(registry.log(alice)))"
+BEHIND = "bool(registry.store.behind), [record.label for record in registry.list(alice)], len(list(registry.log(alice)))"
 
 
 @pytest.mark.parametrize("detached", [False, True])

@@ -95,8 +95,8 @@ def _compare(
 
     comparing = report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait, progress=tell)
     with output(file) as target, comparing as found:
-        for name in dict.fromkeys(side.name for side in found.sides if side.behind):
-            session.tell_behind(call, name)
+        for name, why in {side.name: side.behind for side in found.sides}.items():
+            session.tell_behind(call, name, why)
         _write(found, format, tally, target)
     call.output.say(f"idstore: {', '.join(f'{many} {slug}' for slug, many in tally.items()) or 'nothing to reconcile'}")
     return tally
