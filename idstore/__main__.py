@@ -5,7 +5,7 @@ import io
 import os
 import sys
 
-from idstore.cli.ending import Terminated, heed_termination
+from idstore.cli.ending import Terminated, heed_termination, interrupt_in
 
 _GARBAGE = 50_000
 """How many objects may be made before the first look for garbage among them: some megabytes, and more than a short command makes."""
@@ -30,8 +30,11 @@ def main() -> int:
         from idstore.cli import app
 
         code = app.run(sys.argv[1:])
-    except KeyboardInterrupt as error:  # while something was imported
-        return 143 if isinstance(error, Terminated) else 130
+    except (KeyboardInterrupt, RuntimeError) as error:  # while something was imported
+        interrupt = interrupt_in(error)
+        if interrupt is None:
+            raise
+        return 143 if isinstance(interrupt, Terminated) else 130
     gc.freeze()  # nor is what the process ends with worth another look
     return code
 

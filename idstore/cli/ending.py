@@ -21,6 +21,12 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM came."""
 
 
+def interrupt_in(error: BaseException) -> KeyboardInterrupt | None:
+    """The interrupt that an error is; or stands for, as where Python 3.11 was making a class."""
+    found = error.__cause__ if isinstance(error, RuntimeError) else error
+    return found if isinstance(found, KeyboardInterrupt) else None
+
+
 def heed_termination() -> None:
     """Have SIGTERM end this process as Ctrl-C does: what it was doing is undone or whole, and its temporary files are removed.
 

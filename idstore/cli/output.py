@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, Final
 
 from idstore.cli import exits
-from idstore.cli.ending import Misuse, Terminated
+from idstore.cli.ending import Misuse, Terminated, interrupt_in
 from idstore.errors import IdstoreError
 from idstore.frozen import dataclass
 
@@ -110,6 +110,7 @@ def carry_out(command: Callable[[], int], output: Output) -> int:
 
 def report(error: BaseException, output: Output) -> int:
     """Print what ended a command, and give its exit code."""
+    error = interrupt_in(error) or error
     match error:
         case BrokenPipeError():
             _discard(sys.stdout)

@@ -95,12 +95,12 @@ def allocate(call: Call, act: "Callable[[Allocating, Party], T]") -> T:
 
 
 def begin(call: Call, administrator: "Party") -> Path:
-    """Make a store, and give its folder. Raises AlreadyRegistered if there is one, StoreUnavailable."""
+    """Make a store, or end what was cut short as one was made, and give its folder. Raises AlreadyRegistered if there is one, StoreUnavailable."""
     from idstore.registry import opening
 
     place = folder(call)
     there = exists(call)
-    with opening.open(place, administrator=administrator, wait=call.wait) as registry:
+    with opening.open(place, administrator=None if there else administrator, wait=call.wait) as registry:
         if there or not any(known.name == administrator.name for known in registry.parties(administrator)):
             registry.initialize(administrator)
     return place

@@ -112,7 +112,13 @@ class Core:
         """Raise NotPermitted unless the party administers the registry; also if it is suspended, where it is to act and not only to read."""
         with self.store.reading() as view:
             if not self.facts(view, party).administrator:
-                raise NotPermitted(f"only administrators may do this, and {party.name} is none", party=party.name)
+                begun = any(facts.administrator for facts in self._facts(view).parties.values())
+                none = (
+                    f"{party.name} is none"
+                    if begun
+                    else "there is none, for the making of the store was cut short; end it with `idstore init`"
+                )
+                raise NotPermitted(f"only administrators may do this, and {none}", party=party.name)
             if acting:
                 self._may_act(view, party)
 

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
+from weakref import WeakSet
 
 from idstore.errors import StoreBusy, StoreUnavailable
 
@@ -17,6 +19,9 @@ _OPEN = 0.1
 """Seconds until it does so again."""
 _LOOK = 0.02
 """Seconds between two looks whether it is still worth to wait."""
+
+
+_HELD: Final["WeakSet[DirectoryLock]"] = WeakSet()
 
 
 class DirectoryLock:
@@ -51,6 +56,7 @@ class DirectoryLock:
                 os.truncate(handle, 0)
                 os.pwrite(handle, f"process {os.getpid()}".encode(), 0)
         self._file, self._writes = handle, not shared
+        _HELD.add(self)
 
     def _read_in(self, limit: float, unless: Callable[[], bool]) -> int | None:
         """Take the shared lock; behind a writer that closed the gate. None if it was not had in time."""
@@ -103,6 +109,7 @@ class DirectoryLock:
         assert self._file is not None
         other = DirectoryLock(self._path)
         other._file = os.dup(self._file)
+        _HELD.add(other)
         return other
 
     def release(self) -> None:
@@ -113,6 +120,17 @@ class DirectoryLock:
                 with suppress(OSError):  # it is the next one's to say who holds it
                     os.truncate(handle, 0)
             os.close(handle)
+
+
+def _let_go() -> None:
+    """In a child of the process, which would hold the locks as long as it lives, whatever its parent does."""
+    for lock in list(_HELD):
+        handle, lock._file = lock._file, None
+        if handle is not None:
+            os.close(handle)
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _is_gone(holder: str) -> bool:

@@ -14,6 +14,7 @@ from idstore.cli.commands import trail
 from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.trails import Entry
+from idstore.stores.embedded import EmbeddedStore
 
 
 def test_an_act_says_nothing_but_its_event_with_json(run: Run, mint: Minting) -> None:
@@ -169,6 +170,20 @@ def test_namespaces(run: Run, store: Path) -> None:
     run("mint", "rdl")
     run("namespace", "add", "x", "http://x.example.org/#", "--scheme", "rdswip", "--set", "digits", code=2)
     run("namespace", "add", "x", "http://x.example.org/#", "--scheme", "rdswip", by="bob", code=7)
+
+
+def test_init_ends_what_was_cut_short(run: Run, tmp_path: Path) -> None:
+    """A store is there before its first administrator is."""
+    made = ("--store", tmp_path / "made")
+    EmbeddedStore(tmp_path / "made", create=True).close()
+    told = run(*made, "verify", code=7).err
+    assert (
+        told
+        == "idstore: only administrators may do this, and there is none, for the making of the store was cut short; end it with `idstore init`\n"
+    )
+    assert run(*made, "init").line == str(tmp_path / "made")
+    assert run(*made, "verify").line == "sound"
+    run(*made, "init", code=8)
 
 
 def test_init_makes_a_store_once(run: Run, store: Path) -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from idstore.cli.ending import Terminated
+from idstore.cli.output import Output, carry_out
+
 COMMAND = (sys.executable, "-m", "idstore")
 PATIENCE = 30.0
 """Seconds to wait for what comes."""
@@ -41,6 +44,24 @@ def test_who_is_terminated_leaves_no_temporary_files(environment: dict[str, str]
         assert process.stdout is not None and process.stderr is not None
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"idstore: terminated\n")
     assert not [*temporary.iterdir()]
+
+
+@pytest.mark.parametrize(("interrupt", "code", "said"), [(KeyboardInterrupt, 130, "interrupted"), (Terminated, 143, "terminated")])
+def test_an_interrupt_as_a_class_is_made_is_one(
+    interrupt: type[BaseException], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where a command is still being imported: Python 3.11 makes a RuntimeError of it."""
+
+    class Named:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise interrupt
+
+    def command() -> int:
+        type("Owner", (), {"name": Named()})
+        return 0
+
+    assert carry_out(command, Output()) == code
+    assert capsys.readouterr().err == f"idstore: {said}\n"
 
 
 def test_who_is_to_pass_termination_over_does(environment: dict[str, str]) -> None:

@@ -244,6 +244,24 @@ def test_a_child_of_the_process_does_not_use_it(registry: Registry, tmp_path: Pa
         assert list(again.verify(ALICE)) == []
 
 
+def test_a_child_that_lives_on_holds_nothing(registry: Registry, tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.read(ours, 1)  # until the parent is done
+        os._exit(0)
+    try:
+        with pytest.raises(StoreUnavailable, match="is in use by process"):
+            idstore.open(tmp_path / "store", wait=0)
+        registry.close()
+        with idstore.open(tmp_path / "store", wait=0) as again:
+            again.register("names", "two", ALICE)
+    finally:
+        os.close(theirs)
+        os.waitpid(child, 0)
+
+
 def test_what_is_not_durable_is_not_told(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     store: Any = registry.store
     writing, go = threading.Event(), threading.Event()
