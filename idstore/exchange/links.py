@@ -120,12 +120,17 @@ def _ask(target: str, method: str, manners: Manners) -> tuple[int, str, "Message
 
 
 def _sendable(target: str) -> str:
-    """The address as a request can carry it: an IRI's host in Punycode, what else is no ASCII percent-encoded. Raises UnicodeError: the host."""
-    if target.isascii():
-        return target
+    """The address as a request can carry it: no user's name, an IRI's host in Punycode, what else is no ASCII percent-encoded.
+
+    Raises UnicodeError: the host.
+    """
     parts = urlsplit(target)
-    host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
-    return urlunsplit((parts.scheme, host, *(quote(part, safe=_ASCII) for part in parts[2:])))
+    host = parts.netloc.rpartition("@")[2]
+    if target.isascii() and host == parts.netloc:
+        return target
+    return urlunsplit(
+        (parts.scheme, host if host.isascii() else host.encode("idna").decode(), *(quote(part, safe=_ASCII) for part in parts[2:]))
+    )
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -140,7 +145,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         parts = urlsplit(newurl)
         if parts.scheme not in _WEB or (not self._manners.private and _is_local(parts.hostname or "")):
             raise ValueError(f"it leads to {newurl}, which is not asked")
-        made = super().redirect_request(req, fp, code, msg, headers, newurl)
+        made = super().redirect_request(req, fp, code, msg, headers, _sendable(newurl))
         if made is not None:
             made.method = req.get_method()
         return made
@@ -169,8 +174,9 @@ def check_all(targets: Iterable[str], manners: Manners = Manners()) -> Iterator[
 
 
 def _host(target: str) -> str:
+    """Which host is asked, whatever its port."""
     try:
-        return urlsplit(target).netloc
+        return urlsplit(target).hostname or ""
     except ValueError:  # it names none, and is told to be broken
         return ""
 

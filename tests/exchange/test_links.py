@@ -186,6 +186,19 @@ def test_a_host_is_asked_one_thing_at_a_time_with_a_pause(site: Site) -> None:
     assert all(later - earlier >= 0.09 for earlier, later in pairwise(moments))
 
 
+def test_a_host_is_one_host_however_it_is_written(site: Site) -> None:
+    targets = [f"{site.address.replace('127.0.0.1', host)}/200" for host in ("localhost", "LOCALHOST", "me@Localhost")]
+    found = list(links.check_all(targets, Manners(delay=0.1, timeout=5, private=True)))
+    assert {answer.outcome for answer in found} == {"answers"}
+    assert all(later - earlier >= 0.1 for (_, _, earlier), (_, _, later) in pairwise(site.asked))
+
+
+@pytest.mark.parametrize("user", ["user@", "user:secret@", "é@"])
+def test_a_user_s_name_is_not_sent(site: Site, user: str) -> None:
+    answer = links.check(f"{site.address.replace('://', f'://{user}')}/200", QUICK)
+    assert (answer.outcome, answer.status, answer.location) == ("answers", 200, "")
+
+
 def test_a_host_that_asks_to_wait_is_waited_for(site: Site) -> None:
     found = list(links.check_all([f"{site.address}/{path}" for path in ("busy", "moved")], QUICK))
     assert [answer.detail for answer in found] == ["1", ""]
