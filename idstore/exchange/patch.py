@@ -3,6 +3,7 @@
 Header lines name the store and the numbers between which the patch goes; the next one begins where it ends. Each event is a transaction.
 """
 
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,6 @@ from idstore.vocabulary import IDS, REGISTRY_GRAPH
 
 FORMAT: Final = "rdf-patch"
 SUFFIX: Final = ".rdfp"
-_WHOLE: Final = "H whole true ."
 _LONGEST: Final = 1 << 26
 """Characters of a row: memory stays bounded."""
 _ROWS: Final = ("H", "TX", "TC", "A", "D")
@@ -34,7 +34,7 @@ def export(registry: Registry, target: IO[bytes], party: Party, after: int = 0, 
     last = after
     target.write(f"H id <urn:uuid:{registry.store.origin}> .\nH after {after} .\n".encode())
     if not after and registry.administers(party):
-        target.write(f"{_WHOLE}\n".encode())
+        target.write(b"H whole true .\n")
     for step in Meter(progress, "events").over(registry.steps(party, after)):
         last = step.number
         target.write(b"TX .\n")
@@ -49,19 +49,34 @@ def _row(sign: str, quad: Quad) -> bytes:
     return f"{sign} {quad} .\n".encode()
 
 
-def changes(path: Path) -> Iterator[tuple[Quad, bool]]:
-    """The quads of a patch in order, each with whether it appears; at last that it is a part only, unless the patch leaves nothing out.
+class Patches:
+    """Patches one after the other; those of a store that go on where the one before ends leave out no more than that one."""
 
-    Raises ExchangeError: malformed, or cut off. Memory: flat.
-    """
-    whole = False
-    for line in _lines(path):
-        whole = whole or line == _WHOLE
-        if line.startswith(("A ", "D ")):
-            [quad] = parse_rdf(line[2:], format=RdfFormat.N_QUADS)
-            yield quad, line.startswith("A ")
-    if not whole:
-        yield Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH), True
+    def __init__(self) -> None:
+        self._reached: dict[str, int] = {}  # by store: up to where nothing was left out
+
+    def changes(self, path: Path) -> Iterator[tuple[Quad, bool]]:
+        """The quads of the next patch in order, each with whether it appears; at last that it is a part only, unless nothing is left out.
+
+        Raises ExchangeError: malformed, or cut off. Memory: flat.
+        """
+        head: dict[str, str] = {}
+        for line in _lines(path):
+            if line.startswith("H "):
+                name, _, value = line[2:].removesuffix(" .").partition(" ")
+                head[name] = value
+            elif line.startswith(("A ", "D ")):
+                [quad] = parse_rdf(line[2:], format=RdfFormat.N_QUADS)
+                yield quad, line.startswith("A ")
+        store, after, upto = head.get("id", ""), _number(head.get("after", ""), sys.maxsize), _number(head["upto"], 0)
+        if head.get("whole") == "true" or after <= self._reached.get(store, -1):
+            self._reached[store] = max(upto, self._reached.get(store, 0))
+        else:
+            yield Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH), True
+
+
+def _number(text: str, otherwise: int) -> int:
+    return int(text) if text.isdecimal() else otherwise
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -84,7 +99,7 @@ def _lines(path: Path) -> Iterator[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise ExchangeError(str(path), None, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if not last.startswith("H upto "):
-        raise ExchangeError(str(path), number, "it ends too soon: no patch of a registry, or cut off; fetch it again")
+        raise ExchangeError(str(path), number or None, "it ends too soon: no patch of a registry, or cut off; fetch it again")
 
 
 def _flaw(line: str, sign: str, *, under_way: bool) -> str | None:

@@ -80,8 +80,9 @@ class Sorted:
             if not self._fill_from(files, progress):
                 self._db.executescript("DELETE FROM event; DELETE FROM state; BEGIN")
                 scratch = Scratch(folder / "engine")
+                patches = patch.Patches()
                 for file in files:
-                    _gather(scratch, file, progress)
+                    _gather(scratch, file, patches, progress)
                 self._fill(written_out(scratch.triples()), last=True)
             opened.pop_all()
 
@@ -276,13 +277,13 @@ class Sorted:
         return None
 
 
-def _gather(scratch: Scratch, file: File, progress: Progress) -> None:
+def _gather(scratch: Scratch, file: File, patches: patch.Patches, progress: Progress) -> None:
     """Bring together what a file says; a patch is carried out on what was read so far. Raises ExchangeError."""
     path, format, name = file
     if format is not None:
         said = portions([(path, format, name)], progress)
         scratch.load(quad.triple for text in said for quad in parse(text, format=RdfFormat.N_TRIPLES, lenient=True))
         return
-    for quad, appears in patch.changes(path):
+    for quad, appears in patches.changes(path):
         for triple in marked([quad]):
             scratch.change(triple, appears=appears)

@@ -184,6 +184,21 @@ def test_commands_export_and_import_a_feed(run: Run, mint: Minting, tmp_path: Pa
     run("export", "--after", "-1", code=2)
 
 
+@pytest.mark.parametrize(("order", "whole"), [("123", True), ("1123", True), ("13", False), ("213", False)])
+def test_patches_that_are_given_together_make_a_copy_where_none_is_left_out(
+    run: Run, mint: Minting, tmp_path: Path, order: str, *, whole: bool
+) -> None:
+    """Of a part, the registry into which it comes keeps its own beginning."""
+    number = 0
+    for name in "123":
+        mint("--name", name)
+        said = run("export", "--after", str(number), "-o", tmp_path / f"{name}.rdfp").err
+        number = int(re.findall(r"up to (\d+)", said)[0])
+    copy = ("--store", tmp_path / "copy")
+    run("import", *(tmp_path / f"{name}.rdfp" for name in order), *copy)
+    assert (run("export", "--digest", *copy).out == run("export", "--digest").out) is whole
+
+
 @pytest.mark.parametrize("user", ["alice", "carol"])
 @pytest.mark.parametrize("more", [1, 1 << 70])
 def test_a_number_that_is_yet_to_come_is_nothing_to_follow_from(run: Run, mint: Minting, tmp_path: Path, user: str, more: int) -> None:
