@@ -89,6 +89,7 @@ class ExchangeError(InvalidData):
     def __init__(self, file: str, line: int | None, reason: str, outcome: str = "nothing was imported") -> None:
         place = file if line is None else f"{file}, line {line}"
         reason = " ".join(reason.splitlines())  # what a file says may hold line breaks, and an error is one line
+        self.file, self.line, self.reason = file, line, reason
         super().__init__(f"{place}: {reason}; {outcome}", file=file, line=line, reason=reason)
 
 

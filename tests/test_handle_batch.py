@@ -170,6 +170,7 @@ def test_only_what_one_may_read_is_written(registry: Registry) -> None:
         ("CREATE 12345/a\n1 DESC 86400 1110 UTF8 x\n1 DESC 86400 1110 UTF8 y\n", [(3, "has a value 1 already")]),
         ("CREATE 12345/a\n1 DESC -1 1110 UTF8 x\n", [(2, "time to live '-1'")]),
         ("CREATE 12345/a\n1 DESC 86400 11 UTF8 x\n", [(2, "permissions")]),
+        ("CREATE 12345/a\n1 DESC 86400 1110zzz UTF8 x\n", [(2, "permissions")]),
         ("CREATE 12345/a\n1 DESC 86400 1110 UTF8\n", [(2, "it is no value")]),
         ("CREATE 12345/a\n1 DESC 86400 1110 UTF16 x\n", [(2, "no sort")]),
         ("CREATE 12345/a\n1 URL 86400 1110 UTF8 no iri\n", [(2, "not an absolute URL")]),

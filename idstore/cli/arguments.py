@@ -24,6 +24,7 @@ IdOrNamespace = Annotated[str, typer.Argument(metavar="ID-or-NAMESPACE", help=f"
 Namespace = Annotated[str, typer.Argument(metavar="NAMESPACE", help="A namespace, by its name or base.")]
 Uri = Annotated[str, typer.Argument(metavar="URI", help="An absolute IRI.")]
 User = Annotated[str, typer.Argument(metavar="USER", help="A party: user or group.")]
+Person = Annotated[str, typer.Argument(metavar="USER", help="A party that acts: no group.")]
 
 Relation = Annotated[
     str, typer.Option(metavar="R", help="The relation: an IRI, or one in short such as skos:closeMatch, owl:sameAs, dcterms:isPartOf.")

@@ -189,7 +189,7 @@ def value_of(line: str) -> Draft:
         raise InvalidData("the data are of no sort that is known; there are UTF8, ADMIN and LIST")
     text = read(data.strip(_TRIMMED))
     handle_values.stored(type, text)
-    return Draft(type, text, value_types.index_of(index), value_types.ttl_of(ttl), permissions=value_types.permissions_of(permissions[:4]))
+    return Draft(type, text, value_types.index_of(index), value_types.ttl_of(ttl), permissions=value_types.permissions_of(permissions))
 
 
 def _admin(data: str) -> str:

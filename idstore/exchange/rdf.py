@@ -142,6 +142,10 @@ def _format(path: Path, format: str | None) -> tuple[RdfFormat | None, str]:
         raise ExchangeError(str(path), None, "there is no such file; look for a misspelling")
     if name is None:
         there_are = ", ".join([*FORMATS, patch.FORMAT])
+        if path.suffix == ".gz":
+            raise ExchangeError(
+                str(path), None, "it is compressed; unpack it first, or give `gunzip -c FILE` to `idstore import - --format …`"
+            )
         raise ExchangeError(str(path), None, f"the ending {path.suffix!r} tells no format; name one with --format ({there_are})")
     return None if name == patch.FORMAT else rdf_format(name), name
 

@@ -16,7 +16,7 @@ from typing import Final, Self, TypeAlias
 
 from pyoxigraph import RdfFormat, parse
 
-from idstore.errors import InvalidData
+from idstore.errors import ExchangeError
 from idstore.exchange import patch
 from idstore.exchange.parsing import HIDDEN, marked, portions
 from idstore.exchange.parsing import written as written_out
@@ -68,11 +68,12 @@ class Sorted:
     """Files read, and sorted in ``folder``.
 
     whole  whether nothing says that it is a part only.
-    Raises ExchangeError (malformed), InvalidData (half an event). Memory: flat.
+    Raises ExchangeError (malformed, half an event). Memory: flat.
     """
 
     def __init__(self, files: Sequence[File], folder: Path, progress: Progress) -> None:
         self.whole = True
+        self._source = ", ".join(str(path) for path, *_ in files)
         self._claims: list[tuple[int, str, int, str]] = []
         with ExitStack() as opened:
             self._db = opened.enter_context(closing(sqlite3.connect(folder / "sorted.sqlite", isolation_level=None)))
@@ -126,7 +127,9 @@ class Sorted:
                 if row is None and not last:
                     return False
                 if row is None:
-                    raise InvalidData(f"{subject} is not a whole event: its kind, party or time is missing or malformed")
+                    raise ExchangeError(
+                        self._source, None, f"{subject} is not a whole event: its kind, party or time is missing or malformed"
+                    )
                 events.append((*row, hidden))
             if rest:
                 state.append(((of or subject)[1:-1], "\n".join([f"{subject} {name} {value}" for name, value in rest])))

@@ -59,7 +59,10 @@ def read(
     known = rows.Names(workspace, [] if reader is None else list(reader.spaces.values()))
     for number, (name, kind) in enumerate(zip(names, formats, strict=True)):
         if kind in tables.FORMATS:
-            rows.read(workspace, number, name, kind, columns, known)
+            try:
+                rows.read(workspace, number, name, kind, columns, known)
+            except ExchangeError as error:  # it speaks of an import
+                raise _failure(error.file, error.line, error.reason) from error
             found[number] = Side(name, registry=False)
     workspace.complete()
     return [side for side in found if side is not None]
@@ -68,8 +71,11 @@ def read(
 def _format(name: str, given: str | None) -> str | None:
     """How a side is to be read; None is a store. Raises ExchangeError."""
     place = Path(name)
-    if name != STDIN and place.is_dir():
-        return None
+    try:
+        if name != STDIN and place.is_dir():
+            return None
+    except OSError as error:  # it can be no name of a file
+        raise ExchangeError(name, None, f"it cannot be read: {error.strerror}", _OUTCOME) from error
     known = ", ".join((*rdf.FORMATS, *tables.FORMATS))
     if given is not None:
         if given not in rdf.FORMATS and given not in tables.FORMATS:

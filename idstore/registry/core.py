@@ -7,7 +7,7 @@ from typing import Final, Self
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from idstore.errors import NotPermitted, NotRegistered, StageConflict, UnknownNamespace, UnknownScheme
+from idstore.errors import InvalidData, NotPermitted, NotRegistered, StageConflict, UnknownNamespace, UnknownScheme
 from idstore.frozen import dataclass, replace
 from idstore.model import event as events
 from idstore.model import namespace as namespaces
@@ -195,6 +195,11 @@ class Core:
         with self.store.turn() as turn:
             self._may_act(turn, party)
             yield turn
+
+    def _may_own(self, view: View, party: Party) -> None:
+        """Raise InvalidData for a group: it could not accept."""
+        if self.facts(view, party).kind == "group":
+            raise InvalidData(f"{party.name} is a group, and groups own nothing; offer it to one of its members", party=party.name)
 
     def _may_act(self, view: View, party: Party) -> None:
         """Raise NotPermitted if the party is suspended, or a group."""

@@ -124,13 +124,14 @@ class Living(Descending):
     def transfer(self, text: str, receiver: Party, party: Party) -> Event:
         """Offer an identifier to another party; it changes hands when the receiver calls this in turn.
 
-        Raises NotRegistered, NotPermitted, StageConflict.
+        Raises NotRegistered, NotPermitted, StageConflict, InvalidData (a group).
         """
         with self._acting(party) as turn:
             iri = self._identify(turn, text, party)
             record = self._seen(turn, iri, party)
             if not (record.offered == receiver.name == party.name):
                 record = self._own(turn, iri, party, "transfer")
+            self._may_own(turn, receiver)
             if receiver.name == record.owner:
                 raise StageConflict(f"{iri.value} belongs to {receiver.name} already", id=iri.value, owner=record.owner)
             self._may_show(turn, record, receiver, party)

@@ -117,11 +117,15 @@ class Namespacing(Core):
             return self._amend(turn, known, party, IDS.TypeAddition, (SKOS.notation, Literal(code)), (IDS.name, Literal(title.strip())))
 
     def transfer_namespace(self, name: str, receiver: Party, party: Party) -> Namespace:
-        """Offer a namespace to another party; it changes hands when the receiver calls this in turn. Raises UnknownNamespace, NotPermitted."""
+        """Offer a namespace to another party; it changes hands when the receiver calls this in turn.
+
+        Raises UnknownNamespace, NotPermitted, StageConflict, InvalidData (a group).
+        """
         with self._acting(party) as turn:
             known = self._namespace(turn, name)
             if not (known.offered == receiver.name == party.name):
                 self._owns(known, party)
+            self._may_own(turn, receiver)
             if receiver.name == known.owner:
                 raise StageConflict(f"{known.name} belongs to {receiver.name} already", namespace=known.name, owner=known.owner)
             return self._amend(turn, known, party, IDS.Transfer, (IDS.party, node(receiver.name)))

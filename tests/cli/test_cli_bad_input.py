@@ -186,6 +186,33 @@ def test_a_folder_that_may_not_be_written(run: Run, store: Path) -> None:
         store.parent.chmod(0o700)
 
 
+def test_what_is_read_says_what_became_of_it(run: Run, store: Path, tmp_path: Path) -> None:
+    run("init")
+    (tmp_path / "a.csv").write_text("nonsense\n")
+    (tmp_path / "a.nq.gz").write_bytes(gzip.compress(b""))
+    (tmp_path / "a.nt").write_text(
+        "<urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#1> <https://w3id.org/idstore/ontology#about> <urn:x:1> .\n"
+    )
+    (tmp_path / "a.rdfp").touch()
+    for words, said in (
+        (("reconcile", tmp_path / "a.csv"), "nothing was compared"),
+        (("reconcile", "x" * 300), f"{'x' * 300}: it cannot be read: File name too long; nothing was compared"),
+        (("import", tmp_path / "a.nq.gz"), "it is compressed; unpack it first"),
+        (("import", tmp_path / "a.nt"), f"{tmp_path / 'a.nt'}: <urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#1> is not a whole event"),
+        (("import", tmp_path / "a.rdfp"), f"{tmp_path / 'a.rdfp'}: it ends too soon"),
+    ):
+        assert said in one_line(run(*words, code=3))
+
+
+@pytest.mark.parametrize(("option", "value"), [("--user", ""), ("--store", "")])
+def test_an_empty_user_or_store_is_none(run: Run, store: Path, option: str, value: str) -> None:
+    """As of an unset variable in a script: the account's own would be taken."""
+    for words in (("stats",), ("mint", "rdl"), ("init",)):
+        assert f"{option} is empty" in one_line(run(*words, option, value, code=2))
+        assert f"{option} is empty" in one_line(run(option, value, *words, code=2))
+    assert not store.exists()
+
+
 @pytest.mark.parametrize(
     "words", [("list",), ("show", NEVER), ("log",), ("stats",), ("namespace", "list"), ("export",), ("validate",), ("verify",)]
 )

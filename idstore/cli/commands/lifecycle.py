@@ -124,7 +124,7 @@ def deprecate(call: Call, ids: arguments.IdAndMore, reason: arguments.Reason, by
     done(call, session.write(call, lambda registry, party: registry.deprecate(one, reason, party, successors)))
 
 
-def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.User) -> None:
+def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.Person) -> None:
     """Offer an identifier or namespace to another party.
 
     Its owner may; it changes hands when the receiver runs the same command.

@@ -85,7 +85,7 @@ def show(call: Call, name: Name) -> None:
     call.output.data(party_text(known, everyone), party_json(known, everyone))
 
 
-def suspend(call: Call, user: arguments.User, reason: Annotated[str, typer.Option(metavar="T", help="Why; the party is told.")]) -> None:
+def suspend(call: Call, user: arguments.Person, reason: Annotated[str, typer.Option(metavar="T", help="Why; the party is told.")]) -> None:
     """Refuse every further act of a party. Administrators may.
 
     It reads what it could read.
@@ -96,7 +96,7 @@ def suspend(call: Call, user: arguments.User, reason: Annotated[str, typer.Optio
     done(call, session.write(call, lambda registry, party: registry.suspend(Party(user), reason, party)))
 
 
-def reinstate(call: Call, user: arguments.User) -> None:
+def reinstate(call: Call, user: arguments.Person) -> None:
     """Let a suspended party act again. Administrators may."""
     from idstore.cli.events import done
     from idstore.model.party import Party
