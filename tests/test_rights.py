@@ -316,8 +316,8 @@ def test_only_its_owner_governs_a_namespace(registry: Registry) -> None:
 def test_nothing_is_offered_to_a_group(registry: Registry) -> None:
     """It could not accept."""
     registry.add_party(Party("team"), ROOT, "group")
-    offered = registry.register("names", "offered", OWNER).iri.value
+    offered = registry.mint("rdl", OWNER).iri.value
     with pytest.raises(InvalidData, match="team is a group, and groups own nothing"):
         registry.transfer(offered, Party("team"), OWNER)
     with pytest.raises(InvalidData, match="team is a group, and groups own nothing"):
-        registry.transfer_namespace("names", Party("team"), ROOT)
+        registry.transfer_namespace("rdl", Party("team"), ROOT)

@@ -186,7 +186,7 @@ def test_a_folder_that_may_not_be_written(run: Run, store: Path) -> None:
         store.parent.chmod(0o700)
 
 
-def test_what_is_read_says_what_became_of_it(run: Run, store: Path, tmp_path: Path) -> None:
+def test_what_is_read_says_what_became_of_it(run: Run, tmp_path: Path) -> None:
     run("init")
     (tmp_path / "a.csv").write_text("nonsense\n")
     (tmp_path / "a.nq.gz").write_bytes(gzip.compress(b""))
