@@ -1,12 +1,12 @@
 """Rows of a side that is a table of mappings."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 
 from idstore.errors import InvalidIdentifier
 from idstore.exchange import mappings
 from idstore.model.namespace import Namespace, begins_a_form
 from idstore.reconciliation.workspace import Workspace
+from idstore.registry.naming import as_it_stands
 
 
 def read(workspace: Workspace, number: int, name: str, format: str, columns: mappings.Columns, names: "Names") -> None:
@@ -63,8 +63,10 @@ class Names:
     def _readings(self, text: str) -> list[tuple[Namespace, str]]:
         """Every namespace that can read the text, with the label that it reads; ``NAMESPACE:label`` as `idstore.registry.naming` does."""
         name, colon, rest = text.partition(":")
-        named = [*_labels(rest, [space for space in self._spaces if space.name == name])] if colon else []
-        return named if named and not begins_a_form(name) else [*named, *_labels(text, self._spaces, whole=True)]
+        named = as_it_stands(rest, (space for space in self._spaces if space.name == name)) if colon else []
+        if named and not begins_a_form(name):
+            return named
+        return named + as_it_stands(text, (space for space in self._spaces if _is_whole(text, space)))
 
     def _as_held(self, space: Namespace, label: str) -> str:
         """The IRI of a label; where what is held is another spelling that is the same name, that one."""
@@ -73,15 +75,15 @@ class Names:
         spelled = [scheme.iri(one, context) for one in (label, key)]
         held = next(filter(holds, spelled), None)
         if held is None and space.base not in self._by_key:
-            every = ((iri, one) for iri in self._workspace.held(space.base) for _, one in _labels(iri, [space]))
+            every = ((iri, one) for iri in self._workspace.held(space.base) for _, one in as_it_stands(iri, [space]))
             self._by_key[space.base] = {keyed: iri for iri, one in every if (keyed := scheme.key(one, context)) != one}
         return held or self._by_key[space.base].get(key, spelled[0])
 
 
-def _labels(text: str, spaces: Iterable[Namespace], *, whole: bool = False) -> Iterator[tuple[Namespace, str]]:
-    """The namespaces that read a text, each with its label; ``whole`` ones do not take a bare label."""
-    for space in spaces:
-        with suppress(InvalidIdentifier):
-            if whole:
-                space.scheme.parse(text)
-            yield space, space.scheme.label(text, space.context)
+def _is_whole(text: str, space: Namespace) -> bool:
+    """Whether a text is more than a bare label, which a table may use for something else."""
+    try:
+        space.scheme.parse(text)
+    except InvalidIdentifier:
+        return False
+    return True

@@ -74,15 +74,15 @@ class Naming(Core):
         facts = self._facts(view)
         name, colon, rest = text.partition(":")
         if not colon or name not in facts.by_name:
-            return _as_it_stands(text, facts.by_base.values())
+            return as_it_stands(text, facts.by_base.values())
         namespace, doubtful = facts.by_name[name], begins_a_form(name)
         try:
             named = [(namespace, namespace.scheme.label(rest, namespace.context))]
         except InvalidIdentifier:
             if not doubtful and not any(text.startswith(base) for base in facts.by_base):
                 raise
-            return _as_it_stands(text, facts.by_base.values())
-        return named + (_as_it_stands(text, facts.by_base.values()) if doubtful else [])
+            return as_it_stands(text, facts.by_base.values())
+        return named + (as_it_stands(text, facts.by_base.values()) if doubtful else [])
 
     def _visible(self, view: View, namespace: Namespace, label: str, sight: Sight) -> NamedNode | None:
         """Who holds a label, if that may be seen. What was never issued takes as many steps as what is hidden, so that time tells as little."""
@@ -115,7 +115,7 @@ class Naming(Core):
         return clearest(begun or refusals)
 
 
-def _as_it_stands(text: str, namespaces: Iterable[Namespace]) -> list[tuple[Namespace, str]]:
+def as_it_stands(text: str, namespaces: Iterable[Namespace]) -> list[tuple[Namespace, str]]:
     """The namespaces that read all of a text, each with the label it reads."""
     read = []
     for namespace in namespaces:

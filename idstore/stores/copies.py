@@ -9,7 +9,7 @@ from idstore.errors import StoreUnavailable
 from idstore.stores.blocks import block
 from idstore.stores.engine import ENGINE
 from idstore.stores.generation import CATALOGUE, copy_files
-from idstore.stores.snapshots import Snapshots, Use, pinned
+from idstore.stores.snapshots import Snapshots, Use, name_of, pinned
 
 if TYPE_CHECKING:
     from idstore.stores.embedded import EmbeddedStore
@@ -101,7 +101,7 @@ class Copies:
     def _use(self) -> Use:
         """Take hold of the snapshot of what is applied; inside a reading."""
         store = self._store
-        name = f"{store._journal.generation}-{store._applied}"
+        name = name_of(store._journal.generation, store._applied)
         used = self._snapshots.use(name)
         if used is None:
             used = self._snapshots.make(name, store.origin, self._fill)

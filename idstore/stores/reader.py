@@ -26,7 +26,7 @@ from idstore.stores.founding import JOURNAL, exists
 from idstore.stores.generation import CATALOGUE, Generation, OfGeneration
 from idstore.stores.journal import Journal
 from idstore.stores.scans import Scanning
-from idstore.stores.snapshots import Snapshots, Use, pinned
+from idstore.stores.snapshots import Snapshots, Use, name_of, pinned
 
 _MOMENT = 0.05
 """Seconds to wait for the store itself before a snapshot is asked for."""
@@ -153,7 +153,7 @@ def _has_everything(path: Path, used: Use) -> bool:
     """Whether a snapshot has all that is durable, as far as the journal can be asked."""
     try:
         with closing(Journal(path / JOURNAL, read_only=True)) as journal:
-            return used.folder.name == f"{journal.generation}-{journal.last()[0]}"
+            return used.folder.name == name_of(journal.generation, journal.last()[0])
     except StoreUnavailable:
         return False
 

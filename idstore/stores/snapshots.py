@@ -214,6 +214,11 @@ def _share(folder: Path) -> None:
             os.close(handle)
 
 
+def name_of(generation: int, sequence: int) -> str:
+    """What the snapshot of a generation is called that has everything up to a sequence number."""
+    return f"{generation}-{sequence}"
+
+
 def _order(name: str) -> tuple[int, ...]:
     generation, _, sequence = name.partition("-")
     return (int(generation), int(sequence)) if generation.isdecimal() and sequence.isdecimal() else (-1,)
