@@ -363,6 +363,8 @@ class Model:
 
     def fixate(self, party: str, thing: Thing) -> Refusal:
         refused = self.may(party, thing) or (CONFLICT if thing.stage != "created" else None)
+        if refused is None and any(one.iri == thing.work and one.public and one.owner != party for one in self.things):
+            refused = FORBIDDEN  # a published work would lead to what is not its owner's
         if refused is None:
             thing.stage = "fixated"
             self.publish(deed for deed in self.deeds if deed.thing is thing and not (deed.internal or deed.confined))
@@ -407,7 +409,7 @@ class Model:
 
     def transfer(self, party: str, thing: Thing, receiver: str) -> Refusal:
         accepts = party == receiver == thing.offered
-        refused = self.may(party, thing, owner=not accepts)
+        refused = self.may(party, thing, owner=not accepts) or ("invalid-data" if receiver in self.groups else None)
         if refused is None and (receiver == thing.owner or thing.stage == "tombstone"):
             refused = CONFLICT
         if refused is None:
