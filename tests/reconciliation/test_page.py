@@ -64,8 +64,6 @@ def page(driver: webdriver.Chrome, identifiers: list[str], tmp_path: Path) -> It
     assert identifiers
     driver.get_log("performance")  # type: ignore[no-untyped-call]
     driver.get((tmp_path / "page.html").as_uri())
-    driver.execute_script("localStorage.clear()")
-    driver.refresh()
     yield driver
     assert asked(driver) <= {"file", "blob", "data"}, "the page asks the network for something"
     assert driver.get_log("browser") == []  # type: ignore[no-untyped-call]
@@ -88,6 +86,10 @@ def abouts(page: webdriver.Chrome, kind: str) -> list[str]:
 
 def chooser(page: webdriver.Chrome, kind: str, id: str, target: str) -> Select:
     return Select(page.find_element(By.CSS_SELECTOR, f'#{kind} select[data-id="{id}"][data-target="{target}"]'))
+
+
+def counted(page: webdriver.Chrome) -> str:
+    return page.find_element(By.ID, "count").text
 
 
 def wait(page: webdriver.Chrome, until: Callable[[], bool]) -> None:
@@ -172,7 +174,7 @@ def test_decisions_are_kept_saved_and_carried_out(
     chooser(page, "several-targets", first, f"{WD}Q2").select_by_visible_text("keep")
     chooser(page, "lacking", third, f"{WD}Q10").select_by_visible_text("take over")
     page.refresh()
-    assert page.find_element(By.ID, "count").text == "4 decisions"
+    wait(page, lambda: counted(page) == "4 decisions")
     assert page.find_element(By.ID, "author").get_attribute("value") == CURATOR
     assert chooser(page, "joined", first, f"{WD}Q1").first_selected_option.text == "unbind", "the same statement elsewhere"
     page.find_element(By.ID, "open").click()
@@ -202,9 +204,27 @@ def test_a_decision_shows_wherever_the_statement_is_told(page: webdriver.Chrome,
 
 def test_decisions_can_be_forgotten(page: webdriver.Chrome, identifiers: list[str]) -> None:
     chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_visible_text("unbind")
-    assert page.find_element(By.ID, "count").text == "1 decision"
+    assert counted(page) == "1 decision"
     page.find_element(By.ID, "forget").click()
-    assert page.find_element(By.ID, "count").text == "0 decisions"
+    assert counted(page) == "0 decisions"
+
+
+def test_what_is_decided_in_one_window_is_not_lost_in_another(page: webdriver.Chrome, identifiers: list[str]) -> None:
+    address, [first] = page.current_url, page.window_handles
+    page.switch_to.new_window("tab")
+    try:
+        page.get(address)
+        chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_visible_text("unbind")
+        page.switch_to.window(first)
+        wait(page, lambda: counted(page) == "1 decision")
+        chooser(page, "claimed-twice", identifiers[1], f"{WD}Q2").select_by_visible_text("keep")
+        assert counted(page) == "2 decisions"
+        page.switch_to.window(page.window_handles[-1])
+        wait(page, lambda: counted(page) == "2 decisions")
+    finally:
+        page.switch_to.window(page.window_handles[-1])
+        page.close()
+        page.switch_to.window(first)
 
 
 def test_a_page_of_nothing_says_so(driver: webdriver.Chrome, tmp_path: Path, run: Run) -> None:
