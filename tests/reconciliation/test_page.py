@@ -227,6 +227,15 @@ def test_what_is_decided_in_one_window_is_not_lost_in_another(page: webdriver.Ch
         page.switch_to.window(first)
 
 
+def test_what_was_typed_just_before_the_page_is_loaded_again_is_kept(page: webdriver.Chrome) -> None:
+    for name in (f"curator {number}" for number in range(20)):
+        page.find_element(By.ID, "author").clear()
+        page.find_element(By.ID, "author").send_keys(name)
+        page.refresh()
+        wait(page, lambda: bool(page.find_element(By.ID, "author").get_attribute("value")))
+        assert page.find_element(By.ID, "author").get_attribute("value") == name
+
+
 def test_a_page_of_nothing_says_so(driver: webdriver.Chrome, tmp_path: Path, run: Run) -> None:
     table = tmp_path / "alone.tsv"
     table.write_text(f"id\ttarget\n{RDL}R1\t{WD}Q1\n", encoding="utf-8")
