@@ -137,6 +137,7 @@ def test_readers_beside_an_import_see_all_of_it_or_nothing(environment: dict[str
             seen += look()
         _, said = work.communicate()
     assert work.returncode == 0, said
+    assert len(seen) >= 2 * 3, "nobody read beside the import"
     seen += look()
     assert set(seen) == {0, LARGE}
     assert seen == sorted(seen)
