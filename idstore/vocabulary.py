@@ -17,7 +17,7 @@ SPACE: Final = "https://w3id.org/idstore/"
 
 
 EVENTS: Final = "urn:uuid:"
-"""What events and bindings are named under: this, their store of origin and a number."""
+"""What stores, events and bindings are named under: this, their store of origin and a number."""
 
 
 def _own(name: str) -> NamedNode:
@@ -275,6 +275,21 @@ CLAIMS: Final = NamedNode(SPACE + "graph/claims")
 _ACCESS: Final = SPACE + "access/"
 _CLOSED: Final = SPACE + "closed/"
 _PARTY: Final = SPACE + "party/"
+
+
+def store_name(origin: str) -> str:
+    """The IRI that names a store, whose UUID is ``origin``."""
+    return EVENTS + origin
+
+
+def event_name(origin: str, token: int) -> str:
+    """The IRI that names an event: the store where it happened, and its number there."""
+    return f"{EVENTS}{origin}#{token:016x}"
+
+
+def binding_name(origin: str, token: int) -> str:
+    """The IRI that names what an event bound."""
+    return f"{EVENTS}{origin}#b{token:016x}"
 
 
 def party_iri(name: str) -> NamedNode:

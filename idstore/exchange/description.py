@@ -13,7 +13,7 @@ from idstore.model.party import Party
 from idstore.model.terms import Term
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
-from idstore.vocabulary import DCAT, DCTERMS, IDS, PREFIXES, PROV, RDF, REGISTRY_GRAPH, VOID
+from idstore.vocabulary import DCAT, DCTERMS, IDS, PREFIXES, PROV, RDF, REGISTRY_GRAPH, VOID, store_name
 
 _PREFIXES = {**PREFIXES, "dcat": "http://www.w3.org/ns/dcat#", "void": "http://rdfs.org/ns/void#"}
 
@@ -44,7 +44,7 @@ def describe(
     with registry.quads(party, progress=progress) as quads:
         for quad in quads:
             tally.add(quad)
-    dataset = NamedNode(f"urn:uuid:{registry.store.origin}")
+    dataset = NamedNode(store_name(registry.store.origin))
     serialize(tally.triples(dataset, given), target, format=RdfFormat.TURTLE, prefixes=_PREFIXES)
 
 

@@ -18,7 +18,7 @@ from idstore.model.terms import UNDETERMINED, iri
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.exporting import Extract
-from idstore.vocabulary import MAPPING_PREFIXES, PAV, SKOS, SSSOM
+from idstore.vocabulary import MAPPING_PREFIXES, PAV, SKOS, SSSOM, store_name
 
 FORMATS: Final = ("sssom", "csv")
 UNLICENSED: Final = "https://w3id.org/sssom/license/unspecified"
@@ -89,7 +89,7 @@ def export_sssom(
     curies = Curies([*MAPPING_PREFIXES.items(), ("party", node("").value), *spaces])
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body, registry.records(party, extract, progress) as records:
         _write(body, "\t", _SSSOM, (_mapping(record, one, curies) for record in records for one in _by_key(record)))
-        head = {"mapping_set_id": f"urn:uuid:{registry.store.origin}", "mapping_set_title": title, "license": licence or UNLICENSED}
+        head = {"mapping_set_id": store_name(registry.store.origin), "mapping_set_title": title, "license": licence or UNLICENSED}
         target.writelines(f"#{key}: {json.dumps(value)}\n".encode() for key, value in head.items() if value is not None)
         target.write(b"#curie_map:\n" if curies.used else b"#curie_map: {}\n")
         target.writelines(f"#  {_key(prefix)}: {json.dumps(space)}\n".encode() for prefix, space in sorted(curies.used.items()))

@@ -17,7 +17,7 @@ from idstore.model.namespace import TRUE
 from idstore.model.party import Party
 from idstore.progress import Meter, Progress, unwatched
 from idstore.registry import Registry
-from idstore.vocabulary import IDS, REGISTRY_GRAPH
+from idstore.vocabulary import IDS, REGISTRY_GRAPH, store_name
 
 FORMAT: Final = "rdf-patch"
 SUFFIX: Final = ".rdfp"
@@ -32,7 +32,7 @@ def export(registry: Registry, target: IO[bytes], party: Party, after: int = 0, 
     Returns the number up to which it goes. Raises InvalidData: nothing has that number yet; OSError, StoreUnavailable. Memory: flat.
     """
     last = after
-    target.write(f"H id <urn:uuid:{registry.store.origin}> .\nH after {after} .\n".encode())
+    target.write(f"H id <{store_name(registry.store.origin)}> .\nH after {after} .\n".encode())
     if not after and registry.administers(party):
         target.write(b"H whole true .\n")
     for step in Meter(progress, "events").over(registry.steps(party, after)):

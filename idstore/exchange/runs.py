@@ -14,7 +14,7 @@ from idstore.model.party import node
 from idstore.model.terms import Term, written
 from idstore.registry.replaying import is_general, request_node
 from idstore.stores.engine import canonical
-from idstore.vocabulary import EVENTS, IDS, PROV, RDF, XSD, party_name
+from idstore.vocabulary import IDS, PROV, RDF, XSD, event_name, party_name
 
 ABOUT: Final = str(IDS.about)
 _TYPE, _BY, _AT = str(RDF.type), str(PROV.wasAssociatedWith), str(PROV.endedAtTime)
@@ -69,7 +69,7 @@ def row_of(subject: str, pairs: Pairs, said: Mapping[str, str]) -> tuple[tuple[o
     )
     row = (about, at, origin, token, kind, by, kept, is_general(_named(kind), about), request)
     own = {_TYPE: said[_TYPE], ABOUT: said[ABOUT], _BY: party, _AT: f'"{times.lexical(at)}{_DATED}'}
-    named = f"<{EVENTS}{origin}#{token:016x}>" == subject
+    named = f"<{event_name(origin, token)}>" == subject
     if named and own.items() <= said.items() and len(said) == len(pairs):
         return row, []
     head = own.keys() if named else ()

@@ -24,7 +24,7 @@ from idstore.exchange.runs import ABOUT, event_of, row_of, runs
 from idstore.model.event import Event
 from idstore.progress import Progress
 from idstore.stores.engine import Scratch
-from idstore.vocabulary import EVENTS, IDS, RDF
+from idstore.vocabulary import IDS, RDF, event_name
 
 _SCHEMA: Final = """
 PRAGMA journal_mode=OFF;
@@ -209,7 +209,7 @@ class Sorted:
             "SELECT id, general, key, at, origin, token, kind, by, said FROM coming ORDER BY at, origin, token"
         ):
             key, _, origin, token, *_ = row
-            if known(f"{EVENTS}{origin}#{token:016x}"):
+            if known(event_name(origin, token)):
                 same(event_of(row))
                 passed += 1
                 continue

@@ -10,7 +10,7 @@ from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.party import node
 from idstore.model.terms import Term, hashed, lines
-from idstore.vocabulary import DCTERMS, EVENTS, IDS, ONTOLOGY, PROV, RDF, XSD, party_name
+from idstore.vocabulary import DCTERMS, EVENTS, IDS, ONTOLOGY, PROV, RDF, XSD, event_name, party_name
 
 _HEAD = {RDF.type, IDS.about, PROV.wasAssociatedWith, PROV.endedAtTime}
 
@@ -44,7 +44,7 @@ class Event:
     @property
     def name(self) -> str:
         """Its IRI's text."""
-        return f"{EVENTS}{self.origin}#{self.token:016x}"
+        return event_name(self.origin, self.token)
 
     @property
     def order(self) -> tuple[int, str, int]:

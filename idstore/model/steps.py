@@ -16,7 +16,7 @@ from idstore.model.terms import name_of, named
 from idstore.model.value import Value, drop, first_url, put, said
 from idstore.model.value import index as index_of
 from idstore.schemes import value_types
-from idstore.vocabulary import DCTERMS, IDS, OWL, RDF, SKOS
+from idstore.vocabulary import DCTERMS, IDS, OWL, RDF, SKOS, binding_name
 
 
 def apply(before: Record | None, event: Event) -> Record | None:
@@ -118,7 +118,7 @@ def _bind(record: Record, event: Event) -> Record:
     relation, target = event.one(RDF.predicate), event.one(RDF.object)
     assert isinstance(relation, NamedNode) and isinstance(target, NamedNode)
     notes = tuple((name, value) for name, value in event.arguments if name not in _ARGUMENTS)
-    made = Binding(NamedNode(f"urn:uuid:{event.origin}#b{event.token:016x}"), relation, target, event.by, event.at, notes)
+    made = Binding(NamedNode(binding_name(event.origin, event.token)), relation, target, event.by, event.at, notes)
     if any(known.key == made.key for known in record.bindings):
         return record
     return replace(record, bindings=(*record.bindings, made))

@@ -16,7 +16,7 @@ from idstore.registry.namespaces import Namespacing
 from idstore.registry.naming import Naming
 from idstore.stores import Turn
 from idstore.stores.catalogue import Selection
-from idstore.vocabulary import DCTERMS, IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, closed_graph, party_name
+from idstore.vocabulary import DCTERMS, IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, closed_graph, party_name, store_name
 
 _ALLOCATING = ("Mint", "Registration")
 """Local names of the events that allocate."""
@@ -34,7 +34,7 @@ class Governing(Namespacing, Naming):
                 raise AlreadyRegistered(
                     "the store is initialised already; an administrator can add others with `idstore party add NAME --administrator`"
                 )
-            about = NamedNode(f"urn:uuid:{self.store.origin}")
+            about = NamedNode(store_name(self.store.origin))
             event = self._event(turn, IDS.Initialization, about, administrator, (IDS.party, node(administrator.name)))
             self._log(turn, event, PUBLIC_LOG, party_quads(party_after(PartyFacts(administrator.name), event)), [])
             return event

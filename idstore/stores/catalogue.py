@@ -22,7 +22,7 @@ from idstore.stores.intake import Intake
 from idstore.stores.prepared import Prepared
 from idstore.stores.rows import EVERYONE, STAGES, EventRow, Texts
 from idstore.stores.sqlite import connect, iterating, reading, transaction
-from idstore.vocabulary import PUBLIC_LOG
+from idstore.vocabulary import PUBLIC_LOG, event_name
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -209,7 +209,7 @@ class Catalogue(Auditing):
             "SELECT o.text, token FROM event JOIN term o ON o.id = origin WHERE audience = ? ORDER BY at, o.text, token", (audience,)
         )
         for origin, token in found:
-            yield f"urn:uuid:{origin}#{token:016x}"
+            yield event_name(origin, token)
 
     @reading
     def events(
@@ -308,7 +308,7 @@ class Catalogue(Auditing):
         if found is None:
             return None
         sequence, token, origin = found
-        return sequence, f"urn:uuid:{origin}#{token:016x}"
+        return sequence, event_name(origin, token)
 
     @reading
     def latest(self) -> int:
@@ -330,7 +330,7 @@ class Catalogue(Auditing):
         listed, gone = 0, []
         for place, origin, token in found:
             if place is None:
-                gone.append(f"urn:uuid:{origin}#{token:016x}")
+                gone.append(event_name(origin, token))
             else:
                 listed += 1
             if listed >= limit:

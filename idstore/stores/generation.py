@@ -26,7 +26,7 @@ from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH
 FAILURES = (OSError, RuntimeError, sqlite3.Error)
 """What engine and catalogue raise when files cannot be read or written."""
 CATALOGUE = "catalogue.sqlite"
-_BULK = 500
+_BULK = 200
 """From so many changes on the engine's bulk loader is faster, for it writes and syncs new files each time."""
 _STEP = 200
 """Changes that are one atomic step where some of them remove something: each may have a thousand quads, and a quad takes 2.5 kB meanwhile."""

@@ -3,7 +3,7 @@
 import sqlite3
 
 from idstore.frozen import dataclass
-from idstore.vocabulary import PUBLIC_LOG
+from idstore.vocabulary import PUBLIC_LOG, event_name
 
 EVERYONE = 0
 STAGES = ("created", "fixated", "tombstone")
@@ -22,7 +22,7 @@ class EventRow:
     @property
     def iri(self) -> str:
         """The event's name."""
-        return f"urn:uuid:{self.origin}#{self.token:016x}"
+        return event_name(self.origin, self.token)
 
 
 class Texts:

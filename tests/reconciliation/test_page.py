@@ -236,6 +236,26 @@ def test_what_was_typed_just_before_the_page_is_loaded_again_is_kept(page: webdr
         assert page.find_element(By.ID, "author").get_attribute("value") == name
 
 
+@pytest.mark.parametrize(
+    "failure",
+    [
+        pytest.param("IDBObjectStore.prototype.put = function () { this.transaction.abort(); };", id="the database refuses"),
+        pytest.param("database.then(base => base.close());", id="the database is gone"),
+    ],
+)
+def test_what_the_browser_does_not_keep_stays_on_the_page_which_says_so(
+    page: webdriver.Chrome, identifiers: list[str], failure: str
+) -> None:
+    page.execute_script(failure)
+    chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_value("keep")
+    wait(page, lambda: counted(page) == "1 decision; this browser does not keep them, save them before you leave")
+    page.execute_script("dispatchEvent(new Event('focus'))")  # as on coming back from another window
+    chooser(page, "several-targets", identifiers[0], f"{WD}Q2").select_by_value("unbind")
+    assert counted(page).startswith("2 decisions; this browser does not")
+    page.refresh()
+    wait(page, lambda: counted(page) == "0 decisions")
+
+
 def test_a_page_of_nothing_says_so(driver: webdriver.Chrome, tmp_path: Path, run: Run) -> None:
     table = tmp_path / "alone.tsv"
     table.write_text(f"id\ttarget\n{RDL}R1\t{WD}Q1\n", encoding="utf-8")
