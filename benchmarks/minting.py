@@ -170,7 +170,7 @@ def noid(bench: Bench) -> Iterable[Row]:
 
         measured, floor = alternate([lambda _: rates.alone(number), theirs], bench.rounds)
     ratio = measured / floor
-    yield Row(name, None, "ids/s", measured, floor, "Noid, library", ratio, goal, ratio >= _NOID)
+    yield Row(name, None, "ids/s", measured, floor, "Noid, library", ratio, goal, ratio >= _NOID, rates.note())
 
 
 _NOID_NEW = 'Noid::dbcreate($ARGV[0], "bench", "t5.reeeeeeek", "long", "12345", "example.org", "bench") or die Noid::errmsg();'
