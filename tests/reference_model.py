@@ -354,7 +354,7 @@ class Model:
         return refused
 
     def ungrant(self, party: str, thing: Thing, grantee: str) -> Refusal:
-        refused = self.list_grant(party, thing, grantee)
+        refused = self.list_grant(party, thing, grantee) or (None if grantee in {*thing.grants, thing.offered} else HIDDEN)
         if refused is None:
             thing.grants.pop(grantee, None)
             thing.offered = None if thing.offered == grantee else thing.offered

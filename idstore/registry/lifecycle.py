@@ -12,6 +12,7 @@ from idstore.model.party import Party, node
 from idstore.model.record import Record, Stage
 from idstore.model.terms import Term
 from idstore.registry.below import Descending
+from idstore.registry.core import living
 from idstore.stores import Turn
 from idstore.vocabulary import DCTERMS, IDS, hides
 
@@ -148,7 +149,7 @@ class Living(Descending):
         return self._list(text, grantee, party, IDS.Grant, *right)
 
     def ungrant(self, text: str, grantee: Party, party: Party) -> Event:
-        """Take a party or group off the grant list; only the owner may. Raises NotRegistered, NotPermitted, InvalidData."""
+        """Take a party or group off the grant list; only the owner may. Raises NotRegistered (also who is not on it), NotPermitted, InvalidData."""
         return self._list(text, grantee, party, IDS.Ungrant)
 
     def _list(self, text: str, grantee: Party, party: Party, kind: NamedNode, *right: tuple[NamedNode, Term]) -> Event:
@@ -156,11 +157,24 @@ class Living(Descending):
             record = self._own(turn, self._identify(turn, text, party), party, "change the grant list of")
             if grantee.name == record.owner:
                 raise InvalidData(f"{grantee.name} owns {record.iri.value} and is on its grant list always", party=grantee.name)
+            living(record)
             if kind == IDS.Grant:
                 self._may_show(turn, record, grantee, party)
+            else:
+                self._is_listed(turn, record, grantee)
             event = self._event(turn, kind, record.iri, party, (IDS.party, node(grantee.name)), *right)
             self._record_event(turn, record, event)
             return event
+
+    def _is_listed(self, turn: Turn, record: Record, grantee: Party) -> None:
+        """Raise NotRegistered unless a party or group is on the grant list: whoever is mistyped would go on seeing it."""
+        listed = record.audience - {record.owner}
+        if grantee.name in listed:
+            return
+        through = sorted(self.facts(turn, grantee).names & listed)
+        but = f", but as a member of {', '.join(through)}" if through else ""
+        there = f"on it are {', '.join(sorted(listed))}" if listed else "only its owner is"
+        raise NotRegistered(grantee.name, f"{grantee.name} is not on the grant list of {record.iri.value}{but}; {there}")
 
 
 def _way(came_from: Mapping[NamedNode, NamedNode], end: NamedNode, start: NamedNode) -> list[NamedNode]:

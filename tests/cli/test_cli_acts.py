@@ -102,8 +102,10 @@ def test_grants(run: Run, mint: Minting) -> None:
     run("grant", iri, "bob", "--bind")
     run("bind", iri, WIKIDATA, by="bob")
     assert run("show", iri, "--json").object["mayBind"] == ["bob"]
+    assert "on it are bob" in run("ungrant", iri, "bbo", code=4).err
     run("ungrant", iri, "bob")
     run("show", iri, by="bob", code=4)
+    assert "only its owner is" in run("ungrant", iri, "bob", code=4).err
 
 
 def test_groups_see_what_they_are_granted(run: Run, mint: Minting) -> None:
@@ -113,6 +115,7 @@ def test_groups_see_what_they_are_granted(run: Run, mint: Minting) -> None:
     run("grant", iri, "staff")
     assert run("party", "join", "bob", "staff", "--json").object == {"name": "bob", "kind": "user", "groups": ["staff"], "suspended": None}
     assert run("party", "show", "staff", "--json").object["members"] == ["bob"]
+    assert "but as a member of staff; on it are staff" in run("ungrant", iri, "bob", code=4).err
     assert [one.get("members") for one in run("party", "list", "--json").objects] == [None, None, ["bob"]]
     assert run("list", by="bob").line.startswith(iri)
     run("party", "leave", "bob", "staff")

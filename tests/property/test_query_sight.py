@@ -148,10 +148,10 @@ class History:
             case "grant":
                 self.registry.grant(thing.iri, Party(act.grantee), owner)
                 thing.grants.add(act.grantee)
-            case "ungrant":
+            case "ungrant" if act.grantee in thing.grants:
                 self.registry.ungrant(thing.iri, Party(act.grantee), owner)
                 thing.grants.discard(act.grantee)
-            case _ if thing.stage == "created":
+            case "fixate" | "release" if thing.stage == "created":
                 (self.registry.release if act.kind == "release" else self.fixate)(thing.iri, owner)
                 thing.stage = "released" if act.kind == "release" else "fixated"
         self.note(thing)
