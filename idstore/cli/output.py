@@ -35,9 +35,9 @@ class Output:
             print(_dumps(record) if self.json else text)
 
     def say(self, text: str) -> None:
-        """Tell the user something that is no result."""
+        """Tell the user something that is no result; it may have several lines."""
         if not self.quiet:
-            _talk(text)
+            _talk("\n".join(map(one_line, text.split("\n"))))
 
     def warn(self, text: str) -> None:
         """Tell the user what to look at, though the command succeeded."""

@@ -202,13 +202,13 @@ def read(path: Path) -> Mapping[str, tuple[str, ...]]:
 
     Raises ExchangeError: no file of results, or nothing that could be one, as a device that has no end.
     """
-    if not path.exists():
-        if path.parent.is_dir():
-            return {}
-        raise _no_results(path, None, f"there is no folder {path.parent}; make it first")
-    if not path.is_file():
-        raise _no_results(path, None, "it is no regular file, which alone can keep results; name one")
     try:
+        if not path.exists():
+            if path.parent.is_dir():
+                return {}
+            raise _no_results(path, None, f"there is no folder {path.parent}; make it first")
+        if not path.is_file():
+            raise _no_results(path, None, "it is no regular file, which alone can keep results; name one")
         with path.open(encoding="utf-8", newline="\n") as lines:
             head = "\t".join(HEADER)
             if lines.readline(len(head) + 2).rstrip("\r\n") not in ("", head):
@@ -217,6 +217,8 @@ def read(path: Path) -> Mapping[str, tuple[str, ...]]:
             return {row[0]: row for row in rows if len(row) == len(HEADER)}  # the last one may be cut off
     except UnicodeDecodeError as error:
         raise _no_results(path, None, "it is no file of results: it is not UTF-8; name another") from error
+    except OSError as error:
+        raise _no_results(path, None, f"it cannot be read: {error.strerror}; name another") from error
 
 
 def _no_results(path: Path, line: int | None, reason: str) -> ExchangeError:
@@ -234,9 +236,13 @@ def is_fresh(row: tuple[str, ...] | None, since: int) -> bool:
 
 
 def write(path: Path, answers: Iterable[Answer]) -> Iterator[Answer]:
-    """Add the answers to a file of results, each as it comes, and hand them on. Raises OSError."""
+    """Add the answers to a file of results, each as it comes, and hand them on. Raises ExchangeError: it may not be written; OSError."""
     begun = path.exists() and path.stat().st_size > 0
-    with path.open("ab") as target:
+    try:
+        opened = path.open("ab")
+    except OSError as error:
+        raise _no_results(path, None, f"it cannot be written: {error.strerror}; name another") from error
+    with opened as target:
         if not begun:
             target.write(("\t".join(HEADER) + "\n").encode())
         elif not _ends_whole(path):

@@ -253,9 +253,12 @@ def test_what_cannot_keep_results_is_refused_before_anything_is_asked(run: Run, 
         (tmp_path / "none" / "x", f"there is no folder {tmp_path / 'none'}; make it first; nothing was asked"),
         (binary, "it is no file of results: it is not UTF-8"),
         (long, f"{long}, line 1: it is no file of results"),
+        (tmp_path / ("x" * 300), "it cannot be read: File name too long; name another; nothing was asked"),
     ):
         [line] = run("links", "--results", place, "--private", code=3).err.splitlines()
         assert reason in line
+    unwritable = Path("/proc/self/results.tsv")  # also for root
+    assert f"{unwritable}: it cannot be written: No such file" in run("links", "--results", unwritable, "--private", code=3).err
     assert "./-" in run("links", "--results", "-", "--private", code=2).err
     assert site.asked == []
 

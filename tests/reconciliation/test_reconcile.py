@@ -250,6 +250,17 @@ def test_what_is_not_there(run: Run, tmp_path: Path) -> None:
     run("reconcile", tmp_path / "a.tsv", "--format", "pdf", code=2)
 
 
+def test_what_others_wrote_cannot_steer_a_terminal(run: Run, mint: Minting, store: Path, tmp_path: Path) -> None:
+    iri = mint("--name", "val\x1b[31m\nve\u202e")
+    for number in (1, 2):
+        run("bind", iri, f"http://a.example/{number}")
+    assert "val\\x1b[31m\\nve\\u202e" in run("reconcile", store).out
+    table = tmp_path / "e\x1b[31m.tsv"
+    table.write_text("identifier\tname\nz\x1b[31mz\tn\n", encoding="utf-8")
+    told = run("import", table, "--namespace", RDL, "--dry-run", code=3)
+    assert "z\\x1b[31mz" in told.out and "\x1b" not in told.out + told.err
+
+
 def test_a_report_that_fails_leaves_no_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.tsv").write_text("x\n", encoding="utf-8")
     before = tree(tmp_path)

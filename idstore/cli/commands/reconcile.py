@@ -11,6 +11,7 @@ from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.commands import stating
 from idstore.cli.ending import Misuse
+from idstore.cli.output import one_line
 from idstore.cli.outputs import output
 
 if TYPE_CHECKING:
@@ -120,4 +121,4 @@ def _write(found: "Reconciliation", format: str, tally: Counter[str], target: IO
                 tally[finding.kind.slug] += 1
                 target.write((json.dumps(report.json(found, finding), ensure_ascii=False) + "\n").encode())
         case _:
-            target.writelines(f"{line}\n".encode() for line in report.lines(found, tally))
+            target.writelines(f"{one_line(line)}\n".encode() for line in report.lines(found, tally))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from idstore.cli import exits, session
 from idstore.cli.call import Call
 from idstore.cli.ending import Misuse
+from idstore.cli.output import one_line
 from idstore.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _report(call: Call, outcomes: "Iterable[Outcome]", broken: "Iterable[Malform
     for line, verdict, id, reason in sorted(found):
         if dry_run or stopped or call.output.json or verdict == "contradictory":
             call.output.data(
-                "\t".join(filter(None, (f"line {line}", verdict, id, reason))),
+                "\t".join(map(one_line, filter(None, (f"line {line}", verdict, id, reason)))),
                 {"line": line, "verdict": verdict, "id": id, "reason": reason},
             )
     outcome = "nothing was changed" if stopped else "nothing is changed yet" if dry_run else "done"
