@@ -57,11 +57,27 @@ def columns(column: list[str] | None, base: list[str] | None, relation: list[str
     bases = _pairs(base, "--base subject=info:pronom/")
     if not bases.keys() <= {"subject", "target"}:
         raise Misuse("--base is for subject or target, as in --base subject=info:pronom/")
+    for end, text in bases.items():
+        _check_iri(text, f"--base {end}={text}")
     named = [text for text in relation or [] if "=" in text]
     alone = [text for text in relation or [] if "=" not in text]
     relations = {name: relation_iri(iri) for name, iri in _pairs(named, "--relation hasMime=dcterms:format").items()}
+    otherwise = [relation_iri(text) for text in alone]
+    for text in (*relations.values(), *otherwise):
+        _check_iri(text, f"--relation {text}")
     chosen = Columns(_pairs(column, "--column subject=puid"), bases, relations)
-    return replace(chosen, relation=relation_iri(alone[-1])) if alone else chosen
+    return replace(chosen, relation=otherwise[-1]) if otherwise else chosen
+
+
+def _check_iri(text: str, option: str) -> None:
+    """Raise Misuse where what an option names is no IRI."""
+    from idstore.errors import InvalidData
+    from idstore.model import terms
+
+    try:
+        terms.iri(text)
+    except InvalidData as error:
+        raise Misuse(f"{option}: {error.message}") from error
 
 
 def _pairs(texts: list[str] | None, example: str) -> dict[str, str]:

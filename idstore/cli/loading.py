@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _SET_BY: Final = {"--name": "name", "--comment": "comment", "--target": "target"}
-"""What sets it of an identifier that there is already, by the option that sets it of a new one; nothing sets its type."""
+"""What sets it of an identifier that there is already, by the option that sets it of a new one."""
 
 
 def placed(entry: "Entry", error: IdstoreError) -> InvalidData:
@@ -123,7 +123,6 @@ class Loading:
             "--name": base.name is None or (base.lang.lower(), base.name) in record.names,
             "--comment": base.comment is None or base.comment in remarks,
             "--target": base.target is None or (record.target is not None and record.target.value == base.target),
-            "--type": "type" not in self._options,
         }
         for option in (option for option, there in had.items() if not there):
             self._passed_over[option] = self._passed_over.get(option, 0) + 1
@@ -132,9 +131,8 @@ class Loading:
         """Say what was done of several articles, of one alone only that it was known; and what of the options was not done."""
         if self._passed_over:
             said = ", ".join(option if self._single else f"{option} ({many} times)" for option, many in self._passed_over.items())
-            commands = " or ".join(f"`idstore {_SET_BY[option]}`" for option in self._passed_over if option in _SET_BY)
-            remedy = f"; set it with {commands}" if commands else ""
-            self._call.output.warn(f"not applied, for what is known stays as it is: {said}{remedy}")
+            commands = " or ".join(f"`idstore {_SET_BY[option]}`" for option in self._passed_over)
+            self._call.output.warn(f"not applied, for what is known stays as it is: {said}; set it with {commands}")
         if self._single and self.known:
             self._call.output.say("idstore: known by its DOI or key; nothing was minted")
         elif not self._single:

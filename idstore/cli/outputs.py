@@ -1,5 +1,6 @@
 """What a command writes: files, and ``-`` for standard output."""
 
+import gzip
 import io
 import os
 import shutil
@@ -13,9 +14,12 @@ from typing import IO, Any, Final, Protocol, cast
 from idstore.cli import inputs
 from idstore.cli.ending import Misuse
 from idstore.cli.output import deliver
+from idstore.exchange.sources import PACKED
 
 _IN_MEMORY: Final = 1 << 24
 """Bytes that are held in memory before they go to a temporary file."""
+_LEVEL: Final = 6
+"""How hard to compress: a compromise, as that of the gzip command."""
 _BUFFER: Final = 1 << 16
 _DRAFT: Final = ".idstore-"
 """What the names of drafts begin with. A draft has a name of its own, since its file's may be as long as names can be."""
@@ -29,7 +33,7 @@ class _Target(Protocol):
 def output(file: str) -> Iterator[IO[bytes]]:
     """Where to write: a file appears whole or not at all, and whoever reads standard output slowly keeps nobody from the store.
 
-    A file that is replaced keeps its mode, and until then nobody else may read what is written.
+    A file whose name ends in ``.gz`` is compressed. A file that is replaced keeps its mode, and until then nobody else may read what is written.
     Raises Misuse, before anything is done: no file can be there. Raises OSError, with the file's name, when the disk is full.
     """
     place = None if file == inputs.STDIN else _place(file)
@@ -82,12 +86,22 @@ def _draft(file: str, place: Path) -> Iterator[IO[bytes]]:
         raise Misuse(f"{file} cannot be written: no file can be made in {place.parent} ({error.strerror})") from error
     try:
         with os.fdopen(handle, "wb", buffering=0) as draft:
-            with _told(draft, file) as target:
-                yield target
+            with _told(draft, file) as target, _packed(file, target) as packed:
+                yield packed
             os.fchmod(draft.fileno(), mode)
         Path(name).replace(place)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def _packed(file: str, target: IO[bytes]) -> Iterator[IO[bytes]]:
+    """What is written, compressed where the file's name says so; the same bytes give the same file."""
+    if not file.lower().endswith(PACKED):
+        yield target
+        return
+    with gzip.GzipFile(filename="", mode="wb", fileobj=target, compresslevel=_LEVEL, mtime=0) as packed:
+        yield cast("IO[bytes]", packed)
 
 
 def _umask() -> int:

@@ -54,6 +54,7 @@ KEEP: Final = "keep"
 _NEGATED: Final = "not"
 _DIVIDED: Final = frozenset({"author_id", "author_label"})
 """Columns in which SSSOM divides several by ``|``; one within a text has a backslash before it, as a backslash has."""
+_DIVIDERS: Final = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 _ONE: Final = re.compile(r"(?:\\.|[^|\\]|\\$)+", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\([|\\])")
 _CURIE: Final = re.compile(r"([A-Za-z_][\w.-]*):(?!//)")
@@ -147,7 +148,7 @@ class Reading(Generic[Made]):
 def read(file: Readable, format: str, columns: Columns = Columns()) -> Iterator[Reading[MappingRow]]:
     """Open a table of mappings. Raises ExchangeError: no such column, no column for an end, a prefix map that cannot be read."""
     with understood(file, format, columns, ROLES, ("subject", "target")) as cells:
-        yield Reading(cells.name, cells.found, cells.rows(cells.mapping))
+        yield Reading(cells.name, cells.found, cells.rows(cells.mapping_if_any))
 
 
 @contextmanager
@@ -177,8 +178,15 @@ def _roles(table: tables.Table, columns: Columns, roles: Mapping[str, tuple[str,
                 taken.add(there)
     for role in needed:
         if role not in found:
-            raise ExchangeError(table.name, 1, f"no column is known to be the {role}; name it, as in --column {role}={table.header[0]}")
+            raise ExchangeError(table.name, 1, f"no column is known to be the {role}; {_remedy(role, table.header)}")
     return found
+
+
+def _remedy(role: str, header: Sequence[str]) -> str:
+    other = next((sign for sign in _DIVIDERS if sign in header[0]), None) if len(header) == 1 else None
+    if other is None:
+        return f"name it, as in --column {role}={header[0]}"
+    return f"the header looks divided by {_DIVIDERS[other]}: csv is divided by commas, tsv and sssom by tabs; say which with --format or --input, or divide it so"
 
 
 def _prefixes(table: tables.Table) -> dict[str, str]:
@@ -221,21 +229,29 @@ class Cells:
         self._prefixes = prefixes
         self._relation_of = lru_cache(maxsize=256)(self._relation)
 
-    def rows(self, make: Callable[[tables.Row], Made]) -> Iterator[Made | Malformed]:
-        """What is made of each row; where that raises InvalidData, why."""
+    def rows(self, make: Callable[[tables.Row], Made | None]) -> Iterator[Made | Malformed]:
+        """What is made of each row, if anything is; where that raises InvalidData, why."""
         for row in self._rows:
             if row.wrong is not None:
                 yield Malformed(row.line, row.wrong)
                 continue
             try:
-                yield make(row)
+                made = make(row)
             except IdstoreError as error:
                 yield Malformed(row.line, error.message)
+            else:
+                if made is not None:
+                    yield made
 
     def cell(self, row: tables.Row, role: str) -> str:
         """What stands in the column of a role, empty where there is none."""
         place = self._places.get(role)
         return "" if place is None else _said(role, row.cells[place])
+
+    def mapping_if_any(self, row: tables.Row) -> MappingRow | None:
+        """The mapping that a row says; None where it names an identifier, and neither relation nor target. Raises InvalidData."""
+        says = "relation" not in self.found or any(self.cell(row, role) for role in ("relation", "target", "action"))
+        return self.mapping(row) if says or not self.cell(row, "subject") else None
 
     def mapping(self, row: tables.Row) -> MappingRow:
         """The mapping that a row says. Raises InvalidData."""

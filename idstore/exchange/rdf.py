@@ -4,7 +4,7 @@ What is written holds the log, and what is read back is the log: records, bindin
 the events must be what the log says, else the file is refused.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavai
 from idstore.exchange import jsonld, patch, turtle
 from idstore.exchange.merging import LeftOut, divergences, leave_out, sound
 from idstore.exchange.sorting import Sorted
+from idstore.exchange.sources import PACKED, ending
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.history import History
@@ -43,7 +44,7 @@ FORMATS = {
 """RDF formats by the name that users type."""
 _CENTURY = 36_525 * times.DAY
 
-SUFFIXES = {".ttl": "turtle", ".trig": "trig", ".nt": "ntriples", ".nq": "nquads", ".jsonld": "jsonld"}
+SUFFIXES: Mapping[str, str] = {".ttl": "turtle", ".trig": "trig", ".nt": "ntriples", ".nq": "nquads", ".jsonld": "jsonld"}
 """Formats by the ending of a file's name."""
 
 
@@ -137,16 +138,16 @@ def import_registry(
 
 
 def _format(path: Path, format: str | None) -> tuple[RdfFormat | None, str]:
-    name = format or {**SUFFIXES, patch.SUFFIX: patch.FORMAT}.get(path.suffix)
-    if name is None and not path.exists():
-        raise ExchangeError(str(path), None, "there is no such file; look for a misspelling")
+    packed = path.suffix.lower() == PACKED
+    name = format or (None if packed else {**SUFFIXES, patch.SUFFIX: patch.FORMAT}.get(ending(path.name)))
     if name is None:
-        there_are = ", ".join([*FORMATS, patch.FORMAT])
-        if path.suffix == ".gz":
-            raise ExchangeError(
-                str(path), None, "it is compressed; unpack it first, or give `gunzip -c FILE` to `idstore import - --format …`"
-            )
-        raise ExchangeError(str(path), None, f"the ending {path.suffix!r} tells no format; name one with --format ({there_are})")
+        if not path.exists():
+            reason = "there is no such file; look for a misspelling"
+        elif packed:
+            reason = "it is compressed; unpack it first, or give `gunzip -c FILE` to `idstore import - --format …`"
+        else:
+            reason = f"the ending {path.suffix!r} tells no format; name one with --format, as `idstore import --help` lists them"
+        raise ExchangeError(str(path), None, reason)
     return None if name == patch.FORMAT else rdf_format(name), name
 
 

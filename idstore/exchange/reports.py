@@ -139,6 +139,8 @@ class _Builder(ET.TreeBuilder):
 
 
 def _report(source: str, content: bytes) -> Report:
+    if not content:
+        raise ExchangeError(source, None, "it is empty; fetch it again")
     try:
         root = ET.fromstring(content, ET.XMLParser(target=_Builder()))  # noqa: S314 no document type, so no entities
     except ET.ParseError as error:

@@ -15,6 +15,8 @@ from typing import IO, Any, BinaryIO, Final, cast
 from idstore.errors import ExchangeError, InvalidData
 
 STDIN: Final = "-"
+PACKED: Final = ".gz"
+"""The ending of what gzip compressed."""
 _TOLD: Final = 10
 """Flaws that an error names, at most."""
 _CHUNK: Final = 1 << 16
@@ -27,6 +29,11 @@ Readable = str | PathLike[str] | IO[bytes]
 """A path, ``-`` for standard input, or a binary stream (which is left open)."""
 Failure = Callable[[str, int | None, str], InvalidData]
 """Makes the error for what is wrong with a source: its name, the line, the reason."""
+
+
+def ending(name: str) -> str:
+    """The ending of a file's name in lower case, without the one that says that it is compressed: ``.ttl``."""
+    return Path(name.lower().removesuffix(PACKED)).suffix
 
 
 class Flaws:
@@ -127,7 +134,7 @@ class Source:
                 decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
                 line = before + error.object.count(b"\n", 0, error.start)
-                raise self.error(line, f"it is not UTF-8 (byte 0x{error.object[error.start]:02x})") from error
+                raise self.error(line, f"it is not UTF-8 (byte 0x{error.object[error.start]:02x}); save it as UTF-8") from error
             if not chunk:
                 return
             yield chunk

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from idstore.exchange.sources import Readable, Source, opened
+from idstore.exchange.sources import PACKED, Readable, Source, ending, opened
 
 FORMATS: Final = ("sssom", "tsv", "csv")
 LIST: Final = "list"
@@ -27,15 +27,15 @@ _DIALECTS: Final[dict[str, dict[str, Any]]] = {
 _LONGEST: Final = 1 << 20
 """Bytes of one line: memory stays bounded."""
 csv.field_size_limit(max(_LONGEST, csv.field_size_limit()))  # which is one for the whole process, and below what a line may hold
+_RETURNS: Final = "a carriage return stands alone in it; end lines with a line feed, and quote a cell that holds one"
 _BOM: Final = "\ufeff"
 
 
 def format_of(name: str) -> str | None:
     """The format that a file's name tells; None if it tells none."""
-    bare = name.lower().removesuffix(".gz")
-    if bare.endswith(".sssom.tsv"):
+    if name.lower().removesuffix(PACKED).endswith(".sssom.tsv"):
         return "sssom"
-    return next((format for suffix, format in SUFFIXES.items() if bare.endswith(suffix)), None)
+    return SUFFIXES.get(ending(name))
 
 
 class Row(NamedTuple):
@@ -72,7 +72,7 @@ def read(file: Readable, format: str) -> Iterator[Table]:
             reader = csv.reader(lines, **_DIALECTS[format])
             header = ["id", "name"] if format == LIST else [cell.strip() for cell in next(reader, [])]
         except csv.Error as error:
-            raise source.error(lines.line, f"the header cannot be read: {error}") from error
+            raise source.error(lines.line, f"the header cannot be read: {_told(error)}") from error
         if not any(header):
             raise source.error(lines.line or 1, "it has no header; name the columns in the first line")
         twice = sorted({name for name in header if name and header.count(name) > 1})
@@ -95,7 +95,7 @@ def _rows(reader: Any, lines: "_Lines", width: int) -> Iterator[Row]:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield Row(begun, (), f"not a row of the table: {error}")
+            yield Row(begun, (), f"not a row of the table: {_told(error)}")
             continue
         if cells is None:
             return
@@ -105,6 +105,10 @@ def _rows(reader: Any, lines: "_Lines", width: int) -> Iterator[Row]:
             yield Row(begun, cells, f"it has {len(cells)} cells, and the header names {width} columns")
         else:
             yield Row(begun, cells + [""] * (width - len(cells)) if len(cells) < width else cells)
+
+
+def _told(error: csv.Error) -> str:
+    return _RETURNS if str(error).startswith("new-line character") else str(error)
 
 
 class _Lines:
@@ -130,7 +134,7 @@ class _Lines:
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:
-            raise self._source.error(self.line, f"it is not UTF-8 (byte 0x{raw[error.start]:02x})") from error
+            raise self._source.error(self.line, f"it is not UTF-8 (byte 0x{raw[error.start]:02x}); save it as UTF-8") from error
         if "\x00" in text:
             raise self._source.error(self.line, "it holds a NUL character")
         return text.removeprefix(_BOM) if self.line == 1 else text

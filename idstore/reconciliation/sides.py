@@ -9,7 +9,7 @@ from pyoxigraph import Quad, parse
 
 from idstore.errors import ExchangeError, InvalidData
 from idstore.exchange import mappings, rdf, tables
-from idstore.exchange.sources import STDIN, Source, opened
+from idstore.exchange.sources import STDIN, Source, ending, opened
 from idstore.model.party import Party
 from idstore.reconciliation import rows
 from idstore.reconciliation.triples import Triples
@@ -83,7 +83,7 @@ def _format(name: str, given: str | None) -> str | None:
         return given
     if name != STDIN and not place.exists():
         raise ExchangeError(name, None, "there is no such file or folder; look for a misspelling", _OUTCOME)
-    found = tables.format_of(name) or rdf.SUFFIXES.get(Path(name.lower().removesuffix(".gz")).suffix)
+    found = tables.format_of(name) or rdf.SUFFIXES.get(ending(name))
     if found is None:
         raise ExchangeError(name, None, f"its name tells no format; say --input and one of {known}", _OUTCOME)
     return found

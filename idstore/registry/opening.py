@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from idstore.errors import StoreUnavailable
 from idstore.model.party import Party
 from idstore.registry.allocation import Allocating
 from idstore.stores.embedded import EmbeddedStore
@@ -73,7 +74,10 @@ def restore(backup: str | PathLike[str], path: str | PathLike[str], *, wait: flo
     afterwards the restored one does not know: never use both.
     Raises StoreUnavailable (no backup there, the directory is not empty), StoreBusy.
     """
+    from idstore.stores.founding import exists
     from idstore.stores.reader import open_reader
 
+    if not exists(Path(backup)):
+        raise StoreUnavailable(f"there is no backup at {backup}; name the folder that `idstore backup` made", path=str(backup))
     with closing(open_reader(Path(backup), wait)) as kept:
         kept.backup(Path(path))

@@ -47,7 +47,7 @@ class Governing(Namespacing, Naming):
             self._administers(turn, party, "add parties")
             known = self._facts(turn).parties.get(name.name)
             if known is not None and known.added and (known.kind != "user" or kind != "administrator"):
-                raise AlreadyRegistered(f"there is a {known.kind} {name.name!r} already", party=name.name)
+                raise AlreadyRegistered(f"{name.name!r} is a party here already, of the kind {known.kind}", party=name.name)
             if kind == "group" and turn.catalogue.has_acted(name.name):
                 raise AlreadyRegistered(f"{name.name!r} has acted here as a user; choose another name for the group", party=name.name)
             event = self._event(turn, IDS.PartyAddition, node(name.name), party, (IDS.type, _CLASSES[kind]))

@@ -134,4 +134,4 @@ def proposal(line: int, action: str, id: str, statement: Statement) -> Proposal:
         case "bind" | "unbind" as act:
             return Proposal(line, act, id, statement)
         case other:
-            raise InvalidData(f"{other!r} is nothing that could be done; write bind or unbind", text=other)
+            raise InvalidData(f"{other!r} is nothing that could be done; write bind, unbind or keep", text=other)

@@ -1,6 +1,7 @@
 """What most schemes answer alike."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from idstore.errors import InvalidData
 from idstore.schemes import Allocation, Context
@@ -29,13 +30,19 @@ class SchemeBase:
         return False
 
 
-def unguided(allocation: Allocation) -> None:
-    """Raise InvalidData if a label is asked for that follows from something: for schemes whose labels follow from nothing."""
-    if allocation.metadata:
-        base, asked = allocation.context.base, ", ".join(allocation.metadata)
-        reason = (
-            f"no identifier under {base} follows from anything ({asked}): one that continues others would be a map that nobody wrote down"
-        )
+UNMAPPED: Final = ": one that continues others would be a map that nobody wrote down"
+"""Why identifiers follow from nothing, where it is a principle."""
+
+
+def unguided(allocation: Allocation, *known: str, principle: str = "") -> None:
+    """Raise InvalidData if a label is asked for that follows from something: for schemes whose labels follow from nothing.
+
+    known  fields that say something else.
+    """
+    asked = [name for name in allocation.metadata if name not in known]
+    if asked:
+        base = allocation.context.base
+        reason = f"no identifier under {base} follows from anything ({', '.join(asked)}){principle}"
         raise InvalidData(f"{reason}; mint without, and say with `idstore bind` how identifiers are related", base=base)
 
 

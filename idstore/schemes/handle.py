@@ -22,7 +22,7 @@ from idstore import randomness
 from idstore.errors import InvalidIdentifier
 from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm, pilin
-from idstore.schemes._base import moments
+from idstore.schemes._base import moments, unguided
 from idstore.schemes._handles import (
     BEYOND_BMP,
     CONTROLS,
@@ -140,6 +140,7 @@ class Handles(Carrying):
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`."""
+        unguided(allocation)
         while allocation.context.settings["suffix"] == "uuid":
             yield randomness.uuid()
         yield from map(pilin.encode, moments(allocation))

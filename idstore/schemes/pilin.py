@@ -21,7 +21,7 @@ from typing import Final
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
 from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
-from idstore.schemes._base import moments, unguided
+from idstore.schemes._base import UNMAPPED, moments, unguided
 from idstore.schemes._handles import (
     addressed,
     alias_bases,
@@ -177,7 +177,7 @@ class Pilin(Carrying):
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`: one for each millisecond, and never for a time that the clock has not reached."""
-        unguided(allocation)
+        unguided(allocation, principle=UNMAPPED)
         return map(encode, moments(allocation))
 
 

@@ -19,7 +19,7 @@ from typing import Final
 from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, LabelType, Rule, Scheme, WrittenForm
-from idstore.schemes._base import SchemeBase
+from idstore.schemes._base import SchemeBase, unguided
 from idstore.schemes._settings import choice, filled
 from idstore.schemes._text import Excerpt, absolute
 from idstore.vocabulary import IDS
@@ -144,6 +144,7 @@ class Puids(SchemeBase):
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`: the next numbers of the type that the metadata name under ``type`` (``fmt`` if they name none)."""
+        unguided(allocation, "type")
         kind = allocation.metadata.get("type") or "fmt"
         types = _types(allocation.context.settings["types"])
         if kind.removeprefix("x-") not in types:

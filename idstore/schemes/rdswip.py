@@ -23,7 +23,7 @@ from idstore import randomness
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
 from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
-from idstore.schemes._base import SchemeBase, unguided
+from idstore.schemes._base import UNMAPPED, SchemeBase, unguided
 from idstore.schemes._numbers import broken, population
 from idstore.schemes._patterns import COUNTED, STEPS, fewest, patterned, unpatterned
 from idstore.schemes._settings import choice, filled, flag, number
@@ -187,7 +187,7 @@ class RdsWip(SchemeBase):
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`: drawn uniformly among the numbers that obey the rules."""
-        unguided(allocation)
+        unguided(allocation, principle=UNMAPPED)
         wanted = _Digits.of(allocation.context.settings)
         for digits in range(wanted.digits, wanted.longest + 1):
             if wanted.has_room(digits, allocation.issued(str(digits))):

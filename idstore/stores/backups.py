@@ -44,18 +44,21 @@ def back_up(source: Path, engine: Path, catalogue: sqlite3.Connection, store: st
 @contextmanager
 def _claimed(target: Path, permissions: int) -> Iterator[None]:
     """Hold the folder, in which there is no store yet. Raises StoreUnavailable."""
-    if not exists(target):
-        prepare(target, permissions)
+    _check(target)  # before its lock is asked for: of a store it may be held
+    prepare(target, permissions)
     lock = DirectoryLock(target / LOCK)
     lock.acquire(shared=False, wait=0.0)
     try:
-        if exists(target):
-            raise StoreUnavailable(
-                f"there is a store at {target} already; name an empty folder, or one that does not exist", path=str(target)
-            )
+        _check(target)
         yield
     finally:
         lock.release()
+
+
+def _check(target: Path) -> None:
+    """Raise StoreUnavailable if there is a store."""
+    if exists(target):
+        raise StoreUnavailable(f"there is a store at {target} already; name an empty folder, or one that does not exist", path=str(target))
 
 
 def _copy_catalogue(source: sqlite3.Connection, path: Path) -> Written | None:

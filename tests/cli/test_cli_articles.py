@@ -55,10 +55,10 @@ def test_what_a_known_article_does_not_get_is_told(run: Run, unicorn: Path) -> N
     known = "idstore: known by its DOI or key; nothing was minted"
     assert run("mint", "sp", "--metadata", unicorn).err == f"{known}\n"
     given = ("--name", "The Myth", "--lang", "en", "--comment", "look", "--target", "http://example.org/")
-    outcome = run("mint", "sp", "--metadata", unicorn, *given, "--type", "x")
+    outcome = run("mint", "sp", "--metadata", unicorn, *given)
     warning, said = outcome.err.replace(f"idstore: warning: http://example.org/ is identified already by {IRI}\n", "").splitlines()
     assert (outcome.line, said) == (IRI, known)
-    options = "--name, --comment, --target, --type; set it with `idstore name` or `idstore comment` or `idstore target`"
+    options = "--name, --comment, --target; set it with `idstore name` or `idstore comment` or `idstore target`"
     assert warning == f"idstore: warning: not applied, for what is known stays as it is: {options}"
     assert run("show", IRI, "--json").object["names"] == {}
     several = run("mint", "sp", "--metadata", "-", "--name", "A", stdin=f"{json.dumps(UNICORN)}\n" * 2)

@@ -68,9 +68,17 @@ REFUSED: Sequence[tuple[str, tuple[str, ...], int, str]] = [
     ("an unknown kind", ("mint", "sp", "--parent", "h:taken", "--kind", "box"), 2, "usage"),
     ("a metadata file that is not there", ("mint", "sp", "--metadata", "nonesuch.json"), 3, "invalid-data"),
     ("metadata without an ISSN", ("mint", "sp", "--metadata", "-"), 3, "invalid-data"),
+    ("metadata where nothing is derived from them", ("mint", "h", "--metadata", "-"), 3, "invalid-data"),
+    ("metadata where a type is all that counts", ("mint", "own", "--metadata", "-"), 3, "invalid-data"),
+    ("a type where there are none", ("mint", "h", "--type", "zzz"), 3, "invalid-data"),
+    ("a type beside metadata", ("mint", "sp", "--metadata", "-", "--type", "zzz"), 2, "usage"),
     ("deriving where nothing is derived", ("derive", "rdl", "--metadata", "-"), 3, "invalid-data"),
     ("a file to import that is not there", ("import", "nonesuch.ttl"), 3, "invalid-file"),
     ("an unknown format", ("import", "x", "--format", "word"), 2, "usage"),
+    ("an unknown format, into a namespace", ("import", "x", "--format", "word", "--namespace", "h"), 2, "usage"),
+    ("an export, into a namespace", ("import", "x.ttl", "--namespace", "h"), 2, "usage"),
+    ("a base that is no IRI", ("import", "x.csv", "--base", "subject=foo"), 2, "usage"),
+    ("a relation that is no IRI", ("import", "x.csv", "--relation", "x=y"), 2, "usage"),
 ]
 
 
@@ -194,12 +202,22 @@ def test_what_is_read_says_what_became_of_it(run: Run, tmp_path: Path) -> None:
         "<urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#1> <https://w3id.org/idstore/ontology#about> <urn:x:1> .\n"
     )
     (tmp_path / "a.rdfp").touch()
+    (tmp_path / "a.zip").touch()
+    (tmp_path / "a.foo").touch()
+    (tmp_path / "divided.csv").write_text("subject;object\na;http://a\n")
+    (tmp_path / "returns.csv").write_bytes(b"subject,object\ra,http://a\r")
+    (tmp_path / "latin.csv").write_bytes(b"subject,object,caf\xe9\n")
     for words, said in (
         (("reconcile", tmp_path / "a.csv"), "nothing was compared"),
         (("reconcile", "x" * 300), f"{'x' * 300}: it cannot be read: File name too long; nothing was compared"),
         (("import", tmp_path / "a.nq.gz"), "it is compressed; unpack it first"),
         (("import", tmp_path / "a.nt"), f"{tmp_path / 'a.nt'}: <urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#1> is not a whole event"),
         (("import", tmp_path / "a.rdfp"), f"{tmp_path / 'a.rdfp'}: it ends too soon"),
+        (("import", tmp_path / "a.zip"), f"{tmp_path / 'a.zip'}: it is empty"),
+        (("import", tmp_path / "a.foo"), "name one with --format, as `idstore import --help` lists them"),
+        (("import", tmp_path / "divided.csv"), "the header looks divided by semicolons"),
+        (("import", tmp_path / "returns.csv"), "a carriage return stands alone in it"),
+        (("import", tmp_path / "latin.csv"), "it is not UTF-8 (byte 0xe9); save it as UTF-8"),
     ):
         assert said in one_line(run(*words, code=3))
 

@@ -35,13 +35,14 @@ def test_a_copy_is_open_to_nobody_else(run: Run, mint: Minting, store: Path, tmp
     assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("copy", "again")] == [copy_s, copy_s]
 
 
-def test_what_cannot_be_kept_is_refused(run: Run, mint: Minting, tmp_path: Path) -> None:
+def test_what_cannot_be_kept_is_refused(run: Run, mint: Minting, store: Path, tmp_path: Path) -> None:
     mint()
     run("backup", tmp_path / "copy", by="bob", code=7)
     assert not (tmp_path / "copy").exists()
-    run("restore", tmp_path / "copy", "--store", tmp_path / "again", code=6)
+    assert "there is no backup at" in run("restore", tmp_path / "copy", "--store", tmp_path / "again", code=6).err
     run("backup", tmp_path / "copy")
     run("restore", tmp_path / "copy", code=6)
+    assert f"there is a store at {store} already" in run("backup", store, code=6).err
 
 
 def test_allocations_are_revoked_whoever_owns_them_now(run: Run, mint: Minting) -> None:

@@ -1,6 +1,7 @@
 """Files that commands write: whole or not at all, for those who could read them before, and named where they cannot be written."""
 
 import errno
+import gzip
 import os
 import stat
 import tempfile
@@ -31,6 +32,20 @@ def test_a_file_keeps_its_mode(run: Run, mint: Minting, tmp_path: Path, old: int
     finally:
         assert os.umask(umask) == 0o027
     assert file.stat().st_size and mode(file) == (0o640 if old is None else old)
+
+
+@pytest.mark.parametrize(
+    ("name", "format"), [("all.csv.gz", "csv"), ("ALL.TTL.GZ", "turtle"), ("all.NQ", "nquads"), ("all.rdfp", "rdf-patch")]
+)
+def test_the_name_of_a_file_says_what_is_in_it(run: Run, mint: Minting, tmp_path: Path, name: str, format: str) -> None:
+    mint("--name", "valve")
+    file, again = tmp_path / name, tmp_path / f"again-{name}"
+    for one in (file, again):
+        run("export", "-o", one)
+    found = file.read_bytes()
+    assert found == again.read_bytes()
+    text = gzip.decompress(found) if name.lower().endswith(".gz") else found
+    assert text.decode() == run("export", "--format", format).out
 
 
 def test_nobody_else_reads_a_draft(tmp_path: Path) -> None:

@@ -74,6 +74,20 @@ def test_a_table_comes_back_as_known_to_the_registry_that_wrote_it(registry: Reg
     assert [(one.verdict, one.reason) for one in outcomes] == [("known", "")] * 4
 
 
+def test_rows_that_only_name_an_identifier_say_no_binding(registry: Registry) -> None:
+    """As those of an export in CSV of what is bound to nothing, or has more names than bindings."""
+    bare, bound = (registry.register("h", label, ADA, Request(name="n")).iri.value for label in ("bare", "bound"))
+    for lang in ("en", "de"):
+        registry.name(bound, f"in {lang}", ADA, lang)
+    registry.bind(bound, Statement("http://example.org/"), ADA)
+    content = written(registry, "csv").decode()
+    assert content.count(bound) == 3 and bare in content
+    [found] = rows(content, "csv")
+    assert isinstance(found, MappingRow) and (found.subject, found.target) == (bound, "http://example.org/")
+    for table in ("id,relation,target\nx,skos:closeMatch,\n", "id,target,name\nx,,n\n"):
+        assert rows(table, "csv") == [Malformed(2, "the target is empty")]
+
+
 @pytest.mark.parametrize("format", ["csv", "tsv", "list"])
 def test_white_space_is_part_of_a_handle(registry: Registry, format: str) -> None:
     table = {"csv": "handle,name\n10.5/x\u3000,\n", "tsv": "handle\tname\n10.5/x\u3000\t \n", "list": "10.5/x\u3000\n"}[format]

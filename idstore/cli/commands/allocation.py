@@ -71,6 +71,8 @@ def mint(
     if file is not None:
         if count > 1:
             raise Misuse("--count does not go with --metadata, which gives one identifier for each article")
+        if type_ is not None:
+            raise Misuse("--type does not go with --metadata, for what is derived from metadata has no type of your choice")
         return _mint_all(call, namespace, said, file, options, parent)
 
     if count == 1 and parent is None and said.is_brief(call):

@@ -1,6 +1,5 @@
 """``idstore import``: files coming in."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES: Final = {".xml": "droid", ".zip": "pronom", ".txt": "list"}
 """What a file's ending says, where it is neither RDF nor a table."""
+_WITH_NAMESPACE: Final = "list, droid, pronom, handle-batch, and tables of identifiers that exist already"
 
 
 def import_(
@@ -37,7 +37,7 @@ def import_(
         typer.Option(
             metavar="N",
             help=(
-                "Where to, for list, droid, pronom, handle-batch, and tables of identifiers that exist already. "
+                f"Where to, for {_WITH_NAMESPACE}. "
                 "[default: for droid and pronom the namespace of info:pronom/, for a batch file by prefix]"
             ),
         ),
@@ -57,6 +57,9 @@ def import_(
     A DROID signature file registers PUIDs and renames those that PRONOM names otherwise now; PRONOM's reports, in a ZIP archive, bind
     PUIDs to each other and deprecate. What a newer release leaves out is told, and stays. --dry-run lists every change.
     """
+    from idstore.exchange.sources import ending
+
+    _check(format)
     table = _table(files, format)
     if table is not None:
         columns = arguments.columns(column, base, relation)
@@ -67,39 +70,44 @@ def import_(
         return stating.state(call, files[0], table, columns, dry_run=dry_run)
     if column or base or relation:
         raise Misuse("--column, --base and --relation are for tables")
-    kinds = {format or _SUFFIXES.get(_ending(file), "rdf") for file in files}
+    kinds = {format or _SUFFIXES.get(ending(file), "rdf") for file in files}
     alien = sorted(kinds & {*foreign.IMPORTS})
     if alien and (len(kinds) > 1 or len(files) > 1):
         raise Misuse(f"import one {alien[0]} file at a time, and not together with others")
     if alien:
         return foreign.IMPORTS[alien[0]](call, files[0], namespace, dry_run)
     if namespace is not None:
-        raise Misuse("--namespace is for what idstore did not write; an export names its namespaces itself")
+        raise Misuse(
+            f"--namespace is for {_WITH_NAMESPACE}; {files[0]} is read as an export of idstore's, which names its namespaces itself: "
+            "leave it out, or say with --format what the file is"
+        )
     _import_registry(call, files, format, dry_run)
     return exits.DONE
+
+
+def _check(format: str | None) -> None:
+    """Raise Misuse where there is no such format."""
+    from idstore.exchange import patch, rdf, tables
+
+    formats = (*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS, tables.LIST, *tables.FORMATS)
+    if format is not None and format not in formats:
+        raise Misuse(f"no format {format!r} to import; there are {', '.join(formats)}")
 
 
 def _table(files: list[str], format: str | None) -> str | None:
     """The format of a table, if that is to be read."""
     from idstore.exchange import tables
+    from idstore.exchange.sources import ending
 
-    found = {format or tables.format_of(file) or _SUFFIXES.get(_ending(file)) for file in files} & {*tables.FORMATS, tables.LIST}
+    found = {format or tables.format_of(file) or _SUFFIXES.get(ending(file)) for file in files} & {*tables.FORMATS, tables.LIST}
     if found and len(files) > 1:
         raise Misuse("import one table at a time, and not together with others")
     return found.pop() if found else None
 
 
-def _ending(file: str) -> str:
-    return Path(file.removesuffix(".gz")).suffix.lower()
-
-
 def _import_registry(call: Call, files: list[str], format: str | None, dry_run: bool) -> None:
-    from idstore.exchange import patch, rdf
+    from idstore.exchange import rdf
 
-    if format is not None and format not in (*rdf.FORMATS, patch.FORMAT):
-        raise Misuse(
-            f"no format {format!r} to import; there are {', '.join((*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS))}, list, sssom, tsv and csv"
-        )
     with stdin.files(files) as paths, Progress(call.output) as progress:
 
         def act(registry: "Registry", party: "Party") -> rdf.ImportReport:

@@ -1,6 +1,5 @@
 """``idstore export``: files going out."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -63,7 +62,7 @@ def export(
         if partly or format or digest or after is not None:
             raise Misuse("--description is of all that you may see; it goes with --title, --license and --output only")
         _describe(call, file, title, licence)
-    elif after is not None or format == patch.FORMAT:
+    elif after is not None or (chosen == patch.FORMAT and not digest):
         if partly or digest or format not in (None, patch.FORMAT):
             raise Misuse(f"--after SEQ gives an {patch.FORMAT} of all that you may see; leave the other choices out")
         _patch(call, file, after or 0)
@@ -79,9 +78,10 @@ def export(
 
 def _format_of(file: str) -> str:
     """The format that the name of a file to be written tells, else turtle."""
-    from idstore.exchange import rdf, tables
+    from idstore.exchange import patch, rdf, tables
+    from idstore.exchange.sources import ending
 
-    return rdf.SUFFIXES.get(Path(file).suffix) or tables.format_of(file) or "turtle"
+    return {**rdf.SUFFIXES, patch.SUFFIX: patch.FORMAT}.get(ending(file)) or tables.format_of(file) or "turtle"
 
 
 def _describe(call: Call, file: str, title: str | None, licence: str | None) -> None:

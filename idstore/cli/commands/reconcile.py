@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -65,7 +64,9 @@ def reconcile(
         raise Misuse("name what is to be compared: folders of stores, exports, tables of mappings")
     if dry_run:
         raise Misuse("--dry-run goes with --accept; comparing changes nothing")
-    chosen = format or ("json" if call.output.json else SUFFIXES.get(Path(file).suffix, "table"))
+    from idstore.exchange.sources import ending
+
+    chosen = format or ("json" if call.output.json else SUFFIXES.get(ending(file), "table"))
     if chosen not in FORMATS:
         raise Misuse(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")
     tally = _compare(call, sides, chosen, file, read_as, column, base, relation)
