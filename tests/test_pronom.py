@@ -285,7 +285,8 @@ def test_deprecation_is_read_from_the_description(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "not well-formed"),
+        (b"", "it is empty"),
+        (b"<", "not well-formed"),
         (b"<a/>", "begins with <a>"),
         (b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "a document type"),
         (report("FMT/1", 1).encode(), "'F' cannot stand"),
