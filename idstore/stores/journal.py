@@ -5,6 +5,7 @@ returns when they are on disk. Engine and catalogue are projections of it.
 """
 
 import json
+import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -36,6 +37,8 @@ _MANY = 32
 """Transactions that make it worth having SQLite's log grow at once."""
 _LOG = 1 << 22
 """Bytes that SQLite's log grows to, about, before it is written over from the beginning."""
+_ROOM = 16 * _LOG
+"""Bytes that must be free on the disk for that: the last ones are for those who need them."""
 
 _MALFORMED: Final = (
     ArithmeticError,
@@ -241,7 +244,8 @@ class Journal:
         """
         db = self._db
         try:
-            if self._path.with_name(f"{self._path.name}-wal").stat().st_size < _LOG:
+            disk = os.statvfs(self._path)
+            if disk.f_bavail * disk.f_frsize > _ROOM and self._path.with_name(f"{self._path.name}-wal").stat().st_size < _LOG:
                 db.execute("PRAGMA cache_size=10")
                 db.execute("BEGIN IMMEDIATE")
                 db.execute("INSERT INTO change VALUES (-1, 0, 0, '', zeroblob(?))", (_LOG,))

@@ -40,6 +40,13 @@ def test_the_log_grows_once_and_holds_nothing_more(tmp_path: Path) -> None:
             again.register("names", "another", ALICE)
 
 
+def test_the_last_of_the_disk_is_left_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "_ROOM", 1 << 60)
+    with _begun(tmp_path / "store") as registry:
+        _register(registry, range(2 * journal._MANY))
+        assert (tmp_path / "store/journal.sqlite-wal").stat().st_size < journal._LOG
+
+
 def test_a_log_that_cannot_grow_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than SQLite takes as one value stands for a disk that has no room: either way a statement fails within the transaction."""
     monkeypatch.setattr(journal, "_LOG", 1 << 40)
