@@ -17,7 +17,7 @@ from idstore.registry.below import Descending
 from idstore.registry.naming import label_node, target_index
 from idstore.registry.requests import Request, Requesting, key_of
 from idstore.schemes import Context, Deriving, Reserving
-from idstore.stores import Turn, View
+from idstore.stores import Store, Turn, View
 from idstore.vocabulary import IDS, SKOS
 
 _MINUTE = 60_000
@@ -30,8 +30,9 @@ _LOOK = 0.2
 class _Allocation:
     """What a scheme asks for while it looks for a label: see `idstore.schemes.Allocation`."""
 
-    def __init__(self, turn: Turn, namespace: Namespace, metadata: Mapping[str, str]) -> None:
+    def __init__(self, turn: Turn, namespace: Namespace, metadata: Mapping[str, str], clocked: set[str]) -> None:
         self.context: Context = namespace.context
+        self._names, self._clocked = (namespace.name, namespace.base), clocked
         self.metadata = metadata
         self.asked = turn.asked
         self._series = turn.issued(namespace.base)
@@ -43,6 +44,7 @@ class _Allocation:
 
     def wait_until(self, moment: int) -> None:
         while self._told <= (now := times.now()) < moment:
+            self._clocked.update(self._names)
             time.sleep(max(moment - now - 1, _LOOK) / 1000)
 
     def issued(self, series: str) -> int:
@@ -53,7 +55,14 @@ class _Allocation:
 
 
 class Allocating(Requesting, Descending):
-    """Giving out identifiers."""
+    """Giving out identifiers.
+
+    _clocked  namespaces, by name and by base, in which somebody waited for the clock: nobody does that for others.
+    """
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._clocked: set[str] = set()
 
     def mint(self, namespace: str, party: Party, request: Request = Request()) -> Record:
         """Allocate an identifier nobody holds, and make it durable before returning.
@@ -98,8 +107,14 @@ class Allocating(Requesting, Descending):
         return self._allocate(namespace, party, request, label)[0]
 
     def _allocate(self, where: str, party: Party, request: Request, chosen: str | None) -> tuple[Record, bool]:
-        with self._acting(party) as turn:
+        def allocate(turn: Turn) -> tuple[Record, bool]:
+            self._may_act(turn, party)
             return self._allocate_in(turn, self._namespace(turn, where), party, request, chosen)
+
+        if where not in self._clocked:
+            return self.store.together(allocate)
+        with self.store.turn() as turn:
+            return allocate(turn)
 
     def _allocate_in(self, turn: Turn, namespace: Namespace, party: Party, request: Request, chosen: str | None) -> tuple[Record, bool]:
         """The record, and whether it is new; several in one turn see each other's labels, but not each other's records."""
@@ -197,7 +212,7 @@ class Allocating(Requesting, Descending):
 
     def _free(self, turn: Turn, namespace: Namespace, metadata: Mapping[str, str]) -> tuple[str, NamedNode]:
         """The first candidate that nobody holds, and the node that stands for it among the claims. Raises NamespaceExhausted, InvalidData."""
-        return self._first_free(turn, namespace, namespace.scheme.candidates(_Allocation(turn, namespace, metadata)))
+        return self._first_free(turn, namespace, namespace.scheme.candidates(_Allocation(turn, namespace, metadata, self._clocked)))
 
     def _first_free(self, turn: Turn, namespace: Namespace, labels: Iterable[str]) -> tuple[str, NamedNode]:
         """The first of the labels that nobody holds. Raises NamespaceExhausted, and what finding them raises."""

@@ -1,8 +1,8 @@
 """The thread that brings durable changes into engine and catalogue.
 
 Nobody waits for it but readers, so it lets changes gather and makes many at once, which costs a fraction; a reader hurries it. It prepares
-them while they gather, and does that and the rest a little at a time, for whoever comes back from the disk needs the interpreter at once.
-Whoever makes changes waits when too many have gathered: what is acknowledged is never far ahead of what is applied.
+them while they gather, unless they come so fast that the interpreter has no time left, and does that and the rest a little at a time, for
+whoever comes back from the disk needs the interpreter at once. Whoever makes changes waits when too many have gathered: what is acknowledged is never far ahead of what is applied.
 
 Ctrl-C may come at any moment to those who wait for it. So they wait for a lock of their own: a condition that is interrupted may not have
 taken its lock again, and gives up one that is another's.
@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 GROUP = 4000
 """Changes that are applied at once, at most."""
-ENOUGH = GROUP // 4
-"""Changes that are not waited with: for fewer the engine takes up to three times as long each, and for more hardly less."""
+ENOUGH = GROUP
+"""Changes that are not waited with: for a quarter of them the engine takes hardly longer each, but those who make them are held up by it earlier."""
 BACKLOG = 2 * GROUP
 """Changes that may wait; each takes some 6 kB."""
 _PAUSE = 1.0
@@ -32,6 +32,8 @@ _QUIET = 0.1
 """Seconds without another change after which none is waited for: the next reader would be told by his waiting how much others have just done."""
 _LOOK = 0.02
 """Seconds between two looks at what has gathered."""
+_BUSY = 30
+"""Changes between two looks from which on whoever makes them needs the interpreter himself: two in three milliseconds leave half of it."""
 _SLICE = 4
 """Changes, and the rest of a unit, that are taken up without a rest: each takes 0.1 ms of the interpreter, for which others wait each time they
 come back from the disk; and each rest costs them a switch of threads."""
@@ -213,8 +215,11 @@ class Applier:
         due = False
         while not due:
             with self._lock:
+                before = self._waiting
                 due = self._changed.wait_for(self._is_due, _LOOK) or time.monotonic() >= min(end, self._last + _QUIET)
-            self._prepare(group)
+                busy = self._waiting - before >= _BUSY
+            if due or not busy:
+                self._prepare(group)
 
     def _prepare(self, group: list[Ready]) -> None:
         """Prepare what has gathered, as much of it as the group takes."""

@@ -9,11 +9,11 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from pyoxigraph import NamedNode
 
@@ -27,6 +27,8 @@ from idstore.stores.generation import CATALOGUE, Generation, OfGeneration
 from idstore.stores.journal import Journal
 from idstore.stores.scans import Scanning
 from idstore.stores.snapshots import Snapshots, Use, name_of, pinned
+
+T = TypeVar("T")
 
 _MOMENT = 0.05
 """Seconds to wait for the store itself before a snapshot is asked for."""
@@ -82,6 +84,10 @@ class SnapshotStore(OfGeneration):
             back_up(self._snapshots.folder.parent, engine, catalogue, self.origin, folder)
 
     def turn(self) -> AbstractContextManager[Turn]:
+        """Raises StoreUnavailable."""
+        raise StoreUnavailable(_READ_ONLY)
+
+    def together(self, act: Callable[[Turn], T]) -> T:  # noqa: ARG002 nothing is done here
         """Raises StoreUnavailable."""
         raise StoreUnavailable(_READ_ONLY)
 

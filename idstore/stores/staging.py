@@ -1,11 +1,11 @@
 """The turn for a large change: it is made in a generation that is being prepared."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pyoxigraph import NamedNode
 
@@ -22,6 +22,8 @@ from idstore.stores.turns import Numbering, concerns_registry
 
 if TYPE_CHECKING:
     from idstore.stores.embedded import EmbeddedStore
+
+T = TypeVar("T")
 
 _STAGE_BATCH = 500
 """Changes that a staged generation takes at once."""
@@ -116,6 +118,11 @@ class Staged(Numbering, OfGeneration):
         """The turn that this is."""
         with Scanning():
             yield self
+
+    def together(self, act: Callable[["Staged"], T]) -> T:
+        """Do an act in the turn that this is."""
+        with self.turn() as turn:
+            return act(turn)
 
     def snapshot(self) -> AbstractContextManager[Path]:
         """Raises StoreUnavailable: what is under way is not there yet to be queried."""

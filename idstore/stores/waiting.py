@@ -3,9 +3,9 @@
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import nullcontext
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
+from typing import Any, Self, TypeVar
 
 from pyoxigraph import NamedNode
 
@@ -14,6 +14,7 @@ from idstore.model import times
 from idstore.model.change import Change
 from idstore.stores.applying import Applier
 from idstore.stores.blocks import block
+from idstore.stores.combining import Asked, Combining
 from idstore.stores.committing import Commits
 from idstore.stores.generation import OfGeneration
 from idstore.stores.given import Given
@@ -21,8 +22,11 @@ from idstore.stores.journal import Journal
 from idstore.stores.scans import Scanning
 from idstore.stores.turns import StoreTurn
 
+T = TypeVar("T")
+
 _CLOSED = "the store was closed"
 _FORKED = "the store was opened by another process; open it in this one"
+_NESTED = "an act was begun inside another one of the same thread; end that first"
 _READS = "what was changed while a block reads comes into effect when that ends; end the block, then go on"
 PATIENCE = 2.0
 """Seconds that a thread that reads, or closes the store, waits for the turn: whoever has it may wait for the end of that, and both would wait for ever."""
@@ -54,6 +58,7 @@ class Waiting(OfGeneration, ABC):
     def __init__(self) -> None:
         self._turn_lock = threading.RLock()  # knows who has it
         self._apply_lock = threading.RLock()  # of whoever reads, and whoever applies
+        self._combining = Combining()
         self._reader: int | None = None
         self._process = os.getpid()
 
@@ -126,6 +131,36 @@ class Waiting(OfGeneration, ABC):
             raise
         self._keep(turn)
 
+    def together(self, act: Callable[[StoreTurn], T]) -> T:
+        """Do an act in a turn, perhaps with those of other threads; when it returns, what was enlisted is durable. Raises what the act raises.
+
+        Another thread may do it. The main thread, which Ctrl-C interrupts, does nothing for others: what is under way for them is not cut short.
+        """
+        here = threading.current_thread()
+        if here is threading.main_thread() or here.ident == self._reader or self._brief or self._read_only:
+            with self.turn() as turn:
+                return act(turn)
+        self._check_process()
+        if self._has_turn():
+            raise StoreUnavailable(_NESTED)
+        self._applier.make_room()
+        asked = Asked(act, times.now())
+        self._combining.until_done(asked, self._do)
+        self._keep(asked.turn)
+        return asked.answer()
+
+    def _do(self, due: Iterator[Asked[Any]]) -> None:
+        """Do what is asked for, and bring it to the disk, as far as the disk takes it: who asked sees to that himself."""
+        with self.alone():
+            self._applier.start()
+            turn = None
+            for asked in due:
+                turn = StoreTurn(self, asked.at)
+                with Scanning():
+                    asked.do(turn)
+        with suppress(StoreUnavailable):
+            self._keep(turn)
+
     @block
     def alone(self) -> Iterator[None]:
         """Have the turn, in a store that can be changed and holds nothing that the journal refused.
@@ -136,7 +171,7 @@ class Waiting(OfGeneration, ABC):
             raise StoreUnavailable("the store was opened for reading only; open it for writing")
         self._check_process()
         if self._has_turn():
-            raise StoreUnavailable("an act was begun inside another one of the same thread; end that first")
+            raise StoreUnavailable(_NESTED)
         reads = self._reader == threading.get_ident()
         if not reads:
             self._applier.make_room()

@@ -33,12 +33,16 @@ def interrupted(act: Callable[..., Any], *, before: bool, gate: Callable[[], Non
     return carried_out
 
 
+@pytest.mark.parametrize("together", [True, False], ids=["together", "turns"])
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("step", ["append", "hand_on", "put"])
-def test_an_interrupted_leader(tmp_path: Path, step: str, before: bool) -> None:
+def test_an_interrupted_leader(tmp_path: Path, step: str, before: bool, together: bool) -> None:
+    """Of those who write, and, where acts are done together, of those who do them."""
     with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         registry.counts(ALICE)
+        if not together:
+            registry._clocked.add("rdl")
         store: Any = registry.store
         owner, name = {"append": (store._journal, "append"), "hand_on": (store._commits, "_hand_on"), "put": (store._applier, "put")}[step]
         minted: list[str] = []
@@ -63,7 +67,9 @@ def test_an_interrupted_leader(tmp_path: Path, step: str, before: bool) -> None:
         threads += [threading.Thread(target=follow, daemon=True) for _ in range(3)]
         for thread in threads[1:]:
             thread.start()
-        while len(store._commits._enlisted) + (step == "put" and not before) < 3:
+        while together and len(store._combining._asked) < 3:
+            pass
+        while not together and len(store._commits._enlisted) + (step == "put" and not before) < 3:
             pass
         others.set()
         for thread in threads:
@@ -320,10 +326,12 @@ def test_an_interrupt_holds_nothing_while_somebody_keeps_it(
     with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         registry.counts(ALICE)
+        mint, add = lambda: registry.mint("rdl", ALICE), lambda: registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        acts: dict[str, Callable[[], object]] = {"turn": add, "alone": mint, "_acting": add, "reading": lambda: registry.counts(ALICE)}
         with monkeypatch.context() as patched:
             patched.setattr(blocks, "next", interrupted, raising=False)
             with pytest.raises(KeyboardInterrupt) as kept:
-                registry.counts(ALICE) if block == "reading" else registry.mint("rdl", ALICE)
+                acts[block]()
         minted: list[str] = []
         other = threading.Thread(target=lambda: minted.append(registry.mint("rdl", ALICE).iri.value), daemon=True)
         other.start()
