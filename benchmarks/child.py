@@ -1,4 +1,4 @@
-"""What is measured in a process of its own, so that its memory can be told: ``python -m benchmarks.child ACT …`` prints JSON."""
+"""What is measured in a process of its own, so that its memory can be told, and nothing else disturbs it: ``python -m benchmarks.child ACT …`` prints JSON."""
 
 import json
 import sys
@@ -11,8 +11,8 @@ from pathlib import Path
 from pyoxigraph import RdfFormat, Store
 
 import idstore
-from benchmarks.filling import ADMINISTRATOR, OWNERS
-from benchmarks.measure import peak, seconds
+from benchmarks.filling import ADMINISTRATOR, OWNERS, begun
+from benchmarks.measure import at_once, peak, seconds
 from idstore.vocabulary import CLAIMS
 
 _AGAIN = 1000
@@ -21,6 +21,21 @@ _AGAIN = 1000
 
 def _visible(engine: Store) -> int:
     return len(engine) - sum(1 for _ in engine.quads_for_pattern(None, None, None, CLAIMS))
+
+
+def pilin(folder: str, length: str) -> dict[str, float]:
+    """Eight threads mint PILIN identifiers for so many seconds."""
+    found: list[str] = []
+    with begun(Path(folder)) as registry:
+        registry.mint("pilin", ADMINISTRATOR)
+        end = time.perf_counter() + float(length)
+
+        def work(place: int) -> None:
+            while time.perf_counter() < end:
+                found.append(registry.mint("pilin", OWNERS[place]).label)
+
+        took = seconds(lambda: at_once(len(OWNERS), work))
+    return {"seconds": took, "number": len(found), "twice": len(found) - len(set(found))}
 
 
 def dump(store: str, file: str) -> dict[str, float]:
@@ -131,14 +146,14 @@ def reconcile(*sides: str) -> dict[str, float]:
                 deque(table.rows, maxlen=0)
 
     floor = seconds(read)
-    start, begun = time.perf_counter(), time.process_time()
+    start, used = time.perf_counter(), time.process_time()
     with report.reconcile(sides, ADMINISTRATOR) as found:
         made = sum(1 for finding in found.findings() if report.json(found, finding))
-    return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - begun, "floor": floor, "findings": made}
+    return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - used, "floor": floor, "findings": made}
 
 
 ACTS: dict[str, Callable[..., dict[str, float]]] = {
-    "dump": dump, "export": export, "load": load, "refill": refill, "settle": settle, "import": take_in, "check": check, "changed": changed, "pyshacl": pyshacl, "reconcile": reconcile,
+    "pilin": pilin, "dump": dump, "export": export, "load": load, "refill": refill, "settle": settle, "import": take_in, "check": check, "changed": changed, "pyshacl": pyshacl, "reconcile": reconcile,
 }  # fmt: skip
 
 if __name__ == "__main__":

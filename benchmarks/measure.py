@@ -6,6 +6,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,15 @@ def seconds(act: Callable[[], object]) -> float:
     start = time.perf_counter()
     act()
     return time.perf_counter() - start
+
+
+def at_once(threads: int, work: Callable[[int], None]) -> None:
+    """Have so many threads work, each given its number, and return when all have done."""
+    workers = [threading.Thread(target=work, args=(place,)) for place in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
 
 
 def alternate(acts: Sequence[Callable[[int], float]], rounds: int = ROUNDS) -> list[float]:
