@@ -5,12 +5,13 @@ Each would else wait for its turn, for the interpreter and for the disk, and the
 sleeps, and finds it done, or is the next who works.
 """
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Generic, TypeVar
 
-from idstore.errors import StoreUnavailable
+from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.stores.leading import Leading
 from idstore.stores.turns import StoreTurn
 
@@ -22,42 +23,64 @@ _LEFT: Final = "who did this for several was interrupted as it came into effect;
 
 
 class Asked(Generic[T]):
-    """An act that somebody waits for.
+    """An act that a thread waits for.
 
-    act    what is to be done, in a turn.
-    at     when it was asked for, milliseconds since 1970.
-    begun  whether it may have come into effect.
-    turn   in which it was done, or failed; None while it was not.
-    given, error  what came of it.
+    act     what is to be done, in a turn.
+    at      when it was asked for, milliseconds since 1970.
+    turn    in which it was done, or failed; None while it was not.
+    left    whether who asked is to do it in a turn of his own.
+    begun   whether it may have come into effect.
+    withdrawn  whether nobody waits for it any more.
     """
 
-    __slots__ = ("act", "at", "begun", "error", "given", "turn", "withdrawn")
+    __slots__ = ("_error", "_given", "_thread", "act", "at", "begun", "left", "turn", "withdrawn")
 
     def __init__(self, act: Callable[[StoreTurn], T], at: int) -> None:
         self.act, self.at = act, at
-        self.begun = self.withdrawn = False
+        self.begun = self.left = self.withdrawn = False
         self.turn: StoreTurn | None = None
-        self.given: T
-        self.error: Exception | None = None
+        self._thread = threading.get_ident()
+        self._given: T
+        self._error: Exception | None = None
 
     def do(self, turn: StoreTurn) -> None:
-        """Do it in this turn. What it raises is kept for who asked; an interrupt, which is for whoever does it, comes out."""
-        if self.begun:  # another who did it was interrupted
-            self.error = StoreUnavailable(_LEFT)
+        """Do it in this turn. What it raises is kept for who asked; an interrupt of the thread that does it comes out."""
+        try:
+            if self.begun:  # another who did it was interrupted
+                raise StoreUnavailable(_LEFT)  # noqa: TRY301 told like what the act raises
+            self._given = self.act(turn)
+            self.begun = True
+            turn.hand_over()
+        except BaseException as error:
+            if threading.get_ident() != self._thread:
+                self._fail_another(error)
+            elif isinstance(error, Exception):
+                self._error = error
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            if self.begun or self.left or self._error is not None:
+                self.turn = turn
+
+    def _fail_another(self, error: BaseException) -> None:
+        """Keep for who asked what is his: errors of ours, without what the thread that did it was about. Anything else may be that one's own."""
+        if isinstance(error, IdstoreError):
+            self._error = error.with_traceback(None)
+            error.__context__ = error.__cause__ = None
+        elif self.begun:
+            self._error = StoreUnavailable(_LEFT)
         else:
-            try:
-                self.given = self.act(turn)
-                self.begun = True
-                turn.hand_over()
-            except Exception as error:  # noqa: BLE001 raised where it was asked for
-                self.error = error
-        self.turn = turn
+            self.left = True
 
     def answer(self) -> T:
         """What came of it. Raises what the act raised."""
-        if self.error is not None:
-            raise self.error
-        return self.given
+        error, self._error = self._error, None  # or the error's traceback would hold what holds the error
+        if error is None:
+            return self._given
+        try:
+            raise error
+        finally:
+            del error
 
 
 class Combining:
@@ -70,8 +93,8 @@ class Combining:
 
     def until_done(self, asked: Asked[Any], work: Callable[[Iterator[Asked[Any]]], None]) -> None:
         """Return when an act was done: by another thread, or in ``work``, which is given what to do. Raises what the work raises."""
-        self._asked.append(asked)
         try:
+            self._asked.append(asked)
             while asked.turn is None:
                 self._leading.until(lambda: asked.turn is not None, lambda: work(self._due()))
         except BaseException:

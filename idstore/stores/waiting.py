@@ -3,7 +3,7 @@
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from typing import Any, Self, TypeVar
 
@@ -137,29 +137,46 @@ class Waiting(OfGeneration, ABC):
         Another thread may do it. The main thread, which Ctrl-C interrupts, does nothing for others: what is under way for them is not cut short.
         """
         here = threading.current_thread()
-        if here is threading.main_thread() or here.ident == self._reader or self._brief or self._read_only:
-            with self.turn() as turn:
-                return act(turn)
+        if here.ident == self._reader or self._brief or self._read_only:
+            return self._in_turn(act)
         self._check_process()
         if self._has_turn():
             raise StoreUnavailable(_NESTED)
         self._applier.make_room()
         asked = Asked(act, times.now())
-        self._combining.until_done(asked, self._do)
+        if here is threading.main_thread():
+            self._do((asked,))
+        else:
+            self._combining.until_done(asked, self._do)
+        if asked.left:
+            return self._in_turn(act)
         self._keep(asked.turn)
         return asked.answer()
 
-    def _do(self, due: Iterator[Asked[Any]]) -> None:
+    def _in_turn(self, act: Callable[[StoreTurn], T]) -> T:
+        with self.turn() as turn:
+            return act(turn)
+
+    def _do(self, due: Iterable[Asked[Any]]) -> None:
         """Do what is asked for, and bring it to the disk, as far as the disk takes it: who asked sees to that himself."""
-        with self.alone():
+        turn = None
+        with self._turn_lock:
+            self._begin_turn()
             self._applier.start()
-            turn = None
             for asked in due:
                 turn = StoreTurn(self, asked.at)
                 with Scanning():
                     asked.do(turn)
+                if self._closed:
+                    break
         with suppress(StoreUnavailable):
             self._keep(turn)
+
+    def _begin_turn(self) -> None:
+        """See to it that the store can be changed, and holds nothing that the journal refused. Called by whoever has just got the turn."""
+        self._check()
+        if self._commits.refused:
+            self._forget()
 
     @block
     def alone(self) -> Iterator[None]:
@@ -175,16 +192,17 @@ class Waiting(OfGeneration, ABC):
         reads = self._reader == threading.get_ident()
         if not reads:
             self._applier.make_room()
+        release = self._turn_lock.release
         try:  # an interrupt may come at any moment, also when it has the lock
             if (reads and self._applier.crowded) or not self._turn_lock.acquire(timeout=PATIENCE if reads else -1):
                 raise StoreUnavailable(_READS)
-            self._check()
-            if self._commits.refused:
-                self._forget()
+            self._begin_turn()
             yield
         finally:
-            if self._has_turn():
-                self._turn_lock.release()
+            try:  # noqa: SIM105 no function may be called before this one: an interrupt could come first
+                release()
+            except RuntimeError:  # it was not had
+                pass
 
     def _has_turn(self) -> bool:
         lock: Any = self._turn_lock

@@ -1,6 +1,8 @@
 """Acts of many threads, done by one of them for all: each gets what came of its own, when it is durable, whatever becomes of the others."""
 
+import gc
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -192,6 +194,101 @@ def test_what_was_asked_of_one_who_is_interrupted(registry: Registry, bench: Ben
     assert bench.found == told
     assert {record.label for record in registry.list(ALICE)} >= {name for name in names if told[name] == name}
     assert [registry.register("names", name, ALICE).label for name in ("fifth", "sixth")] == ["fifth", "sixth"]
+
+
+def test_what_is_raised_to_others_tells_nothing_of_who_did_it(registry: Registry, bench: Bench) -> None:
+    """Whoever does it may be handling an error of his own, and has variables."""
+    raised: list[AlreadyRegistered] = []
+
+    def lead() -> str:
+        try:
+            done = [int("a hidden draft")]
+        except ValueError:
+            return registry.register("names", "mine", ALICE).label
+        return str(done)
+
+    def follow() -> str:
+        with pytest.raises(AlreadyRegistered) as caught:
+            registry.register("names", "first", ALICE)
+        raised.append(caught.value)
+        return "told"
+
+    bench.ask("first", lambda: registry.register("names", "first", ALICE).label)
+    for number in range(6):
+        bench.ask(f"n{number}", follow if number % 2 else lambda number=number: registry.register("names", f"n{number}", ALICE).label)  # type: ignore[misc]
+    bench.ask("lead", lead)
+    bench.end()
+    assert bench.found["lead"] == "mine"
+    told = "".join("".join(traceback.format_exception(error)) for error in raised)
+    assert len(raised) == 3 and "hidden draft" not in told
+    for error in raised:
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        assert not any(frame.f_code.co_name == "_do" for frame in frames) or threading.current_thread().name == "lead"
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyError, RecursionError])
+def test_what_an_act_raises_hits_who_asked_for_it(registry: Registry, bench: Bench, error: type[BaseException]) -> None:
+    """An interrupt may be that of the thread that does it for others: it comes out there once, and who asked does it himself."""
+
+    def act(_: Turn) -> str:
+        done.append(threading.current_thread().name)
+        raise error("of the act")
+
+    def asks() -> str:
+        with pytest.raises(error):
+            registry.store.together(act)
+        return "raised"
+
+    def register(name: str) -> str:
+        try:
+            return registry.register("names", name, ALICE).label
+        except SystemExit:
+            return "hit"
+
+    done: list[str] = []
+    names = [f"n{number}" for number in range(6)]
+    bench.ask("first", lambda: registry.register("names", "first", ALICE).label)
+    bench.ask(names[0], lambda: register(names[0]))
+    bench.ask("asks", asks)
+    for name in names[1:]:
+        bench.ask(name, lambda name=name: register(name))  # type: ignore[misc]
+    bench.end()
+    assert bench.found["asks"] == "raised" and done[-1] == "asks" and len(done) <= 2
+    hit = [name for name in names if bench.found[name] != name]
+    assert len(hit) <= (error is SystemExit)
+    assert all(bench.found[name] == "hit" for name in hit)
+
+
+def test_errors_are_no_circles(registry: Registry) -> None:
+    """They would keep what they rest on until the collector comes, in any thread."""
+    registry.register("names", "one", ALICE)
+    told: list[object] = []
+
+    def many() -> None:
+        told.extend(_code(lambda: registry.register("names", "one", ALICE)) for _ in range(50))
+
+    gc.collect()
+    gc.disable()
+    try:
+        for thread in (threading.Thread(target=many), threading.Thread(target=many)):
+            thread.start()
+            thread.join(60)
+        many()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left = [one for one in gc.garbage if isinstance(one, combining.Asked | AlreadyRegistered)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert len(told) == 150 and left == []
+
+
+def _code(act: Callable[[], object]) -> object:
+    try:
+        return act()
+    except IdstoreError as error:
+        return error.code
 
 
 def test_who_waits_for_the_clock_does_so_for_himself(registry: Registry) -> None:

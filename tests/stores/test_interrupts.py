@@ -1,10 +1,12 @@
 """Ctrl-C while changes are written for several: nobody waits for ever, and nothing that was acknowledged is lost."""
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -326,12 +328,10 @@ def test_an_interrupt_holds_nothing_while_somebody_keeps_it(
     with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         registry.counts(ALICE)
-        mint, add = lambda: registry.mint("rdl", ALICE), lambda: registry.add_namespace("names", "20.500.1", "handle", ALICE)
-        acts: dict[str, Callable[[], object]] = {"turn": add, "alone": mint, "_acting": add, "reading": lambda: registry.counts(ALICE)}
         with monkeypatch.context() as patched:
             patched.setattr(blocks, "next", interrupted, raising=False)
             with pytest.raises(KeyboardInterrupt) as kept:
-                acts[block]()
+                registry.counts(ALICE) if block == "reading" else registry.add_namespace("names", "20.500.1", "handle", ALICE)
         minted: list[str] = []
         other = threading.Thread(target=lambda: minted.append(registry.mint("rdl", ALICE).iri.value), daemon=True)
         other.start()
@@ -340,3 +340,65 @@ def test_an_interrupt_holds_nothing_while_somebody_keeps_it(
         minted.append(registry.mint("rdl", ALICE).iri.value)
         assert {record.iri.value for record in registry.list(ALICE)} >= set(minted)
         assert kept.value.__traceback__ is not None
+
+
+class Interrupt:
+    """Interrupts this thread at the n-th function that is called, or generator that is resumed: there the interpreter looks for signals."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def __call__(self, _: FrameType, event: str, __: Any) -> None:
+        if event == "call":
+            self.left -= 1
+            if self.left == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "main"])
+@pytest.mark.parametrize("kind", ["register", "name"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of a generator of the standard library's
+def test_an_interrupt_wherever_a_function_is_called_leaves_the_turn_to_others(tmp_path: Path, kind: str, worker: bool) -> None:
+    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        registry.register("names", "one", ALICE)
+        store: Any = registry.store
+        interrupted: list[int] = []
+
+        def act(number: int) -> bool:
+            """Whether it came to its end."""
+            interrupt, before = Interrupt(number), sys.gettrace()
+            sys.settrace(interrupt)
+            try:
+                if kind == "register":
+                    registry.register("names", f"n{number}", ALICE)
+                else:
+                    registry.name(LABEL, f"called {number}", ALICE)
+            except KeyboardInterrupt:
+                interrupted.append(number)
+            finally:
+                sys.settrace(before)
+            assert not store._turn_lock._is_owned(), f"interrupted at call {number}"
+            registry.register("names", f"next-{number}", ALICE)
+            return interrupt.left > 0
+
+        def all_moments() -> None:
+            number = 1
+            while not act(number):
+                number += 1
+
+        if worker:
+            thread = threading.Thread(target=all_moments, daemon=True)
+            thread.start()
+            thread.join(120)
+            assert not thread.is_alive()
+        else:
+            all_moments()
+        assert len(interrupted) > 50
+        other: list[str] = []
+        thread = threading.Thread(target=lambda: other.append(registry.register("names", "other", ALICE).label), daemon=True)
+        thread.start()
+        thread.join(60)
+        assert other == ["other"]
+        assert list(registry.verify(ALICE)) == []
