@@ -196,34 +196,39 @@ def test_what_was_asked_of_one_who_is_interrupted(registry: Registry, bench: Ben
     assert [registry.register("names", name, ALICE).label for name in ("fifth", "sixth")] == ["fifth", "sixth"]
 
 
-def test_what_is_raised_to_others_tells_nothing_of_who_did_it(registry: Registry, bench: Bench) -> None:
+def test_what_is_raised_to_others_tells_nothing_of_who_did_it(registry: Registry) -> None:
     """Whoever does it may be handling an error of his own, and has variables."""
-    raised: list[AlreadyRegistered] = []
 
-    def lead() -> str:
+    def act(_: Turn) -> str:
         try:
-            done = [int("a hidden draft")]
-        except ValueError:
-            return registry.register("names", "mine", ALICE).label
-        return str(done)
+            return str(int("what is taken"))
+        except ValueError as error:
+            raise AlreadyRegistered("taken") from error
 
-    def follow() -> str:
+    def ask() -> None:
+        asked.append(combining.Asked(act, 0))
+
+    asked: list[combining.Asked[str]] = []
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(60)
+    ask()
+    try:
+        hidden = int("a hidden draft")
+    except ValueError:
+        with registry.store.turn() as turn:
+            assert isinstance(turn, StoreTurn)
+            for one in asked:
+                one.do(turn)
+    else:
+        assert hidden
+    told = []
+    for one in asked:
         with pytest.raises(AlreadyRegistered) as caught:
-            registry.register("names", "first", ALICE)
-        raised.append(caught.value)
-        return "told"
-
-    bench.ask("first", lambda: registry.register("names", "first", ALICE).label)
-    for number in range(6):
-        bench.ask(f"n{number}", follow if number % 2 else lambda number=number: registry.register("names", f"n{number}", ALICE).label)  # type: ignore[misc]
-    bench.ask("lead", lead)
-    bench.end()
-    assert bench.found["lead"] == "mine"
-    told = "".join("".join(traceback.format_exception(error)) for error in raised)
-    assert len(raised) == 3 and "hidden draft" not in told
-    for error in raised:
-        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        assert not any(frame.f_code.co_name == "_do" for frame in frames) or threading.current_thread().name == "lead"
+            one.answer()
+        told.append("".join(traceback.format_exception(caught.value)))
+    assert ["hidden draft" in text for text in told] == [False, True]  # the other is the own act of who handles that
+    assert [" in do" in text for text in told] == [False, True]
 
 
 @pytest.mark.parametrize("error", [SystemExit, KeyError, RecursionError])
