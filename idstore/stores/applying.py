@@ -2,7 +2,8 @@
 
 Nobody waits for it but readers, so it lets changes gather and makes many at once, which costs a fraction; a reader hurries it. It prepares
 them while they gather, unless they come so fast that the interpreter has no time left, and does that and the rest a little at a time, for
-whoever comes back from the disk needs the interpreter at once. Whoever makes changes waits when too many have gathered: what is acknowledged is never far ahead of what is applied.
+whoever comes back from the disk needs the interpreter at once. Whoever makes changes waits when too many have gathered: what is acknowledged
+is never far ahead of what is applied.
 
 Ctrl-C may come at any moment to those who wait for it. So they wait for a lock of their own: a condition that is interrupted may not have
 taken its lock again, and gives up one that is another's.
