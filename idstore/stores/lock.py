@@ -12,6 +12,7 @@ from typing import Final
 from weakref import WeakSet
 
 from idstore.errors import StoreBusy, StoreUnavailable
+from idstore.stores.handle import Handle
 
 _CLOSED = 0.5
 """Seconds for which a writer keeps readers out, at most."""
@@ -27,12 +28,12 @@ _HELD: Final["WeakSet[DirectoryLock]"] = WeakSet()
 class DirectoryLock:
     """An advisory lock on a file of the directory, dropped by the system when its process ends, so that none is ever stale.
 
-    While it holds the lock, a writer leaves its process number in the file, for the message of whoever waits in vain.
+    It is given up as well when nobody has this object any more. While it holds the lock, a writer leaves its process number in the file, for the message of whoever waits in vain.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: int | None = None
+        self._file: Handle | None = None
         self._writes = False
 
     def acquire(self, *, shared: bool, wait: float, unless: Callable[[], bool] | None = None) -> None:
@@ -53,17 +54,17 @@ class DirectoryLock:
             )
         if not shared:
             with suppress(OSError):  # a full disk: then nobody knows who holds it
-                os.truncate(handle, 0)
-                os.pwrite(handle, f"process {os.getpid()}".encode(), 0)
+                os.truncate(handle.fileno(), 0)
+                os.pwrite(handle.fileno(), f"process {os.getpid()}".encode(), 0)
         self._file, self._writes = handle, not shared
         _HELD.add(self)
 
-    def _read_in(self, limit: float, unless: Callable[[], bool]) -> int | None:
+    def _read_in(self, limit: float, unless: Callable[[], bool]) -> Handle | None:
         """Take the shared lock; behind a writer that closed the gate. None if it was not had in time."""
         with self._gate(fcntl.LOCK_SH, limit, unless) as passed:
             return _take(self._open(shared=True), fcntl.LOCK_SH, limit, unless) if passed else None
 
-    def _write_in(self, limit: float) -> int | None:
+    def _write_in(self, limit: float) -> Handle | None:
         """Take the exclusive lock; None if it was not had in time.
 
         Readers who come one after the other would keep a writer out for ever: it closes the gate to them. Not for long, since there may
@@ -81,16 +82,16 @@ class DirectoryLock:
     @contextmanager
     def _gate(self, kind: int, limit: float, unless: Callable[[], bool] | None = None) -> Iterator[bool]:
         """Hold the gate, a lock on the directory itself. Gives whether it was had in time."""
-        handle = _take(os.open(self._path.parent, os.O_RDONLY), kind, limit, unless or _never)
+        handle = _take(Handle(self._path.parent), kind, limit, unless or _never)
         try:
             yield handle is not None
         finally:
             if handle is not None:
-                os.close(handle)
+                handle.close()
 
-    def _open(self, *, shared: bool) -> int:
+    def _open(self, *, shared: bool) -> Handle:
         try:
-            return os.open(self._path, os.O_RDONLY if shared and self._path.exists() else os.O_RDWR | os.O_CREAT, 0o666)
+            return Handle(self._path, os.O_RDONLY if shared and self._path.exists() else os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise StoreUnavailable(
                 f"the store's lock {self._path} cannot be opened: {error.strerror}; free some space, or check the folder's permissions"
@@ -108,7 +109,7 @@ class DirectoryLock:
         """The same lock, held until this one and that one are released."""
         assert self._file is not None
         other = DirectoryLock(self._path)
-        other._file = os.dup(self._file)
+        other._file = self._file.again()
         _HELD.add(other)
         return other
 
@@ -118,8 +119,8 @@ class DirectoryLock:
         if handle is not None:
             if self._writes:
                 with suppress(OSError):  # it is the next one's to say who holds it
-                    os.truncate(handle, 0)
-            os.close(handle)
+                    os.truncate(handle.fileno(), 0)
+            handle.close()
 
 
 def _let_go() -> None:
@@ -127,7 +128,7 @@ def _let_go() -> None:
     for lock in list(_HELD):
         handle, lock._file = lock._file, None
         if handle is not None:
-            os.close(handle)
+            handle.close()
 
 
 os.register_at_fork(after_in_child=_let_go)
@@ -149,7 +150,7 @@ def _never() -> bool:
     return False
 
 
-def _take(handle: int, kind: int, limit: float, unless: Callable[[], bool] = _never) -> int | None:
+def _take(handle: Handle, kind: int, limit: float, unless: Callable[[], bool] = _never) -> Handle | None:
     """Lock an open file, which is given back; None, and it is closed, if the lock was not had in time.
 
     Waiters queue in the kernel, so that none is passed over for ever.
@@ -157,7 +158,7 @@ def _take(handle: int, kind: int, limit: float, unless: Callable[[], bool] = _ne
     if _try(handle, kind):
         return handle
     if time.monotonic() >= limit:
-        os.close(handle)
+        handle.close()
         return None
     # a thread that blocks in the kernel keeps its place in the queue; polling would not
     waiter = _Waiter(handle, kind)
@@ -166,18 +167,18 @@ def _take(handle: int, kind: int, limit: float, unless: Callable[[], bool] = _ne
             continue
     except BaseException:
         if waiter.leave():
-            os.close(handle)
+            handle.close()
         raise
     return handle if waiter.leave() else None
 
 
-def _try(handle: int, kind: int) -> bool:
+def _try(handle: Handle, kind: int) -> bool:
     try:
         fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
-        os.close(handle)
+        handle.close()
         raise StoreUnavailable(f"the store's file system refuses locks: {error.strerror}") from error
     return True
 
@@ -185,7 +186,7 @@ def _try(handle: int, kind: int) -> bool:
 class _Waiter:
     """A thread in the queue for a lock. If it is left, it closes the file when it gets the lock after all."""
 
-    def __init__(self, handle: int, kind: int) -> None:
+    def __init__(self, handle: Handle, kind: int) -> None:
         self.done = threading.Event()
         self._handle = handle
         self._kind = kind
@@ -199,7 +200,7 @@ class _Waiter:
         with self._deciding:
             self.done.set()
             if self._left:
-                os.close(self._handle)
+                self._handle.close()
 
     def leave(self) -> bool:
         """Wait no longer. Whether the lock was had."""

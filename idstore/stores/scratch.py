@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from idstore.stores.founding import discard
+from idstore.stores.handle import Handle
 
 _PREFIX: Final = "idstore-scratch-"
 _YOUNG: Final = 60.0
@@ -24,13 +25,13 @@ def folder() -> Iterator[Path]:
     """
     _sweep(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
-        lock = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+        lock = Handle(Path(name), os.O_RDONLY | os.O_DIRECTORY)
         try:
             with suppress(OSError):  # a disk without locks: then nobody gets one to remove it by
                 fcntl.flock(lock, fcntl.LOCK_SH)
             yield Path(name)
         finally:
-            os.close(lock)
+            lock.close()
 
 
 def _sweep(place: Path) -> None:
@@ -43,12 +44,12 @@ def _sweep(place: Path) -> None:
 
 def _remove(left: Path) -> None:
     """Remove a folder of this user's own that nobody uses. Raises OSError."""
-    handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    handle = Handle(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        found = os.fstat(handle)
+        found = os.fstat(handle.fileno())
         if found.st_uid != os.geteuid() or time.time() - found.st_mtime < _YOUNG:
             return
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         discard([left])
     finally:
-        os.close(handle)
+        handle.close()

@@ -20,6 +20,7 @@ from idstore import randomness
 from idstore.stores.engine import ENGINE
 from idstore.stores.founding import discard, sync_folder, sync_tree
 from idstore.stores.generation import CATALOGUE
+from idstore.stores.handle import Handle
 from idstore.stores.sqlite import connect
 
 _IN_USE: Final = "in-use"
@@ -34,10 +35,10 @@ class Use:
     origin  the store's UUID.
     """
 
-    def __init__(self, folder: Path, handle: int) -> None:
+    def __init__(self, folder: Path, handle: Handle) -> None:
         self.folder = folder
-        self.origin = os.pread(handle, 100, 0).decode(errors="replace")
-        self._handle: int | None = handle
+        self.origin = os.pread(handle.fileno(), 100, 0).decode(errors="replace")
+        self._handle = handle
 
     @property
     def engine(self) -> Path:
@@ -63,9 +64,7 @@ class Use:
 
     def release(self) -> None:
         """Let go of it."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        self._handle.close()
 
     def __enter__(self) -> Self:
         return self
@@ -85,14 +84,14 @@ class Snapshots:
         """Take hold of a snapshot; None if there is none of that name. Cost: some 20 µs."""
         place = self.folder / name / _IN_USE
         try:
-            handle = os.open(place, os.O_RDONLY)
+            handle = Handle(place)
         except OSError:
             return None
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(handle), place.stat()):  # it was not removed before we had the lock
+            if os.path.samestat(os.fstat(handle.fileno()), place.stat()):  # it was not removed before we had the lock
                 return Use(place.parent, handle)
-        os.close(handle)
+        handle.close()
         return None
 
     def newest(self) -> Use | None:
@@ -113,15 +112,15 @@ class Snapshots:
         draft = self.folder / f"{_DRAFT}{randomness.word(8)}"
         _share(self.folder)
         _share(draft)
-        handle = os.open(draft / _IN_USE, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = Handle(draft / _IN_USE, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(handle, fcntl.LOCK_SH)
-            os.write(handle, origin.encode())
+            os.write(handle.fileno(), origin.encode())
             fill(draft / ENGINE)
             sync_tree(draft)
             draft.rename(self.folder / name)
         except BaseException as error:
-            os.close(handle)
+            handle.close()
             discard([draft])
             others = self.use(name) if isinstance(error, OSError) else None
             if others is None:
@@ -203,15 +202,15 @@ def _share(folder: Path) -> None:
     except FileExistsError:
         return
     with suppress(OSError):  # not a member of that group, or a disk without permissions: it stays as it was made
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        handle = Handle(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
-            above, made = folder.parent.stat(), os.fstat(handle)
+            above, made = folder.parent.stat(), os.fstat(handle.fileno())
             owner = above.st_uid if os.geteuid() == 0 else made.st_uid
             if (owner, above.st_gid) != (made.st_uid, made.st_gid):
-                os.fchown(handle, owner, above.st_gid)
-            os.fchmod(handle, above.st_mode & (stat.S_ISGID | stat.S_IRWXG | stat.S_IRWXO) | stat.S_IRWXU)
+                os.fchown(handle.fileno(), owner, above.st_gid)
+            os.fchmod(handle.fileno(), above.st_mode & (stat.S_ISGID | stat.S_IRWXG | stat.S_IRWXO) | stat.S_IRWXU)
         finally:
-            os.close(handle)
+            handle.close()
 
 
 def name_of(generation: int, sequence: int) -> str:
@@ -227,7 +226,7 @@ def _order(name: str) -> tuple[int, ...]:
 def _remove(folder: Path) -> None:
     """Remove a snapshot or a draft unless somebody uses it."""
     try:
-        handle = os.open(folder / _IN_USE, os.O_RDONLY)
+        handle = Handle(folder / _IN_USE)
     except OSError:
         if _age(folder) > _LEFT:
             discard([folder])
@@ -237,7 +236,7 @@ def _remove(folder: Path) -> None:
         doomed = folder.with_name(f"{_DRAFT}{randomness.word(8)}")
         folder.rename(doomed)
         discard([doomed])
-    os.close(handle)
+    handle.close()
 
 
 def _entries(folder: Path) -> list[Path]:

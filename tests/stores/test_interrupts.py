@@ -1,9 +1,11 @@
 """Ctrl-C while changes are written for several: nobody waits for ever, and nothing that was acknowledged is lost."""
 
+import shutil
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from types import FrameType
@@ -15,6 +17,7 @@ import idstore
 from idstore import Party, Registry, Statement
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.stores import blocks
+from idstore.stores.handle import Handle
 
 ALICE = Party("alice")
 
@@ -343,13 +346,16 @@ def test_an_interrupt_holds_nothing_while_somebody_keeps_it(
 
 
 class Interrupt:
-    """Interrupts this thread at the n-th function that is called, or generator that is resumed: there the interpreter looks for signals."""
+    """Interrupts this thread at the n-th function that is called, or generator that is resumed: there the interpreter looks for signals.
+
+    But not where a file is closed for good: an interrupt there goes nowhere where the interpreter itself does that.
+    """
 
     def __init__(self, number: int) -> None:
         self.left = number
 
-    def __call__(self, _: FrameType, event: str, __: Any) -> None:
-        if event == "call":
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is not Handle.close.__code__:
             self.left -= 1
             if self.left == 0:
                 sys.settrace(None)
@@ -402,3 +408,50 @@ def test_an_interrupt_wherever_a_function_is_called_leaves_the_turn_to_others(tm
         thread.join(60)
         assert other == ["other"]
         assert list(registry.verify(ALICE)) == []
+
+
+@pytest.mark.parametrize(("kind", "step"), [("snapshot", 3), ("backup", 29), ("open", 29)])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_wherever_a_function_is_called_leaves_no_lock(tmp_path: Path, kind: str, step: int) -> None:
+    """Of a store, a snapshot, or the folder of a backup: who goes on in this process, as in a notebook, or in another one, gets it."""
+    store, target = tmp_path / "store", tmp_path / "target"
+
+    def act(registry: Registry) -> None:
+        if kind == "snapshot":
+            with registry.store.snapshot():
+                pass
+        elif kind == "backup":
+            registry.backup(target, ALICE)
+        else:
+            idstore.open(target, administrator=ALICE).close()
+
+    with idstore.open(store, administrator=ALICE, durability="process") as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+        left, number = 0, 1
+        while left <= 0:
+            registry.register("names", f"n{number}", ALICE)
+            interrupt, before = Interrupt(number), sys.gettrace()
+            sys.settrace(interrupt)
+            try:
+                act(registry)
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.settrace(before)
+            left = interrupt.left
+            assert [path for path in _open_files(target) if path.endswith("lock")] == [], f"interrupted at call {number}"
+            assert [path for path in _open_files(store) if path.endswith("in-use")] == [], f"interrupted at call {number}"
+            shutil.rmtree(target, ignore_errors=True)
+            act(registry)  # which removes the snapshot that this one left
+            shutil.rmtree(target, ignore_errors=True)
+            number += step
+        assert number > 50 * step
+
+
+def _open_files(folder: Path) -> list[str]:
+    """What this process has open in a folder."""
+    found = []
+    for number in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found.append(f"{number.readlink()}")
+    return [path for path in found if path.startswith(f"{folder}/")]
