@@ -188,7 +188,7 @@ class EmbeddedStore(Waiting):
                 self._commits.end()
             self._applier.stop()
             writing = not (self._read_only or self._brief or self._failure)
-            if writing and (self._unflushed > _LEAVE or bases.outgrown(self._generation.folder)):
+            if writing and (self._unflushed > _LEAVE or self._outgrown()):
                 self._flush()
                 with suppress(*FAILURES):
                     self._journal.shrink()
@@ -197,6 +197,13 @@ class EmbeddedStore(Waiting):
                 self._give_up()
             if acts:
                 self._turn_lock.release()
+
+    def _outgrown(self) -> bool:
+        """Whether the base is to be made anew; not where nobody can tell."""
+        try:
+            return bases.outgrown(self._generation.folder)
+        except OSError:
+            return False
 
     def _give_up(self) -> None:
         """Close the files and release the lock, which is the last of it."""

@@ -19,6 +19,7 @@ from idstore.stores.catalogue import Catalogue
 from idstore.stores.engine import ENGINE, Engine, opened
 from idstore.stores.founding import sync_folder
 from idstore.stores.indexes import faults
+from idstore.stores.inherited import closed, leave_alone
 from idstore.stores.prepared import Prepared, net
 from idstore.stores.scans import changing, reading, scan
 from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH
@@ -83,6 +84,7 @@ class Generation:
         except BaseException:
             del self.engine
             raise
+        leave_alone(self, folder)
 
     @property
     def closed(self) -> bool:
@@ -254,8 +256,9 @@ class Generation:
         """Give the files up."""
         self.catalogue.close()
         self.__dict__.pop("engine", None)  # nothing where that was done before
-        if self._writes and sum(log.stat().st_size for log in (self.folder / ENGINE).glob("*.log")) > _LOGS:
-            with suppress(OSError, RuntimeError):
+        closed(self)
+        with suppress(OSError, RuntimeError):
+            if self._writes and sum(log.stat().st_size for log in (self.folder / ENGINE).glob("*.log")) > _LOGS:
                 Engine(str(self.folder / ENGINE))
 
     def abandon(self) -> None:

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
-from weakref import WeakSet
 
 from idstore.errors import StoreBusy, StoreUnavailable
 from idstore.stores.handle import Handle
@@ -20,9 +18,6 @@ _OPEN = 0.1
 """Seconds until it does so again."""
 _LOOK = 0.02
 """Seconds between two looks whether it is still worth to wait."""
-
-
-_HELD: Final["WeakSet[DirectoryLock]"] = WeakSet()
 
 
 class DirectoryLock:
@@ -57,7 +52,6 @@ class DirectoryLock:
                 os.truncate(handle.fileno(), 0)
                 os.pwrite(handle.fileno(), f"process {os.getpid()}".encode(), 0)
         self._file, self._writes = handle, not shared
-        _HELD.add(self)
 
     def _read_in(self, limit: float, unless: Callable[[], bool]) -> Handle | None:
         """Take the shared lock; behind a writer that closed the gate. None if it was not had in time."""
@@ -110,7 +104,6 @@ class DirectoryLock:
         assert self._file is not None
         other = DirectoryLock(self._path)
         other._file = self._file.again()
-        _HELD.add(other)
         return other
 
     def release(self) -> None:
@@ -121,17 +114,6 @@ class DirectoryLock:
                 with suppress(OSError):  # it is the next one's to say who holds it
                     os.truncate(handle.fileno(), 0)
             handle.close()
-
-
-def _let_go() -> None:
-    """In a child of the process, which would hold the locks as long as it lives, whatever its parent does."""
-    for lock in list(_HELD):
-        handle, lock._file = lock._file, None
-        if handle is not None:
-            handle.close()
-
-
-os.register_at_fork(after_in_child=_let_go)
 
 
 def _is_gone(holder: str) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from idstore.errors import StoreDamaged, StoreUnavailable
+from idstore.stores.inherited import Connection, leave_alone, refuse_inherited
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,11 +30,17 @@ def address(path: Path, mode: str) -> str:
 
 
 def connect(path: Path, *, create: bool = False, read_only: bool = False) -> sqlite3.Connection:
-    """A connection for several threads, one at a time, on which transactions are begun by hand. Raises OSError, sqlite3.Error."""
+    """A connection for several threads, one at a time, on which transactions are begun by hand.
+
+    Raises OSError, sqlite3.Error; StoreUnavailable in a child of a process that has the file open.
+    """
+    refuse_inherited(path)
     if not (create or read_only):
         settle(path)
     mode = "ro" if read_only else "rwc" if create else "rw"
-    return sqlite3.connect(address(path, mode), uri=True, isolation_level=None, check_same_thread=False)
+    database = sqlite3.connect(address(path, mode), uri=True, isolation_level=None, check_same_thread=False, factory=Connection)
+    leave_alone(database, path)
+    return database
 
 
 @contextmanager

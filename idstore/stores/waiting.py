@@ -18,6 +18,7 @@ from idstore.stores.combining import Asked, Combining
 from idstore.stores.committing import Commits
 from idstore.stores.generation import OfGeneration
 from idstore.stores.given import Given
+from idstore.stores.inherited import FORKED
 from idstore.stores.journal import Journal
 from idstore.stores.scans import Scanning
 from idstore.stores.turns import StoreTurn
@@ -25,7 +26,6 @@ from idstore.stores.turns import StoreTurn
 T = TypeVar("T")
 
 _CLOSED = "the store was closed"
-_FORKED = "the store was opened by another process; open it in this one"
 _NESTED = "an act was begun inside another one of the same thread; end that first"
 _READS = "what was changed while a block reads comes into effect when that ends; end the block, then go on"
 PATIENCE = 2.0
@@ -216,7 +216,7 @@ class Waiting(OfGeneration, ABC):
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
-            raise StoreUnavailable(_FORKED)
+            raise StoreUnavailable(FORKED)
 
     def _check(self) -> None:
         if self._closed:

@@ -1,7 +1,10 @@
 """Giving a store up: nothing of it is in use any more when it is closed, whoever is interrupted, reads, acts, or was forked meanwhile."""
 
+import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -338,3 +341,87 @@ def test_what_no_event_tells_is_noted_in_a_store_that_is_opened_briefly(registry
         again.repair_counters(ALICE)
         again.register("names", "one", ALICE)
         assert list(again.verify(ALICE)) == []
+
+
+def test_a_child_that_lets_go_of_it_leaves_the_files_of_others_alone(tmp_path: Path) -> None:
+    """Closing would remove SQLite's log by its name, in which another process has written by then."""
+    store = tmp_path / "store"
+    with idstore.open(store, administrator=ALICE) as made:
+        made.add_namespace("puids", "http://n.example.org/", "puid", ALICE)
+    registries = [idstore.open(store, brief=True)]
+    registries[0].mint("puids", ALICE)
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.read(ours, 1)  # until others have written
+        registries.clear()
+        gc.collect()
+        os._exit(0)
+    registries[0].close()
+    killed = "import idstore, os, sys; registry = idstore.open(sys.argv[1], brief=True); alice = idstore.Party('alice')"
+    killed += "; print([registry.mint('puids', alice).label for _ in range(5)], flush=True); os.kill(os.getpid(), 9)"
+    done = subprocess.run([sys.executable, "-c", killed, str(store)], check=False, capture_output=True, text=True)
+    assert done.stdout == "['fmt/2', 'fmt/3', 'fmt/4', 'fmt/5', 'fmt/6']\n"
+    os.close(theirs)
+    os.waitpid(child, 0)
+    with idstore.open(store) as again:
+        assert again.mint("puids", ALICE).label == "fmt/7"
+        assert len(list(again.list(ALICE))) == 7
+        assert list(again.verify(ALICE)) == []
+
+
+@pytest.mark.parametrize("brief", [True, False])
+def test_a_child_does_not_open_what_its_parent_had_open(tmp_path: Path, brief: bool) -> None:
+    """It is told so at once, and holds nothing; what was closed before, it opens."""
+    store, before = tmp_path / "store", tmp_path / "before"
+    for place in (store, before):
+        with idstore.open(place, administrator=ALICE, durability="process") as made:
+            made.add_namespace("puids", "http://n.example.org/", "puid", ALICE)
+    registry = idstore.open(store, brief=brief)
+    registry.mint("puids", ALICE)
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = []
+        for place in (store, before):
+            try:
+                with idstore.open(place, wait=30) as opened:
+                    said.append(opened.mint("puids", ALICE).label)
+            except StoreUnavailable as error:
+                said.append(str(error))
+            except BaseException as error:  # noqa: BLE001 the parent is told
+                said.append(repr(error))
+        os.write(theirs, "\n".join(said).encode())
+        os._exit(0)
+    os.close(theirs)
+    registry.close()
+    with os.fdopen(ours) as file:
+        refused, minted = file.read().split("\n")
+    assert "of which this one is a fork" in refused
+    assert minted == "fmt/1"
+    os.waitpid(child, 0)
+    with idstore.open(store, wait=0) as again:
+        assert again.mint("puids", ALICE).label == "fmt/2"
+
+
+def test_a_child_has_no_lock_that_a_thread_waited_for(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    holder = idstore.open(store, administrator=ALICE)
+    waiting = threading.Thread(target=lambda: idstore.open(store, wait=60).close(), daemon=True)
+    waiting.start()
+    while not any(thread.name == "idstore-lock" for thread in threading.enumerate()):
+        pass
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.read(ours, 1)  # until the parent is done
+        os._exit(0)
+    try:
+        holder.close()
+        waiting.join(60)
+        idstore.open(store, wait=0).close()
+    finally:
+        os.close(theirs)
+        os.waitpid(child, 0)
