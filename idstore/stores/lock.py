@@ -18,6 +18,8 @@ _OPEN = 0.1
 """Seconds until it does so again."""
 _LOOK = 0.02
 """Seconds between two looks whether it is still worth to wait."""
+_MOVES = 3
+"""How often the folder may be exchanged for another one while somebody waits."""
 
 
 class DirectoryLock:
@@ -56,7 +58,7 @@ class DirectoryLock:
     def _read_in(self, limit: float, unless: Callable[[], bool]) -> Handle | None:
         """Take the shared lock; behind a writer that closed the gate. None if it was not had in time."""
         with self._gate(fcntl.LOCK_SH, limit, unless) as passed:
-            return _take(self._open(shared=True), fcntl.LOCK_SH, limit, unless) if passed else None
+            return self._take(fcntl.LOCK_SH, limit, unless) if passed else None
 
     def _write_in(self, limit: float) -> Handle | None:
         """Take the exclusive lock; None if it was not had in time.
@@ -64,13 +66,13 @@ class DirectoryLock:
         Readers who come one after the other would keep a writer out for ever: it closes the gate to them. Not for long, since there may
         be one inside who does not leave.
         """
-        handle = _take(self._open(shared=False), fcntl.LOCK_EX, 0)
+        handle = self._take(fcntl.LOCK_EX, 0)
         while handle is None and time.monotonic() < limit:
             with self._gate(fcntl.LOCK_EX, limit) as closed:
                 if closed:
-                    handle = _take(self._open(shared=False), fcntl.LOCK_EX, min(limit, time.monotonic() + _CLOSED))
+                    handle = self._take(fcntl.LOCK_EX, min(limit, time.monotonic() + _CLOSED))
             if handle is None:
-                handle = _take(self._open(shared=False), fcntl.LOCK_EX, min(limit, time.monotonic() + _OPEN))
+                handle = self._take(fcntl.LOCK_EX, min(limit, time.monotonic() + _OPEN))
         return handle
 
     @contextmanager
@@ -82,6 +84,20 @@ class DirectoryLock:
         finally:
             if handle is not None:
                 handle.close()
+
+    def _take(self, kind: int, limit: float, unless: Callable[[], bool] | None = None) -> Handle | None:
+        """Take the lock of the file that is there then: who waits may have opened that of a folder that was moved away. None if it was not had in time."""
+        for _ in range(_MOVES):
+            handle = _take(self._open(shared=kind == fcntl.LOCK_SH), kind, limit, unless or _never)
+            if handle is None or self._is(handle):
+                return handle
+            handle.close()
+        return None
+
+    def _is(self, handle: Handle) -> bool:
+        with suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(handle.fileno()), self._path.stat())
+        return False
 
     def _open(self, *, shared: bool) -> Handle:
         try:

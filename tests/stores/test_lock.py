@@ -4,6 +4,7 @@ import itertools
 import os
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -104,3 +105,29 @@ def holder(path: Path, *, shared: bool) -> str:
     finally:
         held.release()
     return str(caught.value.fields["holder"])
+
+
+def test_who_waits_while_the_folder_is_exchanged_gets_the_lock_of_the_new_one(tmp_path: Path) -> None:
+    """Not that of the folder that was moved away: somebody else has the new one."""
+    folder, order = tmp_path / "store", list[str]()
+    folder.mkdir()
+    holder, waiter, other = (DirectoryLock(folder / "lock") for _ in range(3))
+    holder.acquire(shared=False, wait=0)
+
+    def wait() -> None:
+        waiter.acquire(shared=False, wait=60)
+        order.append("waiter")
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    while not any(one.name == "idstore-lock" for one in threading.enumerate()):
+        pass
+    folder.rename(tmp_path / "old")
+    folder.mkdir()
+    other.acquire(shared=False, wait=0)
+    holder.release()
+    thread.join(1)
+    order.append("other")
+    other.release()
+    thread.join(60)
+    assert order == ["other", "waiter"]
