@@ -20,13 +20,14 @@ class Ahead:
         self.path = path
         self.lock = DirectoryLock(path / LOCK)
         self.lock.acquire(shared=False, wait=wait)
-        self._folder = max(path.glob(f"{GENERATION}*"), default=path, key=_number)
+        self._folder = path
         self._engine: Engine | None = None
         self._thread = threading.Thread(target=self._open, name="idstore-ahead")
         self._thread.start()
 
     def _open(self) -> None:
         with suppress(OSError, ValueError, RuntimeError):  # whoever needs the engine tries again, and is told what is wrong
+            self._folder = max(self.path.glob(f"{GENERATION}*"), default=self.path, key=_number)
             self._engine = opened(self._folder, read_only=True)
 
     def engine(self, folder: Path) -> Engine | None:

@@ -52,9 +52,11 @@ class Base:
 
 
 def newest(generation: Path) -> Base | None:
-    """The base of a generation; None if there is none yet, or none that can be used."""
+    """The base of a generation; None if there is none yet, or none that can be used. Raises OSError: it cannot be read now."""
     for sequence, folder in sorted(_named(generation), reverse=True):
-        with suppress(OSError, ValueError):  # left behind, or damaged: it does not say which event it begins with
+        with suppress(
+            FileNotFoundError, IsADirectoryError, ValueError
+        ):  # left behind, or damaged: it does not say which event it begins with
             event = NamedNode((folder / _EVENT).read_text(encoding="utf-8"))
             return Base(folder, sequence, event.value)
     return None
@@ -92,7 +94,7 @@ def _sweep(generation: Path) -> None:
 
 
 def outgrown(generation: Path) -> bool:
-    """Whether the engine has rewritten so much that its base takes much room for itself, or its base can be used no more."""
+    """Whether the engine has rewritten so much that its base takes much room for itself, or its base can be used no more. Raises OSError."""
     base = newest(generation)
     if base is None:
         return bool(_named(generation))

@@ -22,6 +22,7 @@ from idstore.stores.intake import Intake
 from idstore.stores.prepared import Prepared
 from idstore.stores.rows import EVERYONE, STAGES, EventRow, Texts
 from idstore.stores.sqlite import connect, iterating, reading, transaction
+from idstore.stores.telling import remedy, unnumbered
 from idstore.vocabulary import PUBLIC_LOG, event_name
 
 _SCHEMA = """
@@ -90,7 +91,7 @@ class Catalogue(Auditing):
                 meta = dict(self._db.execute("SELECT key, value FROM meta"))
             except (OSError, sqlite3.Error) as error:
                 raise StoreUnavailable(
-                    f"the catalogue {path} cannot be opened: {error}; check the disk, and the folder's permissions", path=str(path)
+                    f"the catalogue {unnumbered(path)} cannot be opened: {error}; {remedy(error)}", path=unnumbered(path)
                 ) from error
             if not all(isinstance(meta.get(key), int) for key in ("applied", "publication")):
                 raise StoreDamaged(

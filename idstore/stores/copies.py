@@ -10,6 +10,7 @@ from idstore.stores.blocks import block
 from idstore.stores.engine import ENGINE
 from idstore.stores.generation import CATALOGUE, copy_files
 from idstore.stores.snapshots import Snapshots, Use, name_of, pinned
+from idstore.stores.telling import unnumbered
 
 if TYPE_CHECKING:
     from idstore.stores.embedded import EmbeddedStore
@@ -59,7 +60,9 @@ class Copies:
         except OSError as error:
             if not self._store._read_only:
                 path = self._store.path
-                raise StoreUnavailable(f"no snapshot can be made in {path}: {error}; free some space", path=str(path)) from error
+                raise StoreUnavailable(
+                    f"no snapshot can be made in {path}: {unnumbered(error)}; free some space", path=str(path)
+                ) from error
         with self._itself() if used is None else used as found:
             yield found.engine if isinstance(found, Use) else found
 

@@ -71,11 +71,7 @@ class EmbeddedStore(Waiting):
                     f"there is no store at {path}; make one with `idstore init`, or name another with --store", path=str(path)
                 )
             prepare(path)
-        if ahead is None:
-            self._lock = DirectoryLock(path / LOCK)
-            self._lock.acquire(shared=read_only, wait=wait, unless=unless)
-        else:
-            self._lock = ahead.lock
+        self._lock = DirectoryLock(path / LOCK) if ahead is None else ahead.lock
         self._read_only = read_only
         self._brief = self._closed = self._given_up = False
         self._failure: str | None = None
@@ -84,6 +80,8 @@ class EmbeddedStore(Waiting):
         self._applier = Applier(self._apply, self._fail)
         self._copies = Copies(self)
         try:
+            if ahead is None:
+                self._lock.acquire(shared=read_only, wait=wait, unless=unless)
             self._open(durable, read_only=read_only, brief=brief, ahead=ahead)
             self._commits = Commits(self._journal, self._take)
             if not read_only and not self._brief:
@@ -146,8 +144,8 @@ class EmbeddedStore(Waiting):
                 self._generation.close()
                 self._generation = Generation(present, mend=bases.mend)
                 recovery.bring_up(self._journal, self._generation)
-            except BaseException:
-                self._failure = _INTERRUPTED
+            except BaseException as error:
+                self._failure = f"{error}; then open the store again" if isinstance(error, StoreUnavailable) else _INTERRUPTED
                 raise
             self._applied = self._commits.durable
             self._applier.begin_after(self._applied)

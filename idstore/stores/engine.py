@@ -10,6 +10,7 @@ from pyoxigraph import Store as Engine
 
 from idstore.errors import StoreUnavailable
 from idstore.stores.scans import scan, unreadable
+from idstore.stores.telling import remedy, unnumbered
 
 __all__ = ["ENGINE", "Engine", "Scratch", "canonical", "engine_to_read", "make_empty", "opened"]
 
@@ -44,7 +45,7 @@ def engine_to_read(path: Path) -> Engine:
         return Engine.read_only(str(path))
     except OSError as error:
         raise StoreUnavailable(
-            f"the snapshot {path} cannot be read: {error}; check the disk, and the folder's permissions", path=str(path)
+            f"the snapshot {unnumbered(path)} cannot be read: {unnumbered(error)}; {remedy(error)}", path=unnumbered(path)
         ) from error
     except RuntimeError as error:
         raise unreadable(error) from error

@@ -22,6 +22,7 @@ from idstore.stores.indexes import faults
 from idstore.stores.inherited import closed, leave_alone
 from idstore.stores.prepared import Prepared, net
 from idstore.stores.scans import changing, reading, scan
+from idstore.stores.telling import remedy, unnumbered
 from idstore.vocabulary import CLAIMS, IDS, RDF, REGISTRY_GRAPH
 
 FAILURES = (OSError, RuntimeError, sqlite3.Error)
@@ -77,7 +78,7 @@ class Generation:
             raise
         except (OSError, ValueError, RuntimeError) as error:
             raise StoreUnavailable(
-                f"the store's folder {folder} cannot be opened: {error}; check it and its permissions", path=str(folder)
+                f"the store's folder {unnumbered(folder)} cannot be opened: {unnumbered(error)}; {remedy(error)}", path=unnumbered(folder)
             ) from error
         try:
             self.catalogue = Catalogue(folder / CATALOGUE, create=create and not (folder / CATALOGUE).exists(), read_only=read_only)

@@ -1,14 +1,16 @@
-"""What a forked child inherits of databases that are open: it neither uses nor closes them.
+"""What is open, and what becomes of it where whoever opened it is interrupted, or the process forks.
 
-Closing acts on files by their names, where others may have written by then; and neither SQLite nor the engine knows of children: what one
+A child gives up the locks that it inherits: it would hold them as long as it lives, whatever its parent does. But databases it neither uses nor
+closes: closing acts on files by their names, where others may have written by then; and neither SQLite nor the engine knows of children: what one
 opens of the same store shares the parent's bookkeeping with it.
 """
 
+import errno
 import os
 import sqlite3
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from idstore.errors import StoreUnavailable
 
@@ -17,8 +19,43 @@ FORKED: Final = (
     " (`spawn` in multiprocessing)"
 )
 
-_OPEN: Final["WeakKeyDictionary[Any, Path]"] = WeakKeyDictionary()
+_HANDLES: Final["WeakSet[Handle]"] = WeakSet()
+_DATABASES: Final["WeakKeyDictionary[Any, Path]"] = WeakKeyDictionary()
 _INHERITED: Final[set[Path]] = set()
+
+
+class Handle:
+    """A file that is open for the sake of its lock, until it is closed, or until nobody has this object any more: whoever opened it may have been interrupted.
+
+    Raises OSError.
+    """
+
+    _number: int | None = None
+
+    def __init__(self, path: Path, flags: int = os.O_RDONLY) -> None:
+        self._number = os.open(path, flags, 0o666)
+        _HANDLES.add(self)
+
+    def fileno(self) -> int:
+        """Its number, by which the system knows it."""
+        if self._number is None:
+            raise OSError(errno.EBADF, "it is closed")
+        return self._number
+
+    def again(self) -> "Handle":
+        """The same, open until both are closed: they have one lock."""
+        other = Handle.__new__(Handle)
+        other._number = os.dup(self.fileno())
+        _HANDLES.add(other)
+        return other
+
+    def close(self) -> None:
+        """Close it, and give up its lock."""
+        number, self._number = self._number, None
+        if number is not None:
+            os.close(number)
+
+    __del__ = close
 
 
 class Connection(sqlite3.Connection):
@@ -32,12 +69,12 @@ class Connection(sqlite3.Connection):
 
 def leave_alone(database: Any, path: Path) -> None:
     """Have children leave a database alone that was just opened; ``path`` is its file or folder."""
-    _OPEN[database] = path
+    _DATABASES[database] = path
 
 
 def closed(database: Any) -> None:
     """Take note that it is closed."""
-    _OPEN.pop(database, None)
+    _DATABASES.pop(database, None)
 
 
 def refuse_inherited(path: Path) -> None:
@@ -47,8 +84,10 @@ def refuse_inherited(path: Path) -> None:
 
 
 def _inherit() -> None:
-    """In a child: nothing may ever close them, not even the end of the interpreter."""
-    for database, path in list(_OPEN.items()):
+    """In a child; nothing may ever close the databases, not even the end of the interpreter."""
+    for handle in list(_HANDLES):
+        handle.close()
+    for database, path in list(_DATABASES.items()):
         import ctypes
 
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(database))

@@ -226,9 +226,7 @@ class Journal:
             db.execute("COMMIT")
         except sqlite3.Error as error:
             self.undo()
-            raise StoreUnavailable(
-                f"the journal {self._path} cannot be written: {error}; nothing was changed, free some space and try again"
-            ) from error
+            raise self._refused(error, "try again") from error
         except BaseException:  # interrupted: unless it was committed, nothing is there
             self.undo()
             raise
@@ -236,6 +234,21 @@ class Journal:
             self._appended += 1
             if self._appended == _MANY:
                 self._extend_log()
+
+    def _refused(self, error: sqlite3.Error, then: str) -> StoreUnavailable:
+        """What to raise where the disk refused a transaction.
+
+        When syncing fails, SQLite's log has the whole of it: whoever opens the file after a kill would take it for done. The next transaction
+        is written in its place, so there is one that changes nothing.
+        """
+        done = "nothing was changed"
+        if error.sqlite_errorcode == sqlite3.SQLITE_IOERR_FSYNC:
+            try:
+                with transaction(self._db):
+                    self._db.execute(f"PRAGMA user_version={FORMAT}")  # which SQLite writes also where it is the same
+            except sqlite3.Error:
+                done = "whether that comes into effect the next opening shows"
+        return StoreUnavailable(f"the journal {self._path} cannot be written: {error}; {done}, free some space and {then}")
 
     def _extend_log(self) -> None:
         """Have SQLite's log grow at once as long as it will: a transaction that makes it grow takes the disk twice as long as one that does not.
@@ -272,9 +285,7 @@ class Journal:
                 )
                 db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(generation),))
         except sqlite3.Error as error:
-            raise StoreUnavailable(
-                f"the journal {self._path} cannot be written: {error}; nothing was changed, free some space and open the store again"
-            ) from error
+            raise self._refused(error, "open the store again") from error
         self.meta["generation"] = str(generation)
 
     @iterating

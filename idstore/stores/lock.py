@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from idstore.errors import StoreBusy, StoreUnavailable
-from idstore.stores.handle import Handle
+from idstore.stores.inherited import Handle
 
 _CLOSED = 0.5
 """Seconds for which a writer keeps readers out, at most."""

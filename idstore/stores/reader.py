@@ -27,6 +27,7 @@ from idstore.stores.generation import CATALOGUE, Generation, OfGeneration
 from idstore.stores.journal import Journal
 from idstore.stores.scans import Scanning
 from idstore.stores.snapshots import Snapshots, Use, name_of, pinned
+from idstore.stores.telling import unnumbered
 
 T = TypeVar("T")
 
@@ -72,7 +73,8 @@ class SnapshotStore(OfGeneration):
         """The snapshot itself."""
         used = self._snapshots.use(self._used.folder.name)
         if used is None:
-            raise StoreUnavailable(f"the snapshot {self._used.folder} is gone; open the store again", path=str(self._used.folder))
+            folder = unnumbered(self._used.folder)
+            raise StoreUnavailable(f"the snapshot {folder} is gone; open the store again", path=folder)
         with used:
             yield used.engine
 

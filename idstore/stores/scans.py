@@ -13,6 +13,7 @@ from typing import Final, ParamSpec, TypeVar
 from pyoxigraph import Quad
 
 from idstore.errors import StoreDamaged, StoreUnavailable
+from idstore.stores.telling import unnumbered
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,8 +27,8 @@ def unreadable(error: OSError | RuntimeError) -> StoreUnavailable:
     if isinstance(error, StoreUnavailable):
         return error
     if isinstance(error, OSError):
-        return StoreUnavailable(f"the store cannot be read: {error}; check the disk")
-    return StoreDamaged(f"the store is damaged: {error}; keep its files, and restore a backup")
+        return StoreUnavailable(f"the store cannot be read: {unnumbered(error)}; check the disk")
+    return StoreDamaged(f"the store is damaged: {unnumbered(error)}; keep its files, and restore a backup")
 
 
 def reading(method: Callable[P, T]) -> Callable[P, T]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from idstore.stores.founding import discard
-from idstore.stores.handle import Handle
+from idstore.stores.inherited import Handle
 
 _PREFIX: Final = "idstore-scratch-"
 _YOUNG: Final = 60.0

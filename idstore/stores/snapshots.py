@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -20,8 +20,8 @@ from idstore import randomness
 from idstore.stores.engine import ENGINE
 from idstore.stores.founding import discard, sync_folder, sync_tree
 from idstore.stores.generation import CATALOGUE
-from idstore.stores.handle import Handle
-from idstore.stores.sqlite import connect
+from idstore.stores.inherited import Handle
+from idstore.stores.sqlite import connect, unreadable
 
 _IN_USE: Final = "in-use"
 _DRAFT: Final = "draft-"
@@ -185,10 +185,15 @@ class Snapshots:
 
 
 def pinned(catalogue: Path) -> sqlite3.Connection:
-    """A connection to a catalogue that goes on seeing its present state, whatever is written. Raises sqlite3.Error."""
-    connection = connect(catalogue, read_only=True)
-    connection.execute("BEGIN")
-    connection.execute("SELECT * FROM meta").fetchall()
+    """A connection to a catalogue that goes on seeing its present state, whatever is written. Raises StoreUnavailable."""
+    try:
+        with ExitStack() as opened:
+            connection = opened.enter_context(closing(connect(catalogue, read_only=True)))
+            connection.execute("BEGIN")
+            connection.execute("SELECT * FROM meta").fetchall()
+            opened.pop_all()
+    except sqlite3.DatabaseError as error:
+        raise unreadable(catalogue, error) from error
     return connection
 
 

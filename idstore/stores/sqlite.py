@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.stores.inherited import Connection, leave_alone, refuse_inherited
+from idstore.stores.telling import unnumbered
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -87,7 +88,7 @@ def reading(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[An
         except sqlite3.ProgrammingError:  # a mistake of ours
             raise
         except sqlite3.DatabaseError as error:
-            raise _unreadable(self._path, error) from error
+            raise unreadable(self._path, error) from error
 
     return read
 
@@ -102,7 +103,7 @@ def iterating(method: Callable[Concatenate[Any, P], Iterator[T]]) -> Callable[Co
         except sqlite3.ProgrammingError:  # a mistake of ours
             raise
         except sqlite3.DatabaseError as error:
-            raise _unreadable(self._path, error) from error
+            raise unreadable(self._path, error) from error
 
     return read
 
@@ -122,11 +123,16 @@ def sorting_in(work: str, folder: str | Path) -> Iterator[None]:
         ) from error
 
 
-def _unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreUnavailable:
-    """What to raise. Reading writes as well: what is sorted goes to temporary files, which may find no room."""
+def unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreUnavailable:
+    """What to raise. Reading writes as well: what is sorted goes to temporary files, which may find no room.
+
+    SQLite says that a file is malformed also where the disk failed once to read it.
+    """
     code = getattr(error, "sqlite_errorcode", 0)
     if code & _PRIMARY in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreDamaged(f"the store is damaged: {path}: {error}; keep its files, and restore a backup")
+        return StoreDamaged(
+            f"the store is damaged: {unnumbered(path)}: {error}; try again, and if it stays so, keep its files, and restore a backup"
+        )
     full = code == sqlite3.SQLITE_FULL
     remedy = "free some space for temporary files, or name another folder for them in TMPDIR" if full else "check the disk"
-    return StoreUnavailable(f"{path} cannot be read: {error}; {remedy}", path=str(path))
+    return StoreUnavailable(f"{unnumbered(path)} cannot be read: {error}; {remedy}", path=unnumbered(path))

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 WRITES, SYNCS, NEW_NAMES, OTHER_NAMES, SHORT = 1, 2, 4, 8, 16
 NO_SPACE = (WRITES | NEW_NAMES | SHORT, errno.ENOSPC)
 IO_ERROR = (WRITES | SYNCS | NEW_NAMES | OTHER_NAMES, errno.EIO)
-REMEDY = re.compile("free some space|try again|name another folder|open the store again|check it and its permissions|check the disk")
+REMEDY = re.compile("free some space|try again|name another folder|open the store again|check the disk")
 """What every refusal ends with."""
 Told = dict[str, Any]
 

@@ -1,12 +1,19 @@
 """Disks that lose power, are full, or fail: what was acknowledged is there, nothing is half there, and no label is issued again."""
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from power_sessions import IO_ERROR, NO_SPACE, FailingDisk, Fault, LostError, PowerCuts, Workers, compiled, foreign_files, rounds
+from power_sessions import IO_ERROR, NO_SPACE, SYNCS, FailingDisk, Fault, LostError, PowerCuts, Workers, compiled, foreign_files, rounds
 
+import idstore
+from idstore import Party
+
+ALICE = Party("alice")
 ONCE, LASTING = 1, 1 << 40
 
 
@@ -75,6 +82,46 @@ def test_every_call_may_fail(fast_folder: Path, workers: Workers, which: int, er
         disk.suffer(Fault(which, error, first, many, close=number % 2 == 0))
     print(calls, disk.refused, disk.reopened)
     assert disk.refused
+
+
+REFUSED = """
+import os, signal, sys
+import idstore
+from power_worker import ALICE, shim
+folder, kind, many, end = sys.argv[1:]
+library = shim()
+library.shim_begin(os.fsencode(folder), os.fsencode(folder + "-calls"), 0)
+registry = idstore.open(folder, administrator=ALICE)
+registry.add_namespace("puids", "http://n.example.org/", "puid", ALICE)
+iri = registry.mint("puids", ALICE).iri.value
+registry.counts(ALICE)
+library.shim_fail(int(kind), 5, 1, int(many))
+try:
+    registry.fixate([iri], ALICE)
+except idstore.errors.StoreUnavailable as error:
+    print(error, registry.show(iri, ALICE).stage, flush=True)
+if end == "kill":
+    os.kill(os.getpid(), signal.SIGKILL)
+registry.close()
+"""
+
+
+@pytest.mark.parametrize(("many", "said"), [(1, "nothing was changed"), (LASTING, "the next opening shows")])
+@pytest.mark.parametrize("end", ["kill", "close"])
+def test_what_was_refused_does_not_come_into_effect_later(fast_folder: Path, library: Path, many: int, said: str, end: str) -> None:
+    """SQLite has it in its log, and only the sync failed."""
+    store = fast_folder / "store"
+    store.mkdir()
+    command = [sys.executable, "-c", REFUSED, str(store), str(SYNCS), str(many), end]
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, cwd=Path(__file__).parent, env={**os.environ, "LD_PRELOAD": str(library)}
+    )
+    assert said in done.stdout, done.stderr
+    assert done.stdout.endswith(" created\n")
+    with idstore.open(store) as registry:
+        (record,) = registry.list(ALICE)
+        assert record.stage == "created"
+        assert list(registry.verify(ALICE)) == []
 
 
 ACTS = ("mint", "take_in", "fixate", "back_up", "restore", "register", "bind", "release")

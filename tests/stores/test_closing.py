@@ -1,5 +1,6 @@
 """Giving a store up: nothing of it is in use any more when it is closed, whoever is interrupted, reads, acts, or was forked meanwhile."""
 
+import errno
 import gc
 import os
 import signal
@@ -9,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -249,12 +250,15 @@ def test_a_child_of_the_process_does_not_use_it(registry: Registry, tmp_path: Pa
 
 def test_a_child_that_lives_on_holds_nothing(registry: Registry, tmp_path: Path) -> None:
     ours, theirs = os.pipe()
+    there, begun = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(theirs)
+        os.write(begun, b"x")
         os.read(ours, 1)  # until the parent is done
         os._exit(0)
     try:
+        os.read(there, 1)
         with pytest.raises(StoreUnavailable, match="is in use by process"):
             idstore.open(tmp_path / "store", wait=0)
         registry.close()
@@ -413,15 +417,36 @@ def test_a_child_has_no_lock_that_a_thread_waited_for(tmp_path: Path) -> None:
     while not any(thread.name == "idstore-lock" for thread in threading.enumerate()):
         pass
     ours, theirs = os.pipe()
+    there, begun = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(theirs)
+        os.write(begun, b"x")
         os.read(ours, 1)  # until the parent is done
         os._exit(0)
     try:
+        os.read(there, 1)
         holder.close()
         waiting.join(60)
         idstore.open(store, wait=0).close()
     finally:
         os.close(theirs)
         os.waitpid(child, 0)
+
+
+def test_a_disk_that_cannot_be_looked_at_fails_nothing_that_was_done(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.register("names", "one", ALICE)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "glob", _raising(OSError(errno.EIO, "Input/output error")))
+        registry.close()
+    with idstore.open(tmp_path / "store") as again:
+        assert [record.label for record in again.list(ALICE)] == ["one"]
+
+
+def _raising(error: Exception) -> Callable[..., NoReturn]:
+    def act(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return act

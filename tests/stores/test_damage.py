@@ -1,17 +1,22 @@
 """Files whose bytes are not what was written: `verify` finds each of them, and every other door says clearly what is wrong."""
 
+import errno
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 import idstore
-from idstore.errors import StoreUnavailable
+from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.exchange import rdf
 from idstore.registry import Registry
+from idstore.stores import bases, generation, snapshots
 from idstore.stores.journal import Journal
+from idstore.stores.telling import unnumbered
 
 ALICE = idstore.Party("alice")
 MANY = 150
@@ -114,3 +119,46 @@ def test_a_damaged_journal_says_so(sound: Path, tmp_path: Path) -> None:
     journal.close()
     with pytest.raises(StoreUnavailable):
         idstore.open(store, administrator=ALICE)
+
+
+def test_what_cannot_be_read_now_is_not_told_as_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where there are too many open files: whoever restored a backup would lose what came after it."""
+    base = tmp_path / "base-7-x"
+    base.mkdir()
+    (base / "event").write_text("http://example.org/event")
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", _raising(OSError(errno.EMFILE, "Too many open files")))
+        with pytest.raises(OSError, match="Too many open files") as caught:
+            bases.mend(tmp_path)
+    assert not isinstance(caught.value, StoreDamaged)
+
+
+def test_a_catalogue_that_cannot_be_copied_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
+        monkeypatch.setattr(snapshots, "connect", _raising(sqlite3.OperationalError("disk I/O error")))
+        with pytest.raises(StoreUnavailable, match=r"generation-….*cannot be read: disk I/O error; check the disk"):
+            registry.backup(tmp_path / "backup", ALICE)
+        assert not (tmp_path / "backup" / "journal.sqlite").exists()
+
+
+def test_what_cannot_be_opened_is_told_without_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snapshot's says how much was done out of sight, a generation's how often much at once."""
+    store = tmp_path / "store"
+    idstore.open(store, administrator=ALICE).close()
+    error = OSError(f"IO error: No space left on device: While appending to file: {store}/generation-1/engine/MANIFEST-000005")
+    monkeypatch.setattr(generation, "opened", _raising(error))
+    with pytest.raises(StoreUnavailable) as caught:
+        idstore.open(store)
+    assert str(caught.value) == (
+        f"the store's folder {store}/generation-… cannot be opened: IO error: No space left on device: While appending to file: "
+        f"{store}/generation-…/engine/MANIFEST-000005; free some space, and try again"
+    )
+    assert caught.value.fields == {"path": f"{store}/generation-…"}
+    assert unnumbered("z/snapshots/2-84 cannot be opened") == "z/snapshots/… cannot be opened"
+
+
+def _raising(error: Exception) -> Callable[..., NoReturn]:
+    def act(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return act

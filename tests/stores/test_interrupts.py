@@ -1,5 +1,6 @@
 """Ctrl-C while changes are written for several: nobody waits for ever, and nothing that was acknowledged is lost."""
 
+import gc
 import shutil
 import sys
 import threading
@@ -17,7 +18,7 @@ import idstore
 from idstore import Party, Registry, Statement
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.stores import blocks
-from idstore.stores.handle import Handle
+from idstore.stores.inherited import Handle
 
 ALICE = Party("alice")
 
@@ -410,7 +411,7 @@ def test_an_interrupt_wherever_a_function_is_called_leaves_the_turn_to_others(tm
         assert list(registry.verify(ALICE)) == []
 
 
-@pytest.mark.parametrize(("kind", "step"), [("snapshot", 3), ("backup", 29), ("open", 29)])
+@pytest.mark.parametrize(("kind", "step"), [("snapshot", 3), ("backup", 19), ("open", 19)])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupt_wherever_a_function_is_called_leaves_no_lock(tmp_path: Path, kind: str, step: int) -> None:
     """Of a store, a snapshot, or the folder of a backup: who goes on in this process, as in a notebook, or in another one, gets it."""
@@ -429,7 +430,6 @@ def test_an_interrupt_wherever_a_function_is_called_leaves_no_lock(tmp_path: Pat
         registry.add_namespace("names", "20.500.1", "handle", ALICE)
         left, number = 0, 1
         while left <= 0:
-            registry.register("names", f"n{number}", ALICE)
             interrupt, before = Interrupt(number), sys.gettrace()
             sys.settrace(interrupt)
             try:
@@ -439,19 +439,20 @@ def test_an_interrupt_wherever_a_function_is_called_leaves_no_lock(tmp_path: Pat
             finally:
                 sys.settrace(before)
             left = interrupt.left
-            assert [path for path in _open_files(target) if path.endswith("lock")] == [], f"interrupted at call {number}"
-            assert [path for path in _open_files(store) if path.endswith("in-use")] == [], f"interrupted at call {number}"
-            shutil.rmtree(target, ignore_errors=True)
-            act(registry)  # which removes the snapshot that this one left
-            shutil.rmtree(target, ignore_errors=True)
+            if held := _held(target, "lock") + _held(store, "in-use"):
+                gc.collect()  # an interrupt in what cleans up leaves it that
+                held = _held(target, "lock") + _held(store, "in-use")
+            assert held == [], f"interrupted at call {number}"
+            for left_behind in (target, store / "snapshots"):
+                shutil.rmtree(left_behind, ignore_errors=True)
             number += step
         assert number > 50 * step
 
 
-def _open_files(folder: Path) -> list[str]:
-    """What this process has open in a folder."""
+def _held(folder: Path, name: str) -> list[Path]:
+    """The files of that name in a folder that this process has open."""
     found = []
     for number in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
-            found.append(f"{number.readlink()}")
-    return [path for path in found if path.startswith(f"{folder}/")]
+            found.append(number.readlink())
+    return [path for path in found if path.is_relative_to(folder) and path.name == name]
