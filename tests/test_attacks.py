@@ -4,6 +4,7 @@ import random
 import statistics
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice, pairwise
@@ -26,7 +27,7 @@ from idstore.stores.turns import Numbering
 from idstore.testing import SimulatedAllocation
 from idstore.vocabulary import CLAIMS, IDS, PUBLIC_LOG, REGISTRY_GRAPH, SPACE, access_graph, access_list, party_iri, party_name
 
-ROOT, ALICE, BOB, EVE, STAFF = (Party(name) for name in ("root", "alice", "bob", "eve", "staff"))
+ROOT, ALICE, BOB, CAROL, EVE, STAFF = (Party(name) for name in ("root", "alice", "bob", "carol", "eve", "staff"))
 RDL = "http://rdl.example.org/data#"
 THING = "http://example.org/thing"
 
@@ -49,6 +50,18 @@ def refused(act: Callable[[], object]) -> tuple[type[IdstoreError], str, dict[st
     with pytest.raises(IdstoreError) as caught:
         act()
     return type(caught.value), caught.value.message, dict(caught.value.fields)
+
+
+def shown(act: Callable[[], object]) -> str:
+    """All that the error holds: what it says, what was raised before it, and the variables on its way."""
+    with pytest.raises(IdstoreError) as caught:
+        act()
+    told: list[object] = []
+    error: BaseException | None = caught.value
+    while error is not None:
+        told += [error, vars(error), *(frame.f_locals for frame, _ in traceback.walk_tb(error.__traceback__))][error is caught.value :]
+        error = error.__context__
+    return repr(told)
 
 
 def unallocated() -> Iterator[str]:
@@ -155,6 +168,46 @@ def test_a_frozen_namespace_tells_nothing_of_its_labels(registry: Registry) -> N
     registry.register("names", "a", ALICE)
     registry.freeze("names", ROOT)
     assert refused(lambda: registry.register("names", "a", EVE)) == refused(lambda: registry.register("names", "b", EVE))
+
+
+ARTICLE = {"issn": "1936-0851", "volume": "4", "issue": "10", "page": "6153", "title": "Dynamics", "doi": "10.1021/nn1"}
+
+
+@pytest.fixture
+def article(registry: Registry) -> str:
+    """A draft of Bob's that was minted for a DOI; the namespace is Carol's."""
+    registry.add_namespace("articles", "http://journals.example.org/", "scholars-portal", ROOT)
+    for party in (ROOT, CAROL):
+        registry.transfer_namespace("articles", CAROL, party)
+    return registry.mint("articles", BOB, Request(comment="before the others", metadata=ARTICLE)).iri.value
+
+
+def test_what_is_raised_for_a_taken_doi_tells_nothing_of_who_has_it(registry: Registry, article: str) -> None:
+    own = registry.mint("articles", CAROL, Request(metadata=ARTICLE | {"title": "Statics", "doi": ""})).iri.value
+    for act in (
+        lambda: registry.mint("articles", EVE, Request(metadata=ARTICLE | {"title": "Kinetics"})),
+        lambda: registry.replace(own, ARTICLE | {"title": "Kinetics"}, CAROL),
+    ):
+        told = shown(act)
+        assert article not in told and "bob" not in told and "before the others" not in told
+
+
+def test_a_taken_doi_is_not_told_to_whom_nothing_could_be_allocated(registry: Registry, article: str) -> None:
+    def mint(said: dict[str, str], by: Party) -> str:
+        return registry.mint("articles", by, Request(metadata=ARTICLE | said)).iri.value
+
+    def alike(act: Callable[[dict[str, str], Party], object], by: Party, said: dict[str, str]) -> bool:
+        return refused(lambda: act(said, by)) == refused(lambda: act(said | {"doi": "10.1021/nn2"}, by))
+
+    own = mint({"doi": "10.1021/nn3"}, CAROL)
+    assert refused(lambda: mint({}, EVE))[0] is AlreadyRegistered
+    assert alike(mint, EVE, {"issn": ""})
+    registry.allow("articles", ["bob"], CAROL)
+    assert alike(mint, EVE, {})
+    registry.freeze("articles", CAROL)
+    assert alike(mint, EVE, {}) and alike(mint, CAROL, {})
+    assert alike(lambda said, by: registry.replace(own, ARTICLE | said, by), CAROL, {})
+    assert mint({}, BOB) == article
 
 
 def test_nothing_is_superseded_by_what_one_may_not_see(registry: Registry) -> None:

@@ -59,7 +59,8 @@ class Naming(Core):
         read = list(self._readings(view, text))
         if not read:
             raise self._unreadable(view, text)
-        found = {holder for namespace, label in read if (holder := self._visible(view, namespace, label, sight)) is not None}
+        held = (self._visible(view, namespace, label_node(namespace, label), sight) for namespace, label in read)
+        found = {holder for holder in held if holder is not None}
         if not found:
             raise NotRegistered(text)
         if len(found) > 1:
@@ -84,9 +85,9 @@ class Naming(Core):
             return as_it_stands(text, facts.by_base.values())
         return named + (as_it_stands(text, facts.by_base.values()) if doubtful else [])
 
-    def _visible(self, view: View, namespace: Namespace, label: str, sight: Sight) -> NamedNode | None:
-        """Who holds a label, if that may be seen. What was never issued takes as many steps as what is hidden, so that time tells as little."""
-        holder = view.holder(label_node(namespace, label))
+    def _visible(self, view: View, namespace: Namespace, claimed: NamedNode, sight: Sight) -> NamedNode | None:
+        """Who holds a label or request key, if that may be seen. What was never issued takes as many steps as what is hidden, so that time tells as little."""
+        holder = view.holder(claimed)
         if holder is None:
             for predicate in (IDS.owner, IDS.scheme):
                 any(sight.sees(namespace.iri) for _ in view.quads(namespace.iri, predicate))

@@ -1,6 +1,7 @@
 """Requests for identifiers, and how the same one is known again."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 
 from pyoxigraph import Literal, NamedNode
@@ -119,7 +120,14 @@ class Requesting(Naming):
     def _earlier(
         self, turn: Turn, key: Key, namespace: Namespace, arguments: list[tuple[NamedNode, Term]], label: str | None, party: Party
     ) -> Record | None:
-        """What the same request made before, also where nothing may be allocated any more. Raises RequestConflict, AlreadyRegistered."""
+        """What the same request made before, also where nothing may be allocated any more; nothing of what another made and keeps hidden.
+
+        Raises RequestConflict.
+        """
+        sight = self.sight(turn, party)
+        if key.shared:
+            known = self._visible(turn, namespace, key.node, sight)
+            return None if known is None else self._load(turn, known, sight)
         iri = turn.holder(key.node)
         if iri is None:
             return None
@@ -130,18 +138,19 @@ class Requesting(Naming):
                 key=key.text,
                 id=iri.value,
             )
-        sight = self.sight(turn, party)
-        try:
+        with suppress(NotRegistered):
             return self._load(turn, iri, sight)
-        except NotRegistered:
-            if key.shared:  # released or another's draft: the two are told apart by nothing
-                raise AlreadyRegistered(
-                    f"{key.said} is taken in {namespace.name}; if it is meant to get another identifier, give a request key of your own",
-                    key=key.text,
-                    namespace=namespace.name,
-                ) from None
-            fate = "was released since" if self._history(turn, iri, sight) else f"{party.name} may not see any more"
-            raise RequestConflict(f"{key.said} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value) from None
+        fate = "was released since" if self._history(turn, iri, sight) else f"{party.name} may not see any more"
+        raise RequestConflict(f"{key.said} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value)
+
+    def _not_taken(self, turn: Turn, key: Key, namespace: Namespace) -> None:
+        """Raise AlreadyRegistered if what `_earlier` does not tell has the key: released or another's draft, which nothing tells apart."""
+        if turn.holder(key.node) is not None:
+            raise AlreadyRegistered(
+                f"{key.said} is taken in {namespace.name}; if it is meant to get another identifier, give a request key of your own",
+                key=key.text,
+                namespace=namespace.name,
+            )
 
 
 def _hash(text: str) -> str:
