@@ -136,6 +136,22 @@ def test_what_is_hidden_is_not_even_read(registry: Registry, read: list[object],
     assert look != "predicate" or len({*told}) == 1
 
 
+@pytest.mark.parametrize("look", [Registry.resolve, Registry.citation, Registry.versions])
+def test_what_hidden_versions_a_work_has_is_not_read(
+    registry: Registry, read: list[object], look: Callable[[Registry, str, Party], object]
+) -> None:
+    registry.register("names", "work", ALICE, Request(target=THING))
+    registry.fixate(["names:work"], ALICE)
+    told = []
+    for number in ("V1.0", "V1.1", "V1.2"):
+        look(registry, "names:work", EVE)
+        read.clear()
+        look(registry, "names:work", EVE)
+        told.append(len(read))
+        registry.add_version("names:work", number, ALICE, Request(target=THING))
+    assert len({*told}) == 1
+
+
 @pytest.mark.slow
 def test_looking_for_the_hidden_takes_as_long_as_for_the_absent(registry: Registry) -> None:
     hidden = [mint(registry) for _ in range(500)]
