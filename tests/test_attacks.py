@@ -22,7 +22,9 @@ from idstore.exchange import rdf
 from idstore.model import record, times
 from idstore.registry.adopting import Published
 from idstore.registry.following import Interest
+from idstore.registry.valuing import Draft
 from idstore.stores.embedded import EmbeddedStore
+from idstore.stores.generation import Generation
 from idstore.stores.turns import Numbering
 from idstore.testing import SimulatedAllocation
 from idstore.vocabulary import CLAIMS, IDS, PUBLIC_LOG, REGISTRY_GRAPH, SPACE, access_graph, access_list, party_iri, party_name
@@ -59,7 +61,8 @@ def shown(act: Callable[[], object]) -> str:
     told: list[object] = []
     error: BaseException | None = caught.value
     while error is not None:
-        told += [error, vars(error), *(frame.f_locals for frame, _ in traceback.walk_tb(error.__traceback__))][error is caught.value :]
+        told += [error, vars(error)]
+        told += [frame.f_locals for frame, _ in traceback.walk_tb(error.__traceback__) if "idstore" in frame.f_globals["__name__"]]
         error = error.__context__
     return repr(told)
 
@@ -74,24 +77,22 @@ def unallocated() -> Iterator[str]:
 
 
 @pytest.fixture
-def read(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+def read(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What is read of the store from now on."""
-    store = registry.store
-    assert isinstance(store, EmbeddedStore)
-    quads, holder = store.quads, store.holder
+    quads, holder = Generation.quads, Generation.holder
     read: list[object] = []
 
-    def reading(*given: NamedNode | None) -> Iterator[Quad]:
-        for quad in quads(*given):
+    def reading(self: Generation, *given: NamedNode | None) -> Iterator[Quad]:
+        for quad in quads(self, *given):
             read.append(quad)
             yield quad
 
-    def held(claimed: NamedNode) -> NamedNode | None:
-        read.extend(one for one in [holder(claimed)] if one is not None)
-        return holder(claimed)
+    def held(self: Generation, claimed: NamedNode) -> NamedNode | None:
+        read.extend(one for one in [holder(self, claimed)] if one is not None)
+        return holder(self, claimed)
 
-    monkeypatch.setattr(store, "quads", reading)
-    monkeypatch.setattr(store, "holder", held)
+    monkeypatch.setattr(Generation, "quads", reading)
+    monkeypatch.setattr(Generation, "holder", held)
     return read
 
 
@@ -150,6 +151,49 @@ def test_what_hidden_versions_a_work_has_is_not_read(
         told.append(len(read))
         registry.add_version("names:work", number, ALICE, Request(target=THING))
     assert len({*told}) == 1
+
+
+ACTS: dict[str, Callable[[Registry, str], object]] = {
+    "show": lambda registry, text: registry.show(text, EVE),
+    "history": lambda registry, text: registry.at(text, 2**50, EVE),
+    "bind": lambda registry, text: registry.bind(text, Statement(THING), EVE),
+    "vet": lambda registry, text: registry.vet(text, EVE),
+    "comment": lambda registry, text: registry.comment(text, "seen", EVE),
+    "unbind": lambda registry, text: registry.unbind(text, Statement(f"{THING}/2"), EVE),
+    "target": lambda registry, text: registry.target(text, THING, EVE),
+    "name": lambda registry, text: registry.name(text, "thing", EVE),
+    "set": lambda registry, text: registry.set_value(text, Draft("DESC", "mine"), EVE),
+    "unset": lambda registry, text: registry.unset_values(text, [1], EVE),
+    "fixate": lambda registry, text: registry.fixate([text], EVE),
+    "release": lambda registry, text: registry.release(text, EVE),
+    "deprecate": lambda registry, text: registry.deprecate(text, "old", EVE),
+    "successor": lambda registry, text: registry.supersede("names:own", [text, "names:draft"], EVE),
+    "work": lambda registry, text: registry.add_version(text, "V1.0", EVE),
+    "grant": lambda registry, text: registry.grant(text, BOB, EVE),
+    "transfer": lambda registry, text: registry.transfer(text, BOB, EVE),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_what_a_handle_keeps_to_its_owner_has_no_part_in_what_others_do(registry: Registry, read: list[object], act: str) -> None:
+    for label, owner in (("few", ALICE), ("many", ALICE), ("own", EVE), ("draft", EVE)):
+        registry.register("names", label, owner)
+        registry.grant(f"names:{label}", BOB, owner)
+    for index in range(1, 6):
+        registry.set_value("names:many", Draft("DESC", "for the owner alone", index, permissions="1100"), ALICE)
+    registry.fixate(["names:few", "names:many"], ALICE)
+    registry.fixate(["names:own"], EVE)
+    many = []
+    for text in ("names:few", "names:many"):
+        registry.counts(EVE)  # what was done is applied
+        read.clear()
+        try:
+            ACTS[act](registry, text)
+            many.append(len(read))
+        except IdstoreError:
+            many.append(len(read))
+            assert "for the owner alone" not in shown(lambda text=text: ACTS[act](registry, text))  # type: ignore[misc]
+    assert many[1] - many[0] == (5 if act == "history" else 0)  # a trail passes over the events
 
 
 @pytest.mark.slow

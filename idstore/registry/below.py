@@ -4,6 +4,7 @@ Who sees them must be somebody who sees the other.
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 from pyoxigraph import Literal, NamedNode
 
@@ -53,14 +54,15 @@ class Descending(Naming):
         Who shows it has to see that one: of one that is hidden nothing is told, neither who sees it nor whether it was released.
         """
         for iri in () if record.public else _named(record):
-            try:
+            named = None
+            with suppress(NotRegistered):
                 named = self._seen(turn, iri, by)
-            except NotRegistered:
+            if named is None:
                 raise StageConflict(
                     f"{record.iri.value} names {iri.value}, which {by.name} may not see; whoever shows the one must see the other",
                     id=record.iri.value,
                     party=by.name,
-                ) from None
+                )
             facts = self.facts(turn, to)
             if not (named.public or facts.administrator or facts.names & named.audience):
                 raise StageConflict(
