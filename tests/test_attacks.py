@@ -256,6 +256,18 @@ def test_what_is_raised_for_a_taken_doi_tells_nothing_of_who_has_it(registry: Re
         assert article not in told and "bob" not in told and "before the others" not in told
 
 
+def test_what_is_raised_tells_nobody_who_is_suspended(registry: Registry, article: str) -> None:
+    file = registry.mint("articles", BOB, Request(metadata={"parent": article, "kind": "pdf"})).iri.value
+    registry.suspend(ALICE, "too many drafts", ROOT)
+    for act in (
+        lambda: registry.mint("elsewhere", EVE),
+        lambda: registry.show("rdl:none", EVE),
+        lambda: list(registry.log(EVE, id="names:none")),
+        lambda: registry.grant(file, ALICE, BOB),
+    ):
+        assert "too many drafts" not in shown(act)
+
+
 def test_a_taken_doi_is_not_told_to_whom_nothing_could_be_allocated(registry: Registry, article: str) -> None:
     def mint(said: dict[str, str], by: Party) -> str:
         return registry.mint("articles", by, Request(metadata=ARTICLE | said)).iri.value

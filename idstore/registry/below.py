@@ -10,7 +10,7 @@ from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import InvalidData, NotRegistered, StageConflict
 from idstore.model.namespace import Namespace
-from idstore.model.party import Party, node
+from idstore.model.party import Party, PartyFacts, node
 from idstore.model.record import Record
 from idstore.model.terms import Term
 from idstore.registry.core import living
@@ -63,13 +63,17 @@ class Descending(Naming):
                     id=record.iri.value,
                     party=by.name,
                 )
-            facts = self.facts(turn, to)
-            if not (named.public or facts.administrator or facts.names & named.audience):
+            if not (named.public or _listed(self.facts(turn, to), named)):
                 raise StageConflict(
                     f"{record.iri.value} names {iri.value}, which {to.name} may not see; grant that first",
                     id=record.iri.value,
                     party=to.name,
                 )
+
+
+def _listed(facts: PartyFacts, record: Record) -> bool:
+    """Whether a party sees what the grant list of a record sees."""
+    return facts.administrator or not facts.names.isdisjoint(record.audience)
 
 
 def _named(record: Record) -> list[NamedNode]:

@@ -8,7 +8,7 @@ from typing import Final, Self
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData, NotPermitted, NotRegistered, StageConflict, UnknownNamespace, UnknownScheme
-from idstore.frozen import dataclass, replace
+from idstore.frozen import dataclass, field, replace
 from idstore.model import event as events
 from idstore.model import namespace as namespaces
 from idstore.model import record as records
@@ -64,10 +64,13 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """Parties and namespaces as of one version of the registry graph."""
+    """Parties and namespaces as of one version of the registry graph.
+
+    parties  not shown where an error's traceback shows variables: they tell who is suspended, and why.
+    """
 
     version: int
-    parties: dict[str, PartyFacts]
+    parties: dict[str, PartyFacts] = field(repr=False)
     by_name: dict[str, Namespace]
     by_base: dict[str, Namespace]
 
