@@ -197,6 +197,23 @@ def test_what_a_handle_keeps_to_its_owner_has_no_part_in_what_others_do(registry
     assert many[1] - many[0] == (5 if act == "history" else 0)  # a trail passes over the events
 
 
+@pytest.mark.parametrize("name", ["valve", "pump"])
+def test_a_key_of_what_was_handed_over_reads_nothing_of_what_was_done_since(registry: Registry, read: list[object], name: str) -> None:
+    told = []
+    for many in (0, 5):
+        asked = Request("valve", request_key=str(many)), Request(name, request_key=str(many))
+        iri = registry.mint("rdl", EVE, asked[0]).iri.value
+        for party in (EVE, BOB):
+            registry.transfer(iri, BOB, party)
+        for number in range(many):
+            registry.comment(iri, str(number), BOB)
+        registry.counts(EVE)  # what was done is applied
+        read.clear()
+        refused(lambda asked=asked[1]: registry.mint("rdl", EVE, asked))  # type: ignore[misc]
+        told.append(len(read))
+    assert len({*told}) == 1
+
+
 @pytest.mark.slow
 def test_looking_for_the_hidden_takes_as_long_as_for_the_absent(registry: Registry) -> None:
     hidden, released = ([mint(registry) for _ in range(500)] for _ in range(2))

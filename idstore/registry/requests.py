@@ -9,7 +9,6 @@ from pyoxigraph import Literal, NamedNode
 from idstore.errors import AlreadyRegistered, NotRegistered, RequestConflict
 from idstore.frozen import dataclass, field
 from idstore.model import terms
-from idstore.model.event import Event
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -17,7 +16,7 @@ from idstore.model.terms import Term
 from idstore.registry.naming import Naming
 from idstore.schemes import Deriving, scheme
 from idstore.stores import Turn
-from idstore.vocabulary import IDS, RDF, SKOS, SPACE
+from idstore.vocabulary import IDS, RDF, SKOS, SPACE, closed_graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +130,29 @@ class Requesting(Naming):
         iri = turn.holder(key.node)
         if iri is None:
             return None
-        made = next(event for event, _ in self._history(turn, iri) if (event.text(IDS.requestDigest) or "").startswith(key.digest[:33]))
-        if made.text(IDS.requestDigest) != key.digest:
-            raise RequestConflict(
-                f"{key.said} was used for {iri.value} with other arguments ({_difference(made, arguments, label)}); use a new key",
-                key=key.text,
-                id=iri.value,
-            )
+        record = None
         with suppress(NotRegistered):
-            return self._load(turn, iri, sight)
-        fate = "was released since" if self._history(turn, iri, sight) else f"{party.name} may not see any more"
+            record = self._load(turn, iri, sight)
+        same = turn.quads(None, IDS.requestDigest, Literal(key.digest))
+        if not any(quad.object == iri for one in same for quad in turn.quads(_node(one.subject), IDS.about)):
+            other = "" if record is None else f" ({self._difference(turn, iri, key, arguments, label)})"
+            raise RequestConflict(
+                f"{key.said} was used for {iri.value} with other arguments{other}; use a new key", key=key.text, id=iri.value
+            )
+        if record is not None:
+            return record
+        released = sight.everything or any(turn.quads(None, IDS.about, iri, closed_graph(party.name)))
+        fate = "was released since" if released else f"{party.name} may not see any more"
         raise RequestConflict(f"{key.said} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value)
+
+    def _difference(self, turn: Turn, iri: NamedNode, key: Key, arguments: list[tuple[NamedNode, Term]], label: str | None) -> str:
+        """What of a request is not as it was; for who sees what it made: else the time would tell how much was done with that since."""
+        made = next(event for event, _ in self._history(turn, iri) if (event.text(IDS.requestDigest) or "").startswith(key.digest[:33]))
+        now = dict(arguments)
+        found = [word for predicate, word in _SAID.items() if made.one(predicate) != now.get(predicate)]
+        if label != (made.text(SKOS.notation) if made.kind == IDS.Registration else None):
+            found.append("label")
+        return f"another {', '.join(found or ['metadata'])}"
 
     def _not_taken(self, turn: Turn, key: Key, namespace: Namespace) -> None:
         """Raise AlreadyRegistered if what `_earlier` does not tell has the key: released or another's draft, which nothing tells apart."""
@@ -153,6 +164,11 @@ class Requesting(Naming):
             )
 
 
+def _node(term: object) -> NamedNode:
+    assert isinstance(term, NamedNode)
+    return term
+
+
 def _hash(text: str) -> str:
     import hashlib
 
@@ -160,12 +176,3 @@ def _hash(text: str) -> str:
 
 
 _SAID = {IDS.name: "name", RDF.value: "comment", IDS.target: "target"}
-
-
-def _difference(made: Event, arguments: list[tuple[NamedNode, Term]], label: str | None) -> str:
-    """What of a request is not as it was."""
-    now = dict(arguments)
-    found = [word for predicate, word in _SAID.items() if made.one(predicate) != now.get(predicate)]
-    if label != (made.text(SKOS.notation) if made.kind == IDS.Registration else None):
-        found.append("label")
-    return f"another {', '.join(found or ['metadata'])}"
