@@ -133,6 +133,8 @@ class Allocating(Requesting, Descending):
         if "parent" in request.metadata:
             arguments += self._below(turn, namespace, party, request.metadata)
         name = self._free(turn, namespace, request.metadata) if label is None else self._untaken(turn, namespace, label)
+        if key is not None:  # only now: who may not allocate, or says too little, is answered as if it were free
+            self._not_taken(turn, key, namespace)
         kind = IDS.Mint if chosen is None else IDS.Registration
         return self._begin(turn, namespace, name, kind, party, arguments, None if key is None else key.node), True
 

@@ -4,12 +4,13 @@ Who sees them must be somebody who sees the other.
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import InvalidData, NotRegistered, StageConflict
 from idstore.model.namespace import Namespace
-from idstore.model.party import Party, node
+from idstore.model.party import Party, PartyFacts, node
 from idstore.model.record import Record
 from idstore.model.terms import Term
 from idstore.registry.core import living
@@ -53,21 +54,26 @@ class Descending(Naming):
         Who shows it has to see that one: of one that is hidden nothing is told, neither who sees it nor whether it was released.
         """
         for iri in () if record.public else _named(record):
-            try:
+            named = None
+            with suppress(NotRegistered):
                 named = self._seen(turn, iri, by)
-            except NotRegistered:
+            if named is None:
                 raise StageConflict(
                     f"{record.iri.value} names {iri.value}, which {by.name} may not see; whoever shows the one must see the other",
                     id=record.iri.value,
                     party=by.name,
-                ) from None
-            facts = self.facts(turn, to)
-            if not (named.public or facts.administrator or facts.names & named.audience):
+                )
+            if not (named.public or _listed(self.facts(turn, to), named)):
                 raise StageConflict(
                     f"{record.iri.value} names {iri.value}, which {to.name} may not see; grant that first",
                     id=record.iri.value,
                     party=to.name,
                 )
+
+
+def _listed(facts: PartyFacts, record: Record) -> bool:
+    """Whether a party sees what the grant list of a record sees."""
+    return facts.administrator or not facts.names.isdisjoint(record.audience)
 
 
 def _named(record: Record) -> list[NamedNode]:

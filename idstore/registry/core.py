@@ -8,21 +8,32 @@ from typing import Final, Self
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData, NotPermitted, NotRegistered, StageConflict, UnknownNamespace, UnknownScheme
-from idstore.frozen import dataclass, replace
+from idstore.frozen import dataclass, field, replace
 from idstore.model import event as events
 from idstore.model import namespace as namespaces
 from idstore.model import record as records
 from idstore.model.change import Change, Entry, entry_of
 from idstore.model.event import Event
 from idstore.model.namespace import Namespace
-from idstore.model.party import Party, PartyFacts
+from idstore.model.party import Party, PartyFacts, party_of
 from idstore.model.record import Record, Stage
 from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.stores import Store, Turn, View
 from idstore.stores.blocks import block
 from idstore.stores.scans import anything
-from idstore.vocabulary import CLAIMS, IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, access_list, closed_party, party_name
+from idstore.vocabulary import (
+    CLAIMS,
+    IDS,
+    PUBLIC_LOG,
+    RDF,
+    REGISTRY_GRAPH,
+    STORAGE_GRAPH,
+    access_graph,
+    access_list,
+    closed_party,
+    party_name,
+)
 
 _FEW: Final = 100
 """Graphs that are asked one by one, at most."""
@@ -53,10 +64,13 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """Parties and namespaces as of one version of the registry graph."""
+    """Parties and namespaces as of one version of the registry graph.
+
+    parties  not shown where an error's traceback shows variables: they tell who is suspended, and why.
+    """
 
     version: int
-    parties: dict[str, PartyFacts]
+    parties: dict[str, PartyFacts] = field(repr=False)
     by_name: dict[str, Namespace]
     by_base: dict[str, Namespace]
 
@@ -227,8 +241,8 @@ class Core:
         if sight is None or self._may_have_values(view, own):  # what a change is made from is read whole, whatever it is
             typed = [
                 list(view.quads(_node(quad.subject)))
-                for quad in view.quads(None, IDS.valueOf, iri)
-                if sight is None or sight.sees(_graph(quad))
+                for graph in ([None] if sight is None else _homes(own, sight))
+                for quad in view.quads(None, IDS.valueOf, iri, graph)
             ]
         return records.parse(iri, own, [(name, list(view.quads(name))) for name in nodes], typed)
 
@@ -242,17 +256,14 @@ class Core:
 
     def _own(self, turn: Turn, iri: NamedNode, party: Party, act: str) -> Record:
         """The whole record, for its owner. Raises NotRegistered (also when the party may not see it), NotPermitted."""
-        record = self._seen(turn, iri, party)
-        if record.owner != party.name:
-            raise NotPermitted(
-                f"only the owner of {iri.value}, {record.owner}, may {act} it", id=iri.value, owner=record.owner, party=party.name
-            )
-        return record
+        owner = self._seen(turn, iri, party).owner
+        if owner != party.name:
+            raise NotPermitted(f"only the owner of {iri.value}, {owner}, may {act} it", id=iri.value, owner=owner, party=party.name)
+        return self._load(turn, iri)
 
     def _seen(self, turn: Turn, iri: NamedNode, party: Party) -> Record:
-        """The whole record, for a party that may see it. Raises NotRegistered."""
-        self._load(turn, iri, self.sight(turn, party))
-        return self._load(turn, iri)
+        """As much of the record as the party may see, which is enough to say something of it that leaves the rest as it is. Raises NotRegistered."""
+        return self._load(turn, iri, self.sight(turn, party))
 
     def _history(self, view: View, about: NamedNode, sight: Sight | None = None) -> list[tuple[Event, NamedNode]]:
         """The events about something that ``sight`` allows, with their graphs, in order."""
@@ -341,6 +352,12 @@ def _private(graph: NamedNode) -> bool:
 def _graph(quad: Quad) -> NamedNode:
     assert isinstance(quad.graph_name, NamedNode)
     return quad.graph_name
+
+
+def _homes(own: Iterable[Quad], sight: Sight) -> set[NamedNode]:
+    """The graphs of a record that may be seen, by what it tells of itself in them. What only its owner reads is not even looked for by others."""
+    owners = {access_graph(frozenset({party_of(quad.object)})) for quad in own if quad.predicate == IDS.owner}
+    return {_graph(quad) for quad in own} | set(filter(sight.sees, owners))
 
 
 def _node(term: object) -> NamedNode:

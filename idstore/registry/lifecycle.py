@@ -40,8 +40,8 @@ class Living(Descending):
 
     def _may_lead(self, turn: Turn, version: Record, party: Party) -> None:
         """Raise NotPermitted for a version of a published work that is somebody else's by now: the work would lead there."""
-        with suppress(NotRegistered):  # a work that is not told of here leads nowhere
-            work = None if version.work is None else self._load(turn, version.work)
+        with suppress(NotRegistered):  # a work that is not told of here, or not published, leads nowhere
+            work = None if version.work is None else self._seen(turn, version.work, party)
             if work is not None and work.public and work.owner != party.name:
                 raise NotPermitted(
                     f"{version.iri.value} is a version of {work.iri.value}, which would lead there, and belongs to {work.owner}; offer the version"
@@ -113,7 +113,7 @@ class Living(Descending):
 
     def _successor_named(self, turn: Turn, text: str, party: Party) -> NamedNode:
         """What is to replace an identifier: public, for whoever reads that it replaces one knows that it is registered."""
-        successor = self._load(turn, self._identify(turn, text, party))
+        successor = self._seen(turn, self._identify(turn, text, party), party)
         if not successor.public:
             raise StageConflict(
                 f"{successor.iri.value} is {successor.stage.value}, and only a published identifier can replace another; fixate it first",
@@ -137,7 +137,7 @@ class Living(Descending):
                 raise StageConflict(f"{iri.value} belongs to {receiver.name} already", id=iri.value, owner=record.owner)
             self._may_show(turn, record, receiver, party)
             event = self._event(turn, IDS.Transfer, iri, party, (IDS.party, node(receiver.name)))
-            self._record_event(turn, record, event)
+            self._record_event(turn, self._load(turn, iri), event)
             return event
 
     def grant(self, text: str, grantee: Party, party: Party, *, bind: bool = False) -> Event:

@@ -59,7 +59,8 @@ class Naming(Core):
         read = list(self._readings(view, text))
         if not read:
             raise self._unreadable(view, text)
-        found = {holder for namespace, label in read if (holder := self._visible(view, namespace, label, sight)) is not None}
+        held = (self._visible(view, namespace, label_node(namespace, label), sight) for namespace, label in read)
+        found = {holder for holder in held if holder is not None}
         if not found:
             raise NotRegistered(text)
         if len(found) > 1:
@@ -84,15 +85,19 @@ class Naming(Core):
             return as_it_stands(text, facts.by_base.values())
         return named + (as_it_stands(text, facts.by_base.values()) if doubtful else [])
 
-    def _visible(self, view: View, namespace: Namespace, label: str, sight: Sight) -> NamedNode | None:
-        """Who holds a label, if that may be seen. What was never issued takes as many steps as what is hidden, so that time tells as little."""
-        holder = view.holder(label_node(namespace, label))
-        if holder is None:
-            for predicate in (IDS.owner, IDS.scheme):
-                any(sight.sees(namespace.iri) for _ in view.quads(namespace.iri, predicate))
-            return None
-        seen = [sight.sees(quad.graph_name) for quad in view.quads(holder, IDS.stage) if isinstance(quad.graph_name, NamedNode)]
-        return holder if any(seen) else None
+    def _visible(self, view: View, namespace: Namespace, claimed: NamedNode, sight: Sight) -> NamedNode | None:
+        """Who holds a label or request key, if that may be seen.
+
+        A hidden draft, what was released and what was never issued take as many steps: three questions, two of them answered. So time tells as
+        little as the answer.
+        """
+        holder = view.holder(claimed)
+        asked = (namespace.iri, IDS.owner) if holder is None else (holder, IDS.stage)
+        seen = [sight.sees(quad.graph_name) for quad in view.quads(*asked) if isinstance(quad.graph_name, NamedNode)]
+        if holder is not None and any(seen):
+            return holder
+        any(sight.sees(namespace.iri) for _ in view.quads(holder if holder is not None and seen else namespace.iri, IDS.scheme))
+        return None
 
     def _unreadable(self, view: View, text: str) -> Exception:
         """Why no namespace reads the text: not ours to hold, or no identifier at all."""

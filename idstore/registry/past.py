@@ -93,7 +93,7 @@ class Past(Trails):
         if record is None or not (record.grants or record.offered):
             return record
         try:
-            close = sight.sees(self._load(view, record.iri).private_graph)
+            close = sight.sees(self._load(view, record.iri, sight).private_graph)
         except NotRegistered:  # released: who sees its log was its owner
             close = True
         return record if close else replace(record, grants=(), offered=None)

@@ -15,7 +15,7 @@ from idstore.model.record import Record
 from idstore.model.terms import Term, tagged
 from idstore.registry.allocation import Allocating
 from idstore.registry.below import inherited
-from idstore.registry.requests import Request, key_of
+from idstore.registry.requests import Key, Request, key_of
 from idstore.schemes import Deriving
 from idstore.stores import Turn
 from idstore.vocabulary import DCTERMS, IDS, OWL
@@ -37,9 +37,9 @@ class Replacing(Allocating):
             record = self._seen(turn, self._identify(turn, text, party), party)
             namespace = self._namespace(turn, record.namespace)
             _may_replace(namespace, record, party)
-            old = self._old_names(turn, namespace, record, metadata, party)
             self._may_allocate(turn, namespace, party)
             self._in_pace(turn, namespace, party)
+            old = self._old_names(turn, namespace, record, metadata, party)
             event = self._event(turn, IDS.Replacement, record.iri, party)
             self._record_event(turn, record, event)
             name = self._first_free(turn, namespace, old)
@@ -53,12 +53,17 @@ class Replacing(Allocating):
         old = scheme.old_copies(record.label, namespace.context)
         derived = scheme.derive(metadata, namespace.context).label
         key = key_of(namespace, party, Request(metadata=metadata), None)
-        holder = None if key is None else turn.holder(key.node)
-        if holder != record.iri and (holder is not None or derived != scheme.original(record.label)):
+        if not _is_of(turn, record, key, otherwise=derived == scheme.original(record.label)):
             raise InvalidData(
                 f"the metadata are of another article than {record.iri.value}: they give {derived}", id=record.iri.value, label=derived
             )
         return old
+
+
+def _is_of(turn: Turn, record: Record, key: Key | None, *, otherwise: bool) -> bool:
+    """Whether metadata with such a key are those of the record; ``otherwise`` where nobody has the key."""
+    holder = None if key is None else turn.holder(key.node)
+    return otherwise if holder is None else holder == record.iri
 
 
 def _may_replace(namespace: Namespace, record: Record, party: Party) -> None:

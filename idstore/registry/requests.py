@@ -1,6 +1,7 @@
 """Requests for identifiers, and how the same one is known again."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 
 from pyoxigraph import Literal, NamedNode
@@ -8,7 +9,6 @@ from pyoxigraph import Literal, NamedNode
 from idstore.errors import AlreadyRegistered, NotRegistered, RequestConflict
 from idstore.frozen import dataclass, field
 from idstore.model import terms
-from idstore.model.event import Event
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -16,7 +16,7 @@ from idstore.model.terms import Term
 from idstore.registry.naming import Naming
 from idstore.schemes import Deriving, scheme
 from idstore.stores import Turn
-from idstore.vocabulary import IDS, RDF, SKOS, SPACE
+from idstore.vocabulary import IDS, RDF, SKOS, SPACE, closed_graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,29 +119,54 @@ class Requesting(Naming):
     def _earlier(
         self, turn: Turn, key: Key, namespace: Namespace, arguments: list[tuple[NamedNode, Term]], label: str | None, party: Party
     ) -> Record | None:
-        """What the same request made before, also where nothing may be allocated any more. Raises RequestConflict, AlreadyRegistered."""
+        """What the same request made before, also where nothing may be allocated any more; nothing of what another made and keeps hidden.
+
+        Raises RequestConflict.
+        """
+        sight = self.sight(turn, party)
+        if key.shared:
+            known = self._visible(turn, namespace, key.node, sight)
+            return None if known is None else self._load(turn, known, sight)
         iri = turn.holder(key.node)
         if iri is None:
             return None
-        made = next(event for event, _ in self._history(turn, iri) if (event.text(IDS.requestDigest) or "").startswith(key.digest[:33]))
-        if made.text(IDS.requestDigest) != key.digest:
+        record = None
+        with suppress(NotRegistered):
+            record = self._load(turn, iri, sight)
+        same = turn.quads(None, IDS.requestDigest, Literal(key.digest))
+        if not any(quad.object == iri for one in same for quad in turn.quads(_node(one.subject), IDS.about)):
+            other = "" if record is None else f" ({self._difference(turn, iri, key, arguments, label)})"
             raise RequestConflict(
-                f"{key.said} was used for {iri.value} with other arguments ({_difference(made, arguments, label)}); use a new key",
-                key=key.text,
-                id=iri.value,
+                f"{key.said} was used for {iri.value} with other arguments{other}; use a new key", key=key.text, id=iri.value
             )
-        sight = self.sight(turn, party)
-        try:
-            return self._load(turn, iri, sight)
-        except NotRegistered:
-            if key.shared:  # released or another's draft: the two are told apart by nothing
-                raise AlreadyRegistered(
-                    f"{key.said} is taken in {namespace.name}; if it is meant to get another identifier, give a request key of your own",
-                    key=key.text,
-                    namespace=namespace.name,
-                ) from None
-            fate = "was released since" if self._history(turn, iri, sight) else f"{party.name} may not see any more"
-            raise RequestConflict(f"{key.said} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value) from None
+        if record is not None:
+            return record
+        released = sight.everything or any(turn.quads(None, IDS.about, iri, closed_graph(party.name)))
+        fate = "was released since" if released else f"{party.name} may not see any more"
+        raise RequestConflict(f"{key.said} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value)
+
+    def _difference(self, turn: Turn, iri: NamedNode, key: Key, arguments: list[tuple[NamedNode, Term]], label: str | None) -> str:
+        """What of a request is not as it was; for who sees what it made: else the time would tell how much was done with that since."""
+        made = next(event for event, _ in self._history(turn, iri) if (event.text(IDS.requestDigest) or "").startswith(key.digest[:33]))
+        now = dict(arguments)
+        found = [word for predicate, word in _SAID.items() if made.one(predicate) != now.get(predicate)]
+        if label != (made.text(SKOS.notation) if made.kind == IDS.Registration else None):
+            found.append("label")
+        return f"another {', '.join(found or ['metadata'])}"
+
+    def _not_taken(self, turn: Turn, key: Key, namespace: Namespace) -> None:
+        """Raise AlreadyRegistered if what `_earlier` does not tell has the key: released or another's draft, which nothing tells apart."""
+        if turn.holder(key.node) is not None:
+            raise AlreadyRegistered(
+                f"{key.said} is taken in {namespace.name}; if it is meant to get another identifier, give a request key of your own",
+                key=key.text,
+                namespace=namespace.name,
+            )
+
+
+def _node(term: object) -> NamedNode:
+    assert isinstance(term, NamedNode)
+    return term
 
 
 def _hash(text: str) -> str:
@@ -151,12 +176,3 @@ def _hash(text: str) -> str:
 
 
 _SAID = {IDS.name: "name", RDF.value: "comment", IDS.target: "target"}
-
-
-def _difference(made: Event, arguments: list[tuple[NamedNode, Term]], label: str | None) -> str:
-    """What of a request is not as it was."""
-    now = dict(arguments)
-    found = [word for predicate, word in _SAID.items() if made.one(predicate) != now.get(predicate)]
-    if label != (made.text(SKOS.notation) if made.kind == IDS.Registration else None):
-        found.append("label")
-    return f"another {', '.join(found or ['metadata'])}"

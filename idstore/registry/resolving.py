@@ -1,11 +1,11 @@
 """Where identifiers lead, how they are cited, and which ones metadata would give."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Quad
 
 from idstore import randomness
 from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered
@@ -183,23 +183,25 @@ class Resolving(Valuing):
                     with suppress(NotRegistered):  # another registry's, or not to be seen
                         waiting.append(self._load(view, successor, sight))
 
-    def _versions_in(self, view: View, work: NamedNode, sight: Sight) -> list[Record]:
-        """The versions of a work that may be seen, the newest first."""
+    def _versions_in(self, view: View, told: Iterable[Quad], sight: Sight) -> list[Record]:
+        """The versions of a work that quads tell of, as far as these may be seen; the newest first."""
         found = []
-        for quad in list(view.quads(None, DCTERMS.isVersionOf, work)):
-            if isinstance(quad.subject, NamedNode):
+        for quad in told:
+            if isinstance(quad.subject, NamedNode) and isinstance(quad.graph_name, NamedNode) and sight.sees(quad.graph_name):
                 with suppress(NotRegistered):  # an event
                     found.append(self._load(view, quad.subject, sight))
         return sorted(found, key=_newest_first)
 
     def _newest(self, view: View, work: Record) -> Record | None:
-        """The version that a work leads to: the newest that leads anywhere, and one that is not deprecated if there is any."""
+        """The version that a work leads to: the newest that leads anywhere, and one that is not deprecated if there is any.
+
+        What is published is asked for alone: it takes no longer where there are drafts.
+        """
         if work.stage is Stage.TOMBSTONE:
             return None
         everyone = Sight(frozenset(), "", everything=False)
-        leading = [
-            one for one in self._versions_in(view, work.iri, everyone) if one.stage is Stage.FIXATED and one.resolves_to() is not None
-        ]
+        told = (quad for base in self._facts(view).by_base for quad in view.quads(None, DCTERMS.isVersionOf, work.iri, NamedNode(base)))
+        leading = [one for one in self._versions_in(view, told, everyone) if one.stage is Stage.FIXATED and one.resolves_to() is not None]
         return min(leading, key=lambda one: one.deprecated, default=None)
 
     def _successor(self, view: View, record: Record, sight: Sight) -> Record | None:

@@ -15,7 +15,7 @@ from idstore.registry.allocation import Allocating
 from idstore.registry.core import living
 from idstore.registry.requests import Request
 from idstore.registry.resolving import Resolving, version_number
-from idstore.stores import Turn, View
+from idstore.stores import Turn
 from idstore.vocabulary import DCTERMS, IDS, OWL
 
 _MAKE = "make a version of"
@@ -73,10 +73,13 @@ class Versioning(Resolving, Allocating):
     def versions(self, work: str, party: Party) -> Sequence[Record]:
         """The versions of a work that the party may see, the newest first. Raises as `show`."""
         with self.store.reading() as view:
-            return self._versions(view, self._identify(view, work, party), party)
+            sight = self.sight(view, party)
+            iri = self._identify_for(view, work, sight)
+            return self._versions_in(view, self._seen_quads(view, sight, None, DCTERMS.isVersionOf, iri, of_records=True), sight)
 
-    def _versions(self, view: View, work: NamedNode, party: Party) -> list[Record]:
-        return self._versions_in(view, work, self.sight(view, party))
+    def _versions(self, turn: Turn, work: NamedNode, party: Party) -> list[Record]:
+        """The same in a turn, without waiting for the engine, which would be asked for its graphs."""
+        return self._versions_in(turn, turn.quads(None, DCTERMS.isVersionOf, work), self.sight(turn, party))
 
 
 def _may_have_versions(home: Record) -> None:
