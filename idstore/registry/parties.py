@@ -9,7 +9,7 @@ from idstore.frozen import replace
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.party import Party, PartyFacts, node
-from idstore.model.record import Stage
+from idstore.model.record import Record, Stage
 from idstore.model.terms import Term
 from idstore.registry.core import read_event
 from idstore.registry.namespaces import Namespacing
@@ -135,6 +135,14 @@ class Governing(Namespacing, Naming):
             self._administers(turn, party, "revoke")
             return self._revoke(turn, iri, terms.plain(reason, "reason"), party)
 
+    def may_revoke(self, text: str, party: Party) -> str:
+        """The IRI of what `revoke` would revoke; nothing is changed. Raises as `revoke`."""
+        with self._acting(party) as turn:
+            iri = self._identify(turn, text, party)
+            self._administers(turn, party, "revoke")
+            self._revocable(turn, iri)
+            return iri.value
+
     def revocable(self, of: Party, since: int, party: Party) -> Sequence[str]:
         """What `revoke_all` would revoke. Raises NotPermitted."""
         with self._acting(party) as turn:
@@ -165,12 +173,17 @@ class Governing(Namespacing, Naming):
         return self._history(turn, iri)[0][0].by
 
     def _revoke(self, turn: Turn, iri: NamedNode, reason: str, party: Party, *extra: tuple[NamedNode, Term]) -> Event:
-        record = self._load(turn, iri)
-        if record.stage is Stage.TOMBSTONE:
-            raise StageConflict(f"{iri.value} is a tombstone already", id=iri.value, stage=record.stage.value)
+        record = self._revocable(turn, iri)
         event = self._event(turn, IDS.Revocation, iri, party, (IDS.reason, Literal(reason)), *extra)
         self._record_event(turn, record, event)
         return event
+
+    def _revocable(self, turn: Turn, iri: NamedNode) -> Record:
+        """The record of what can be revoked. Raises StageConflict."""
+        record = self._load(turn, iri)
+        if record.stage is Stage.TOMBSTONE:
+            raise StageConflict(f"{iri.value} is a tombstone already", id=iri.value, stage=record.stage.value)
+        return record
 
 
 def party_after(before: PartyFacts, event: Event) -> PartyFacts:

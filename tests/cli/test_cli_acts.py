@@ -147,8 +147,29 @@ def test_revocation_is_rehearsed_first(run: Run, mint: Minting) -> None:
     assert len(run("revoke", "--party", "bob", "--since", "2020-01-01", "--yes", "--json").objects) == 2
     assert run("show", published, "--json").object["stage"] == "tombstone"
     run("show", draft, code=4)
-    for words in (("--party", "bob"), (NEVER, "--party", "bob", "--since", "2020"), (), (NEVER,)):
+    for words in (
+        ("--party", "bob"),
+        (NEVER, "--party", "bob", "--since", "2020"),
+        (),
+        (NEVER,),
+        (NEVER, "--since", "2020", "--reason", "x"),
+    ):
         run("revoke", *words, code=2)
+
+
+def test_the_revocation_of_one_identifier_is_rehearsed_on_request(run: Run, mint: Minting) -> None:
+    iri = mint(by="bob")
+    for words in ((), ("--reason", "spam")):
+        dry = run("revoke", iri, "--dry-run", *words)
+        assert (dry.lines, "leave --dry-run out to revoke it" in dry.err) == ([iri], True)
+    assert run("show", iri, "--json").object["stage"] == "created"
+    run("revoke", iri, "--dry-run", by="bob", code=7)
+    run("revoke", iri, "--dry-run", by="carol", code=4)
+    run("revoke", iri, "--yes", "--dry-run", code=2)
+    run("fixate", iri, by="bob")
+    run("revoke", iri, "--yes", "--reason", "spam")
+    assert run("show", iri, "--json").object["stage"] == "tombstone"
+    run("revoke", iri, "--dry-run", code=8)
 
 
 def test_namespaces(run: Run, store: Path) -> None:
