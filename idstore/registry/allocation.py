@@ -13,6 +13,7 @@ from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.steps import apply
 from idstore.model.terms import Term
+from idstore.registry import targets
 from idstore.registry.below import Descending
 from idstore.registry.naming import label_node, target_index
 from idstore.registry.requests import Request, Requesting, key_of
@@ -127,6 +128,7 @@ class Allocating(Requesting, Descending):
                 return earlier, False
             arguments.append((IDS.requestDigest, Literal(key.digest)))
         if request.target is not None:
+            targets.check(request.target, self._facts(turn).by_name)
             arguments += target_index(namespace)
         self._may_allocate(turn, namespace, party)
         self._in_pace(turn, namespace, party)

@@ -16,6 +16,7 @@ from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.value import Value, free_index, integer, matching
+from idstore.registry import targets
 from idstore.registry.bindings import Binding
 from idstore.registry.core import living
 from idstore.schemes import Valued, value_types
@@ -105,6 +106,7 @@ class Valuing(Binding):
         data = self._carrying(turn, record).typed(draft.type, draft.data)
         if isinstance(data, str) and value_types.is_type("URL.", draft.type):
             terms.iri(data, "URL")
+            targets.check(data, self._facts(turn).by_name)
         index = free_index(record.values) if draft.index is None else value_types.index_of(str(draft.index))
         ttl, until = value_types.ttl_of(str(draft.ttl)), None if draft.until is None else times.writable(draft.until)
         return Value(index, draft.type, data, turn.moment, ttl, until, value_types.permissions_of(draft.permissions))
