@@ -11,7 +11,7 @@ from idstore.cli import arguments, exits, giving, session
 from idstore.cli.call import Call
 from idstore.cli.ending import Misuse
 from idstore.cli.giving import Said
-from idstore.cli.loading import Loading
+from idstore.cli.loading import Loading, noting, tell_passed
 from idstore.errors import InvalidData
 
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ def _mint_all(call: Call, namespace: str, said: Said, file: str, options: dict[s
     """Mint for each article of a file; print each when it is durable."""
     from idstore.exchange import metadata
 
-    found = metadata.entries(file)
+    passed: dict[str, None] = {}
+    found = noting(metadata.entries(file), passed)
     first = list(islice(found, 2))
     single = len(first) == 1
     if said.request_key is not None and not single:
@@ -117,6 +118,7 @@ def _mint_all(call: Call, namespace: str, said: Said, file: str, options: dict[s
             session.write(call, act)
     finally:  # what was minted is there, whatever came after it
         loading.sum_up()
+        tell_passed(call, [*passed])
     return exits.INVALID if loading.refused else exits.DONE
 
 
@@ -156,13 +158,14 @@ def derive(
 
     Before collisions are looked at; --json tells whether the label is taken, or given by an earlier article. Nothing is written.
     A JSON object has the keys issn, volume, issue, page (as printed), title, subtitle, doi; an absent key means that the source has none.
+    Other keys are passed over, with a warning; but those that seem to be meant for an absent one of these (vol, pages, titel) are refused.
     A bad article is reported, gives an empty line, and exit code 3 at the end.
     """
     from idstore.exchange import metadata
 
-    bad = False
+    bad, passed = False, dict[str, None]()
     with session.reading(call, detached=True) as (registry, _):
-        for made in _derivations(registry, namespace, metadata.entries(file)):
+        for made in _derivations(registry, namespace, noting(metadata.entries(file), passed)):
             if isinstance(made, InvalidData):
                 bad = True
                 call.output.failure(made.code, made.message, made.fields)
@@ -174,6 +177,7 @@ def derive(
                 made.iri,
                 {"id": made.iri, "label": made.label, "namespace": namespace, "collides": made.collides, "extensions": [*made.extensions]},
             )
+    tell_passed(call, [*passed])
     return exits.INVALID if bad else exits.DONE
 
 

@@ -119,10 +119,13 @@ def replace(
 
     The owner of the namespace may. The old copy gets _old1, _old2 and so on; it is seen by whom the article is seen by.
     """
+    from idstore.cli.loading import noting, tell_passed
     from idstore.cli.records import described
     from idstore.exchange import metadata
 
-    read = list(metadata.read(file))
+    passed: dict[str, None] = {}
+    read = [entry.fields() for entry in noting(metadata.entries(file), passed)]
+    tell_passed(call, [*passed])
     if len(read) != 1:
         raise Misuse(f"{file} describes {len(read)} articles; give the metadata of the one that replaces {id}")
     [made] = session.write(
