@@ -51,9 +51,8 @@ def test_a_reload_says_what_was_known(run: Run, unicorn: Path) -> None:
     assert last == "idstore: 1 minted, 2 known by their DOI or key, 0 refused; what is minted is kept"
 
 
-@pytest.mark.usefixtures("unicorn")
-def test_keys_that_are_not_known_are_told_once(run: Run) -> None:
-    more = json.dumps({**UNICORN, "journal": "Diogenes", "year": 2010})
+def test_keys_that_are_not_known_are_told_once(run: Run, unicorn: Path) -> None:
+    more = json.dumps({**json.loads(unicorn.read_text()), "journal": "Diogenes", "year": 2010})
     told = "idstore: warning: not known, and passed over: journal, year; the keys are issn, volume, issue, page, title, subtitle, doi, key, type\n"
     assert run("derive", "sp", "--metadata", "-", stdin=more).err == told
     assert run("replace", IRI, "--metadata", "-", stdin=more).err == told
