@@ -27,6 +27,7 @@ REFUSED: Sequence[tuple[str, tuple[str, ...], int, str]] = [
     ("a taken label", ("register", "h", "taken"), 8, "taken"),
     ("a taken label under the comparison rule", ("register", "h", "TAKEN"), 8, "taken"),
     ("an unknown namespace", ("mint", "nonesuch"), 4, "unknown-namespace"),
+    ("a namespace that is mistyped", ("show", "rdll:R7081857972"), 4, "unknown-namespace"),
     ("a binding to no absolute IRI", ("bind", "h:taken", "nonsense"), 3, "invalid-data"),
     ("a binding to itself", ("bind", "h:taken", "https://hdl.handle.net/10.1000/taken"), 3, "invalid-data"),
     ("a binding to a short form", ("bind", "h:taken", "own:fmt/1"), 3, "invalid-data"),

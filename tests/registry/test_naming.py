@@ -8,7 +8,7 @@ import pytest
 
 import idstore
 from idstore import Party, Registry, Statement
-from idstore.errors import AmbiguousIdentifier, InvalidData
+from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered, UnknownNamespace
 from idstore.exchange import handle_batch, rdf
 
 ADA = Party("ada")
@@ -91,3 +91,30 @@ def test_an_iri_is_a_target_whatever_namespaces_are_called(registry: Registry, u
     registry.register("other", "x", ADA)
     registry.target("other:x", uri, ADA)
     registry.bind("other:x", Statement(uri), ADA)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("othr:x", "no namespace 'othr' here; did you mean other?"),
+        ("nothing:x", "no namespace 'nothing' here; `idstore namespace list` shows them"),
+    ],
+)
+def test_a_namespace_that_is_not_there_is_told(tmp_path: Path, registry: Registry, text: str, said: str) -> None:
+    with idstore.open(tmp_path / "own", administrator=ADA, durability="process") as own:
+        own.add_namespace("other", "http://own.example.org/", "puid", ADA)
+        with pytest.raises(UnknownNamespace) as caught:
+            own.show(text, ADA)
+        assert caught.value.message == said
+    with pytest.raises(NotRegistered) as either:  # it may be a suffix of a handle
+        registry.show(text, ADA)
+    assert isinstance(either.value, UnknownNamespace) == ("did you mean" in said)
+    iri = registry.register("other", text, ADA).iri
+    assert registry.show(text, ADA).iri == iri
+
+
+@pytest.mark.parametrize(("text", "kind"), [("urn:isbn:1", InvalidIdentifier), ("DOI:10.7/x", NotRegistered), ("a b:c", InvalidIdentifier)])
+def test_other_forms_name_no_namespace(tmp_path: Path, text: str, kind: type[Exception]) -> None:
+    with idstore.open(tmp_path / "own", administrator=ADA, durability="process") as own, pytest.raises(kind) as caught:
+        own.show(text, ADA)
+    assert not isinstance(caught.value, UnknownNamespace)
