@@ -124,9 +124,11 @@ def successors(ids: Sequence[str], by: Sequence[str] | None) -> tuple[str, list[
 
 
 def is_namespace(registry: "Registry", text: str) -> bool:
-    """Whether an argument ``ID-or-NAMESPACE`` is a namespace's name or base."""
+    """Whether an argument ``ID-or-NAMESPACE`` is a namespace's name or base. Raises UnknownNamespace where there are none."""
     try:
         registry.namespace(text)
     except UnknownNamespace:
+        if not registry.namespaces():
+            raise
         return False
     return True

@@ -95,6 +95,28 @@ def test_transfer_needs_the_receiver(run: Run, mint: Minting) -> None:
     assert run("transfer", "rdl", "bob", "--json", by="bob").object["owner"] == "bob"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("mint", "rdl"),
+        ("mint", "rdl", "--json"),
+        ("mint", "rdl", "--target", "http://example.org/"),
+        ("register", "h", "x"),
+        ("import", "-", "--format", "list", "--namespace", "rdl"),
+        ("fixate", "rdl:R1"),
+        ("comment", "rdl", "x"),
+        ("transfer", "rdl", "bob"),
+        ("revoke", "rdl:R1", "--dry-run"),
+        ("namespace", "freeze", "rdl"),
+        ("list",),
+    ],
+)
+def test_a_store_that_is_not_there_is_told(run: Run, store: Path, words: tuple[str, ...]) -> None:
+    found = run(*words, code=6, stdin="R7081857972\n")
+    assert f"there is no store at {store}; make one with `idstore init`" in found.err
+    assert found.out == "" and not store.exists()
+
+
 def test_grants(run: Run, mint: Minting) -> None:
     iri = mint()
     run("grant", iri, "bob")
