@@ -122,7 +122,7 @@ class Loading:
         if self._single:
             raise told if isinstance(error, InvalidData) else error
         self._call.output.failure(told.code if isinstance(error, InvalidData) else error.code, told.message, told.fields)
-        print()
+        self._call.output.gap()
 
     def _print(self, made: "Described", entry: "Entry", *, fresh: bool) -> None:
         """The identifier, and what of the metadata that it was derived from somebody should look at."""
@@ -134,7 +134,7 @@ class Loading:
         if fresh and made.record.below is None and isinstance(scheme, Deriving):
             for doubt in scheme.derive(entry.fields(), made.namespace.context).doubts:
                 self._call.output.warn(f"{made.iri}: {doubt}")
-        self._call.output.data(made.iri, made.json() if self._call.output.json else {})
+        self._call.output.made(made.iri, made.json() if self._call.output.json else {})
 
     def _pass_over(self, record: "Record", remarks: Sequence[str]) -> None:
         """Take note of the options that a known identifier does not get: it stays as it is, unless it is that already."""

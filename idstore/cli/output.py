@@ -34,6 +34,20 @@ class Output:
         with delivering():
             print(_dumps(record) if self.json else text)
 
+    def made(self, iri: str, record: Mapping[str, object]) -> None:
+        """Print a new identifier; where it does not arrive, say which one there is now. Raises Undelivered, BrokenPipeError."""
+        try:
+            self.data(iri, record)
+            flush()
+        except Undelivered:
+            self.failure("undelivered", f"{iri} was made, and could not be printed", {"id": iri})
+            raise
+
+    def gap(self) -> None:
+        """Print an empty line in place of a result that there is not; with ``--json``, where each line is an object, nothing."""
+        if not self.json:
+            self.data("", {})
+
     def say(self, text: str) -> None:
         """Tell the user something that is no result; it may have several lines."""
         if not self.quiet:

@@ -1,5 +1,6 @@
 """What is said of identifiers, their life, parties, trails, files and checks."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +31,7 @@ def test_binding_again_changes_nothing(run: Run, mint: Minting) -> None:
     assert run("bind", iri, WIKIDATA, "--json").object["target"] == WIKIDATA
     again = run("bind", iri, WIKIDATA, "--json")
     assert again.out == "" and "already" in again.err
+    assert json.loads(again.err) == {"warning": "you have bound it already; nothing was changed"}
     run("bind", iri, "http://example.org/", "--relation", "owl:sameAs")
     relations = {one["relation"] for one in run("show", iri, "--json").object["bindings"]}
     assert "http://www.w3.org/2002/07/owl#sameAs" in relations

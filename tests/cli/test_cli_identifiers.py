@@ -82,6 +82,9 @@ def test_derive_writes_nothing_and_goes_on_behind_a_bad_line(run: Run) -> None:
     assert first.startswith("idstore: standard input, line 2: ")
     assert second.startswith("idstore: standard input, line 4: the metadata have no issn")
     assert run("list", "--namespace", "sp").out == ""
+    for words in (("derive", "sp"), ("mint", "sp")):
+        outcome = run(*words, "--metadata", "-", "--json", stdin="\n".join(lines), code=3)
+        assert len(outcome.objects) == 2, "every line is an object"
 
 
 @pytest.mark.usefixtures("rdl")

@@ -12,6 +12,7 @@ from idstore.cli.call import Call
 from idstore.cli.ending import Misuse
 from idstore.cli.giving import Said
 from idstore.cli.loading import Loading, noting, tell_passed
+from idstore.cli.output import Undelivered
 from idstore.errors import InvalidData
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def mint(
 
     It is on disk when it is printed. Only its grant list sees it until it is fixated.
     With --metadata there is one for each article, in order. The same DOI, or the same key of yours in the field key, gives the same
-    identifier again, as it is: name, comment and target are not applied to it, and a warning says so. Of several articles a bad one is reported, gives an empty line, and exit code 3 at the end; the others are minted.
+    identifier again, as it is: name, comment and target are not applied to it, and a warning says so. Of several articles a bad one is reported, gives an
+    empty line (none with --json), and exit code 3 at the end; the others are minted.
     """
     if (parent is None) != (kind is None):
         raise Misuse("--parent and --kind go together")
@@ -91,9 +93,20 @@ def mint(
     try:
         session.write(call, act)
     finally:  # what was minted is there, whatever came after it
-        for one, others in made:
-            giving.tell(call, one, others, target)
+        _tell_all(call, made, target)
     return exits.DONE
+
+
+def _tell_all(call: Call, made: "Iterable[_Made]", target: str | None) -> None:
+    """Print new identifiers, and go on behind one that cannot be printed. Raises Undelivered, BrokenPipeError."""
+    failure: Undelivered | None = None
+    for one, others in made:
+        try:
+            giving.tell(call, one, others, target)
+        except Undelivered as error:
+            failure = error
+    if failure is not None:
+        raise failure
 
 
 def _mint_all(call: Call, namespace: str, said: Said, file: str, options: dict[str, str], parent: str | None) -> int:
@@ -159,7 +172,7 @@ def derive(
     Before collisions are looked at; --json tells whether the label is taken, or given by an earlier article. Nothing is written.
     A JSON object has the keys issn, volume, issue, page (as printed), title, subtitle, doi; an absent key means that the source has none.
     Other keys are passed over, with a warning; but those that seem to be meant for an absent one of these (vol, pages, titel) are refused.
-    A bad article is reported, gives an empty line, and exit code 3 at the end.
+    A bad article is reported, gives an empty line (none with --json), and exit code 3 at the end.
     """
     from idstore.exchange import metadata
 
@@ -169,7 +182,7 @@ def derive(
             if isinstance(made, InvalidData):
                 bad = True
                 call.output.failure(made.code, made.message, made.fields)
-                print()
+                call.output.gap()
                 continue
             for doubt in made.doubts:
                 call.output.warn(f"{made.iri}: {doubt}")

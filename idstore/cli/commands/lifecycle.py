@@ -131,7 +131,7 @@ def replace(
     [made] = session.write(
         call, lambda registry, party: described(registry, party, [registry.replace(id, read[0], party)], remarks=call.output.json)
     )
-    call.output.data(made.iri, made.json())
+    call.output.made(made.iri, made.json())
 
 
 def deprecate(call: Call, ids: arguments.IdAndMore, reason: arguments.Reason, by: arguments.By = None) -> None:
