@@ -101,6 +101,13 @@ class Governing(Namespacing, Naming):
                 key=lambda one: one.name,
             )
 
+    def is_stranger(self, name: Party, party: Party) -> bool:
+        """Whether a party was not added and has done nothing here, so that its name may be misspelt. Only administrators may ask. Raises NotPermitted."""
+        self.only_administrators(party)
+        with self.store.reading() as view:
+            known = self._facts(view).parties.get(name.name)
+            return not (known and known.added) and not view.catalogue.events(Selection(None, owner=name.name), limit=1)
+
     def suspend(self, name: Party, reason: str, party: Party) -> Event:
         """Refuse every further act of a party; an administrator's act. Raises NotPermitted, StageConflict, InvalidData."""
         return self._suspension(name, party, IDS.Suspension, terms.plain(reason, "reason"))

@@ -160,6 +160,17 @@ def test_a_suspended_party_is_told_why(run: Run, mint: Minting) -> None:
     mint(by="bob")
 
 
+def test_a_misspelt_party_is_told(run: Run, mint: Minting) -> None:
+    mint(by="bob")
+    run("party", "add", "carol")
+    revoke = ("revoke", "--since", "2020-01-01", "--party")
+    for words in ((*revoke, "{}"), (*revoke, "{}", "--yes"), ("suspend", "{}", "--reason", "x")):
+        said = [run(*(word.format(name) for word in words)).err for name in ("bbo", "bob", "carol")]
+        assert ["no party" in err for err in said] == [True, False, False]
+    for words in ((*revoke, "bbo"), ("suspend", "bbo", "--reason", "x")):
+        assert "no party" not in run(*words, by="dan", code=7).err
+
+
 def test_revocation_is_rehearsed_first(run: Run, mint: Minting) -> None:
     draft, published = mint(by="bob"), mint(by="bob")
     run("fixate", published, by="bob")

@@ -85,11 +85,23 @@ def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) 
     culprit, moment = Party(of), arguments.moment(since) or 0
     if yes:
         because = reason or f"everything that {of} allocated since {since} was revoked"
-        made = session.write(call, lambda registry, party: registry.revoke_all(culprit, moment, because, party))
+        made, stranger = session.write(
+            call, lambda registry, party: (registry.revoke_all(culprit, moment, because, party), registry.is_stranger(culprit, party))
+        )
+        _warn_of(call, of, stranger=stranger)
         call.output.say(f"idstore: {len(made)} revoked")
         done(call, *made)
         return
-    _rehearsed(call, session.write(call, lambda registry, party: registry.revocable(culprit, moment, party), dry=True), "add --yes")
+    found, stranger = session.write(
+        call, lambda registry, party: (registry.revocable(culprit, moment, party), registry.is_stranger(culprit, party)), dry=True
+    )
+    _warn_of(call, of, stranger=stranger)
+    _rehearsed(call, found, "add --yes")
+
+
+def _warn_of(call: Call, name: str, *, stranger: bool) -> None:
+    if stranger:
+        call.output.warn(arguments.unknown(name))
 
 
 def _rehearsed(call: Call, found: "Sequence[str]", remedy: str) -> None:
