@@ -39,7 +39,9 @@ Name = Annotated[str | None, typer.Option(metavar="T", help="What people call th
 Lang = Annotated[str | None, typer.Option(metavar="L", help="The language of the name: en, pt-br.")]
 Comment = Annotated[str | None, typer.Option(metavar="T", help="A comment for the grant list; public after fixation.")]
 Target = Annotated[str | None, typer.Option(metavar="URI", help="What it identifies, and leads to.")]
-Key = Annotated[str | None, typer.Option(metavar="K", help="A key of yours: the same key gives the same identifier again, for ever.")]
+Key = Annotated[
+    str | None, typer.Option(metavar="K", help="A key of yours: in this namespace it gives you the same identifier again, for ever.")
+]
 
 
 def mint(
