@@ -65,8 +65,10 @@ class Output:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether somebody watches: standard error is a terminal, and not told to be quiet."""
-        return not (self.quiet or self.json or sys.stderr is None or sys.stderr.closed) and sys.stderr.isatty()
+        """Whether somebody watches: standard error is a terminal on which a line can be written again, and not told to be quiet."""
+        if self.quiet or self.json or sys.stderr is None or sys.stderr.closed or os.environ.get("TERM") == "dumb":
+            return False
+        return sys.stderr.isatty()
 
 
 def _talk(text: str) -> None:

@@ -90,8 +90,8 @@ class Allocating(Requesting, Descending):
         with self.store.reading() as view:
             scheme = self._namespace(view, namespace).scheme
         if count < 1 or request.request_key is not None:
-            reason = f"{count} identifiers cannot be minted" if count < 1 else "a request key stands for one identifier"
-            raise InvalidData(f"{reason}; ask for 1 or more, without a request key", count=count)
+            few = f"{count} identifiers cannot be minted; ask for 1 or more"
+            raise InvalidData(few if count < 1 else "a request key stands for one identifier; ask for one with each key", count=count)
         if count > 1 and not scheme.bulk:
             raise NotPermitted(
                 f"nobody allocates in bulk in {namespace}: owning a block of {scheme.name} identifiers would be knowledge that nobody wrote down; use `idstore mint {namespace}` for each thing when it needs one",

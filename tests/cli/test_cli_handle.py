@@ -65,6 +65,7 @@ def test_locations(run: Run, handle: str) -> None:
         (("URL", "http://a.example/", "--index", "x"), 2, "valid int"),
         (("DESC", "x", "--permissions", "11"), 3, "no permissions of a value"),
         (("DESC", "x", "--ttl", "soon"), 3, "not a date or time"),
+        (("DESC", "x", "--ttl", "-1"), 3, "the time to live '-1'"),
         (("DESC", "0g", "--hex"), 3, "hexadecimal"),
         (("HS_SECKEY", "x"), 3, "secret"),
         (("HS_ADMIN", "200"), 3, "administrator"),
