@@ -253,10 +253,10 @@ def test_reading_makes_no_store(run: Run, store: Path, words: tuple[str, ...]) -
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("mint", "rdl"), 4),
+        (("mint", "rdl"), 6),
         (("namespace", "add", "rdl", "http://rdl.example.org/data", "--scheme", "rdswip"), 3),
         (("namespace", "add", "rdl", RDL, "--scheme", "nonesuch"), 2),
-        (("bind", NEVER, WIKIDATA), 4),
+        (("bind", NEVER, WIKIDATA), 6),
         (("import", "nonesuch.ttl"), 3),
     ],
 )
