@@ -160,8 +160,9 @@ class UnknownNamespace(NotRegistered):
 
     code = "unknown-namespace"
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text, f"no namespace {text!r} here; `idstore namespace list` shows them")
+    def __init__(self, text: str, meant: str | None = None) -> None:
+        remedy = "`idstore namespace list` shows them" if meant is None else f"did you mean {meant}?"
+        super().__init__(text, f"no namespace {text!r} here; {remedy}")
 
 
 class UnknownParty(NotRegistered):

@@ -66,6 +66,13 @@ def test_several_schemes_fit_and_each_is_told(registry: Run) -> None:
     ]
 
 
+def test_each_other_scheme_is_told_once(registry: Run) -> None:
+    registry("namespace", "add", "more", "10.7", "--scheme", "handle")
+    found = registry("check", "fmt/1", "--json").objects
+    assert [len(one["alternatives"]) for one in found] == [len({*one["alternatives"]}) for one in found]
+    assert len(found) > len(found[0]["alternatives"]) + 1
+
+
 def test_a_registered_namespace_comes_first(run: Run) -> None:
     assert [line.split("\t")[1] for line in run("check", "fmt/18").lines] == ["puid", "handle"]
     run("namespace", "add", "h", "hdl:fmt", "--scheme", "handle")

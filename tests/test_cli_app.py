@@ -328,6 +328,32 @@ def test_output_that_cannot_be_written_is_told(words: list[str], buffering: dict
     assert done.stderr == b"idstore: standard output: No space left on device\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_what_was_made_is_told_where_it_cannot_be_printed(tmp_path: Path) -> None:
+    def carry_out(*words: str) -> list[str]:
+        return subprocess.run(idstore("--store", str(tmp_path), *words), capture_output=True, text=True, check=True).stdout.splitlines()
+
+    carry_out("namespace", "add", "h", "10.5", "--scheme", "handle")
+    carry_out("namespace", "add", "sp", "http://sp.example.org/", "--scheme", "scholars-portal")
+    article = tmp_path.with_suffix(".json")
+    article.write_text('{"issn": "0016-0032", "title": "Book Review"}\n' * 2)
+    for words, many in (
+        (("mint", "h"), 1),
+        (("register", "h", "x", "--target", "http://example.org/"), 1),
+        (("mint", "h", "--count", "3"), 3),
+        (("mint", "sp", "--metadata", str(article)), 1),
+    ):
+        there = len(carry_out("list"))
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(idstore("--store", str(tmp_path), *words), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        said = [line for line in done.stderr.splitlines() if "was made, and could not be printed" in line]
+        assert (done.returncode, len(said)) == (exits.FAILED, many), done.stderr
+        found = carry_out("list")
+        assert len(found) >= there + many
+        assert {line.split()[1] for line in said} <= {line.split("\t")[0] for line in found}
+        assert "idstore: standard output: No space left on device" in done.stderr
+
+
 def test_a_start_imports_nothing_slow() -> None:
     code = "from idstore.cli.app import run; run(['check', '--nix']); import sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

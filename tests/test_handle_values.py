@@ -395,7 +395,10 @@ def test_aliases_are_followed(registry: Registry) -> None:
 
 
 def test_circles_and_long_chains_of_aliases_are_told(registry: Registry) -> None:
-    chain(registry, "a", "b", "c", "a")
+    registry.register("h", "a", BOB)
+    registry.set_value("hdl:10.5555/a", Draft("HS_ALIAS", "10.5555/b"), BOB)
+    chain(registry, "b", "c", "a")  # which she does not see
+    registry.grant("hdl:10.5555/a", ALICE, BOB)
     with pytest.raises(NotRegistered, match=r"in a circle: .*/a → .*/b → .*/c → .*/a;"):
         registry.resolve("hdl:10.5555/a", ALICE)
     registry.target(H, "http://example.org/", ALICE)
@@ -404,6 +407,15 @@ def test_circles_and_long_chains_of_aliases_are_told(registry: Registry) -> None
     assert registry.resolve("hdl:10.5555/n1", ALICE).target == "http://example.org/"
     with pytest.raises(NotRegistered, match="longer than 20"):
         registry.resolve("hdl:10.5555/n0", ALICE)
+
+
+def test_a_handle_is_no_alias_of_itself(registry: Registry) -> None:
+    chain(registry, "a", "b", "c", "d")
+    for label, following in (("a", "a"), ("c", "a"), ("b", "a"), ("c", "C")):
+        with pytest.raises(InvalidData, match=rf"alias of itself \(.*/{label} → .*/{label}\)"):
+            put(registry, "HS_ALIAS", f"10.5555/{following}", handle=f"hdl:10.5555/{label}")
+    put(registry, "HS_ALIAS", "10.5555/a", permissions="1100", handle="hdl:10.5555/c")  # which nobody is led by
+    put(registry, "HS_ALIAS", "10.5555/h", 1, handle="hdl:10.5555/b")
 
 
 def test_an_alias_does_not_tell_what_is_hidden_from_what_is_absent(registry: Registry) -> None:

@@ -39,6 +39,14 @@ def test_values_are_texts() -> None:
     assert read(content) == [{"issn": "x", "volume": "12345678901234567890", "page": "4.10"}]
 
 
+def test_keys_that_are_not_known_are_passed_over_and_named() -> None:
+    content = b'{"issn": "1", "issns": "2", "page": "3", "pages": 12, "issued": "2010", "year": 2010}'
+    [own] = metadata.entries(io.BytesIO(content))
+    assert (own.fields(), own.passed) == ({"issn": "1", "page": "3"}, ("issns", "pages", "issued", "year"))
+    foreign = (b'{"ISSN": "1", "vol": 2, "number": 3}', b'{"message": {"ISSN": "1", "number": 3}}')
+    assert [[entry.passed for entry in metadata.entries(io.BytesIO(text))] for text in foreign] == [[()], [()]]
+
+
 def test_nothing_is_in_an_empty_file() -> None:
     assert read(b"") == read(b"\n \n") == []
 
@@ -55,6 +63,13 @@ def test_nothing_is_in_an_empty_file() -> None:
         (b'{"issn": "1", "issn": "2"}', "the key 'issn' stands there twice", None),
         (b"[" * 100_000, "nested too deep", None),
         (b'{"Issn": "1"}', "the key 'Issn' is not known; write 'issn'", "Issn"),
+        (b'{"issn": "1", "vol": "2"}', "the key 'vol' is not known; write 'volume'", "vol"),
+        (b'{"issn": "1", "Volum": "2"}', "write 'volume'", "Volum"),
+        (b'{"issn": "1", "number": 2}', "write 'issue'", "number"),
+        (b'{"issn": "1", "page": null, "pages": "1-2"}', "write 'page'", "pages"),
+        (b'{"issn": "1", "start_page": "1"}', "write 'page'", "start_page"),
+        (b'{"issn": "1", "titel": "A"}', "write 'title'", "titel"),
+        (b'{"eissn": "1"}', "write 'issn'", "eissn"),
         (b'{"ISSN": "1", "issn": "1"}', "of one way to write metadata and 'ISSN' or others of another", "issn"),
         (b'{"ISSN": {"a": "1"}}', "ISSN is an object", "ISSN"),
         (b'{"issn": ["1"]}', "issn is a list", "issn"),

@@ -19,9 +19,16 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(
-    ("stream", "output", "shown"), [(Terminal(), Output(), True), (io.StringIO(), Output(), False), (Terminal(), Output(quiet=True), False)]
+    ("stream", "output", "term", "shown"),
+    [
+        (Terminal(), Output(), "xterm", True),
+        (io.StringIO(), Output(), "xterm", False),
+        (Terminal(), Output(quiet=True), "xterm", False),
+        (Terminal(), Output(), "dumb", False),
+    ],
 )
-def test_progress_is_for_who_watches(stream: io.StringIO, output: Output, shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_for_who_watches(stream: io.StringIO, output: Output, term: str, shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress(output) as progress:
         progress.step("reading", 1, 4)

@@ -86,7 +86,7 @@ def test_other_schemes_give_batches(registry: Registry) -> None:
     registry.add_namespace("pilin", "102.100.272", "pilin", ROOT)
     assert len({record.label for record in registry.mint_several("pilin", 3, ALICE)}) == 3
     for count, request in ((0, Request()), (2, Request(request_key="k"))):
-        with pytest.raises(InvalidData, match="ask for 1 or more"):
+        with pytest.raises(InvalidData, match="ask for"):
             registry.mint_several("pilin", count, ALICE, request)
 
 

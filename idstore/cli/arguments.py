@@ -123,10 +123,17 @@ def successors(ids: Sequence[str], by: Sequence[str] | None) -> tuple[str, list[
     return first, [*(by or []), *more]
 
 
+def unknown(name: str) -> str:
+    """The warning of a party of which nothing is known."""
+    return f"no party {name!r} was added here, nor has one acted yet; look for a misspelling"
+
+
 def is_namespace(registry: "Registry", text: str) -> bool:
-    """Whether an argument ``ID-or-NAMESPACE`` is a namespace's name or base."""
+    """Whether an argument ``ID-or-NAMESPACE`` is a namespace's name or base. Raises UnknownNamespace where there are none."""
     try:
         registry.namespace(text)
     except UnknownNamespace:
+        if not registry.namespaces():
+            raise
         return False
     return True

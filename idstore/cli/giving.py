@@ -69,4 +69,4 @@ def tell(call: Call, made: "Described", others: list[str], target: str | None) -
     """Print a new record, after a warning of others that are bound to its target."""
     if others:
         call.output.warn(f"{target} is identified already by {', '.join(others)}")
-    call.output.data(made.iri, made.json())
+    call.output.made(made.iri, made.json())

@@ -21,6 +21,10 @@ _SET_BY: Final = {"--name": "name", "--comment": "comment", "--target": "target"
 """What sets it of an identifier that there is already, by the option that sets it of a new one."""
 
 
+_TOLD: Final = 20
+"""How many of the keys that were passed over are named."""
+
+
 def placed(entry: "Entry", error: IdstoreError) -> InvalidData:
     """The error with the place of the article that it is about."""
     if error.fields.get("file") == entry.file:
@@ -28,6 +32,22 @@ def placed(entry: "Entry", error: IdstoreError) -> InvalidData:
         return error
     place = {"file": entry.file, "line": entry.line}
     return InvalidData(f"{entry.file}, line {entry.line}: {error.message}", **{**error.fields, **place})
+
+
+def noting(entries: "Iterable[Entry]", passed: dict[str, None]) -> "Iterator[Entry]":
+    """The entries; ``passed`` takes the keys that were passed over."""
+    for entry in entries:
+        passed.update(dict.fromkeys(entry.passed))
+        yield entry
+
+
+def tell_passed(call: Call, passed: Sequence[str]) -> None:
+    """Warn of keys that were passed over, if there are any."""
+    from idstore.exchange.articles import FIELDS
+
+    if passed:
+        more = f" and {len(passed) - _TOLD} more" if len(passed) > _TOLD else ""
+        call.output.warn(f"not known, and passed over: {', '.join(passed[:_TOLD])}{more}; the keys are {', '.join(FIELDS)}")
 
 
 class Loading:
@@ -114,7 +134,7 @@ class Loading:
         if fresh and made.record.below is None and isinstance(scheme, Deriving):
             for doubt in scheme.derive(entry.fields(), made.namespace.context).doubts:
                 self._call.output.warn(f"{made.iri}: {doubt}")
-        self._call.output.data(made.iri, made.json() if self._call.output.json else {})
+        self._call.output.made(made.iri, made.json() if self._call.output.json else {})
 
     def _pass_over(self, record: "Record", remarks: Sequence[str]) -> None:
         """Take note of the options that a known identifier does not get: it stays as it is, unless it is that already."""

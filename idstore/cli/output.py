@@ -34,6 +34,15 @@ class Output:
         with delivering():
             print(_dumps(record) if self.json else text)
 
+    def made(self, iri: str, record: Mapping[str, object]) -> None:
+        """Print a new identifier; where it does not arrive, say which one there is now. Raises Undelivered, BrokenPipeError."""
+        try:
+            self.data(iri, record)
+            flush()
+        except Undelivered:
+            self.failure("undelivered", f"{iri} was made, and could not be printed", {"id": iri})
+            raise
+
     def say(self, text: str) -> None:
         """Tell the user something that is no result; it may have several lines."""
         if not self.quiet:
@@ -51,8 +60,10 @@ class Output:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether somebody watches: standard error is a terminal, and not told to be quiet."""
-        return not (self.quiet or self.json or sys.stderr is None or sys.stderr.closed) and sys.stderr.isatty()
+        """Whether somebody watches: standard error is a terminal on which a line can be written again, and not told to be quiet."""
+        if self.quiet or self.json or sys.stderr is None or sys.stderr.closed or os.environ.get("TERM") == "dumb":
+            return False
+        return sys.stderr.isatty()
 
 
 def _talk(text: str) -> None:

@@ -20,13 +20,13 @@ output, talk to standard error. Where a FILE or a list is taken, `-` is standard
 |---|---|
 | 0 | done |
 | 1 | failed unexpectedly |
-| 2 | usage, unknown scheme, ambiguous identifier, refused query |
-| 3 | invalid identifier or input data |
+| 2 | usage: a command line that says nothing, or names a file that cannot be written; unknown scheme, ambiguous identifier, refused query |
+| 3 | invalid identifier or input data; a file to read that is not there |
 | 4 | not found, or not yours to see |
 | 5 | shapes or invariants broken |
 | 6 | store busy or unavailable |
 | 7 | not permitted |
-| 8 | conflict: taken, wrong stage, exhausted, request key |
+| 8 | conflict: taken, there already, wrong stage, frozen, exhausted, request key |
 | 9 | time or memory limit reached |
 | 130 | interrupted: Ctrl-C |
 | 141 | whoever read the output went away, as `head` does |

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from idstore.cli.call import Call
 from idstore.cli.ending import Misuse
+from idstore.errors import NotRegistered
 
 if TYPE_CHECKING:
     from idstore.model.party import Party
@@ -49,7 +50,7 @@ def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = Fals
     """Carry out an act, and give the store up.
 
     Where there is no store, one is made, with the acting party as its first administrator; but an act that fails makes none, nor does one
-    that is a dry run.
+    that is a dry run. Of one that asks for what is not there it is said that there is no store.
     Raises StoreUnavailable.
     """
     from idstore.model.party import Party
@@ -57,7 +58,11 @@ def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = Fals
 
     place, party = folder(call), Party(call.user)
     if is_vacant(place):
-        rehearsed = _rehearse(act, party)
+        try:
+            rehearsed = _rehearse(act, party)
+        except NotRegistered:
+            opening.open(place, wait=call.wait, read_only=True).close()  # raises, and says that there is none
+            raise
         if dry:
             return rehearsed
         with opening.open(place, administrator=party, wait=call.wait) as registry:

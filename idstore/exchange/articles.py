@@ -21,12 +21,14 @@ EXTRA: Final = "articles"
 class Entry:
     """One article of a file, or what is wrong with it, so that a reader can go on behind it.
 
-    line  where it begins, from 1.
+    line    where it begins, from 1.
+    passed  keys of idstore's own JSON that are not known, and were passed over.
     """
 
     file: str
     line: int
     found: Mapping[str, str] | InvalidData
+    passed: tuple[str, ...] = ()
 
     def fields(self) -> Mapping[str, str]:
         """What it says, in the order of `FIELDS`. Raises InvalidData, with file and line, and the field where it is one's fault."""

@@ -29,7 +29,7 @@ _STAGES: Final = {"": None, **{stage.value: stage for stage in (Stage.CREATED, S
 def read(file: Readable, format: str, columns: Columns = Columns()) -> Iterator[Reading[Listed]]:
     """Open a list of identifiers. Raises ExchangeError: no such column, no column of identifiers, a prefix map that cannot be read."""
     with mappings.understood(file, format, columns, ROLES, ("subject",)) as cells:
-        yield Reading(cells.name, cells.found, cells.rows(lambda row: _listed(cells, row)))
+        yield Reading(cells.name, cells.found, cells.rows(lambda row: _listed(cells, row)), cells.passed)
 
 
 def _listed(cells: Cells, row: tables.Row) -> Listed:

@@ -2,8 +2,9 @@
 
 An object is read as idstore's own if its keys are (``issn``, ``title``), and as CSL-JSON or Crossref's if one of `_FOREIGN` is among them. Null
 and absent keys mean that the source has none. Numbers are taken as they are written (``4.10`` stays ``4.10``). Other keys are passed over,
-whatever they hold, since real records carry more; but one that differs from a field in nothing but its letters' case (``Issn``) is refused,
-since passing over it would silently give another identifier.
+whatever they hold, since real records carry more, and are told; but one that differs from a field in nothing but its letters' case (``Issn``)
+is refused, and so is a word for a field that is absent (``vol``, ``pages``), or almost one (``volum``): passing over it would silently give
+another identifier.
 Sources: CSL-JSON schema 1.0.2, https://github.com/citation-style-language/schema; Crossref REST API format,
 https://github.com/CrossRef/rest-api-doc/blob/master/api_format.md.
 """
@@ -12,6 +13,8 @@ import codecs
 import json
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Final
 
 from idstore.errors import InvalidData
@@ -22,6 +25,25 @@ _LONGEST: Final = 1 << 20
 _CHUNK: Final = 1 << 16
 _FOREIGN: Final = frozenset({"ISSN", "DOI", "issn-type", "container-title", "message-type", "article-number"})
 """Keys that only CSL-JSON and Crossref's JSON have."""
+_WORDS: Final[Mapping[str, str]] = {
+    "vol": "volume",
+    "no": "issue",
+    "nr": "issue",
+    "num": "issue",
+    "number": "issue",
+    "pp": "page",
+    "pages": "page",
+    "firstpage": "page",
+    "startpage": "page",
+    "fpage": "page",
+    "spage": "page",
+    "articletitle": "title",
+}
+"""Other words for fields, in lower case, without what divides them."""
+_OWN_MEANING: Final = frozenset({"issued"})
+"""Words that are almost a field's name, and mean something else."""
+_ALMOST: Final = 0.8
+"""How much a word has in common with what it was meant to be."""
 _LIST: Final = re.compile(
     rb'\s*\{\s*(?:"items"\s*:\s*\[|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)', re.DOTALL
 )
@@ -152,7 +174,7 @@ def _parsed(file: str, line: int, text: bytes) -> Entry:
 
 def _entry(file: str, line: int, found: object) -> Entry:
     try:
-        return Entry(file, line, cleaned(_said(found)))
+        return Entry(file, line, cleaned(_said(found)), _passed(found))
     except InvalidData as error:
         return Entry(file, line, failure(file, line, error.message, **error.fields))
 
@@ -166,9 +188,25 @@ def _said(found: Any) -> dict[str, str | None]:
     if not _FOREIGN.isdisjoint(found):
         return _foreign(found)
     for key in found.keys() - set(FIELDS):
-        if key.strip().lower() in FIELDS:
-            raise InvalidData(f"the key {key!r} is not known; write {key.strip().lower()!r}", field=key)
+        meant = _meant(key)
+        if meant is not None and (key.strip().lower() == meant or found.get(meant) is None):
+            raise InvalidData(f"the key {key!r} is not known; write {meant!r}", field=key)
     return {name: _text(name, found.get(name)) for name in FIELDS}
+
+
+@lru_cache(maxsize=1024)
+def _meant(key: str) -> str | None:
+    """The field that a key which is none seems to be meant for."""
+    word = re.sub(r"[\s_-]", "", key.lower())
+    if word in _WORDS or word in _OWN_MEANING:
+        return _WORDS.get(word)
+    return next(iter(get_close_matches(word, FIELDS, 1, _ALMOST)), None)
+
+
+def _passed(found: Any) -> tuple[str, ...]:
+    """The keys that are passed over without anybody's having meant that; those of other dialects have their own documentation."""
+    foreign = isinstance(found.get("message"), dict) or not _FOREIGN.isdisjoint(found)
+    return () if foreign else tuple(key for key in found if key not in FIELDS)
 
 
 def _foreign(found: Mapping[str, Any]) -> dict[str, str | None]:

@@ -8,9 +8,10 @@ import ipaddress
 import socket
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from email.message import Message
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage
@@ -34,6 +35,9 @@ _NOT_BY_HEAD: Final = {HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED
 _LATER: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _WEB: Final = ("http", "https")
 _ASCII: Final = "".join(map(chr, range(128)))
+NAMELESS: Final = "names cannot be found out now"
+"""The detail of an answer where the fault may be this machine's."""
+_NO_HOST: Final = "there is no such host"
 _UNSURE: Final = {"unsure", "passed over"}
 """Outcomes that another question can change: of a host that wants to be asked later, of an address that was not to be asked then."""
 
@@ -58,7 +62,8 @@ class Answer:
 
     at        when it was put, milliseconds since 1970.
     outcome   ``answers``, ``moved`` (it answers elsewhere), ``broken`` (it does not answer, or says that nothing is there), ``unsure``
-              (it wants to be asked later, or by somebody it knows), ``passed over`` (no web address, or one of the local network).
+              (it wants to be asked later, or by somebody it knows, or names cannot be found out now), ``passed over`` (no web address, or
+              one of the local network).
     status    the HTTP status, 0 where there was none.
     location  where it led to, if elsewhere.
     """
@@ -88,9 +93,18 @@ def check(target: str, manners: Manners = Manners()) -> Answer:
         if status in _NOT_BY_HEAD:
             status, location, headers = _ask(target, "GET", manners)
     except (OSError, HTTPException, ValueError) as error:
-        return Answer(target, at, "broken", detail=str(getattr(error, "reason", "") or error) or type(error).__name__)
+        detail = _trouble(error)
+        return Answer(target, at, "unsure" if detail == NAMELESS else "broken", detail=detail)
     elsewhere = location if location.rstrip("/") != _sendable(target).rstrip("/") else ""
     return Answer(target, at, _outcome(status, elsewhere), status, elsewhere, _detail(status, headers))
+
+
+def _trouble(error: Exception) -> str:
+    """What went wrong, in words."""
+    cause = getattr(error, "reason", "") or error
+    if isinstance(cause, socket.gaierror):
+        return NAMELESS if cause.errno == socket.EAI_AGAIN else _NO_HOST
+    return str(getattr(cause, "strerror", None) or cause) or type(cause).__name__
 
 
 def _outcome(status: int, elsewhere: str) -> str:
@@ -158,7 +172,36 @@ def _is_local(host: str) -> bool:
 
 
 def check_all(targets: Iterable[str], manners: Manners = Manners()) -> Iterator[Answer]:
-    """Ask for many, each once, several hosts at a time; the answers come as they are given. Memory: the targets."""
+    """Ask for many, each once, several hosts at a time; the answers come as they are given. Memory: the targets.
+
+    That there is no such host is believed once another that has a name answers: without a network none does.
+    """
+    held: list[Answer] = []
+    with closing(_answers(targets, manners)) as answers:
+        named = False
+        for answer in answers:
+            named = named or (answer.status > 0 and _is_name(_host(answer.target)))
+            if named:
+                yield from held
+                held.clear()
+            if named or answer.detail != _NO_HOST:
+                yield answer
+            else:
+                held.append(answer)
+    yield from (replace(answer, outcome="unsure", detail=NAMELESS) for answer in held)
+
+
+def _is_name(host: str) -> bool:
+    """Whether a host is found by its name, of which others are asked."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host != "localhost"
+    return False
+
+
+def _answers(targets: Iterable[str], manners: Manners) -> Generator[Answer]:
+    """As `check_all`, whatever is said of names."""
     ordered = sorted({*targets}, key=lambda target: (_host(target), target))
     hosts = sorted(([*group] for _, group in groupby(ordered, key=_host)), key=len, reverse=True)
     answers: Queue[Answer | None] = Queue()

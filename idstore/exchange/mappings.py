@@ -134,21 +134,23 @@ Made = TypeVar("Made")
 class Reading(Generic[Made]):
     """A table that is being read.
 
-    name   what messages call the file.
-    found  role → column, as it was understood.
-    rows   the rows, once.
+    name    what messages call the file.
+    found   role → column, as it was understood.
+    rows    the rows, once.
+    passed  the columns that were not, and are passed over.
     """
 
     name: str
     found: Mapping[str, str]
     rows: Iterator[Made | Malformed] = field(repr=False)
+    passed: Sequence[str] = ()
 
 
 @contextmanager
 def read(file: Readable, format: str, columns: Columns = Columns()) -> Iterator[Reading[MappingRow]]:
     """Open a table of mappings. Raises ExchangeError: no such column, no column for an end, a prefix map that cannot be read."""
     with understood(file, format, columns, ROLES, ("subject", "target")) as cells:
-        yield Reading(cells.name, cells.found, cells.rows(cells.mapping_if_any))
+        yield Reading(cells.name, cells.found, cells.rows(cells.mapping_if_any), cells.passed)
 
 
 @contextmanager
@@ -215,12 +217,14 @@ class Cells:
     name      what messages call the table.
     found     role → column, as it was understood.
     declared  whether prefixes must be declared.
+    passed    the columns that were not understood.
     """
 
     def __init__(
         self, table: tables.Table, found: Mapping[str, str], columns: Columns, prefixes: Mapping[str, str], *, declared: bool = False
     ) -> None:
         self.name, self.found, self.declared = table.name, found, declared
+        self.passed = [name for name in table.header if name and name not in found.values()]
         self._rows = table.rows
         self._places = {role: table.header.index(name) for role, name in found.items()}
         self._in_order = itemgetter(*(self._places.get(role, -1) for role in ROLES))
@@ -340,9 +344,10 @@ def _share(text: str) -> Decimal:
     return share
 
 
-def described(found: Mapping[str, str]) -> Sequence[str]:
-    """How the columns were understood, for people: ``subject ← subject_id``."""
-    return [f"{role} ← {name}" for role, name in found.items()]
+def told(reading: Reading[Made]) -> str:
+    """How the columns of a table were understood, and which ones were not, for people: ``a.tsv: subject ← subject_id; passed over: x``."""
+    passed = f"; passed over: {', '.join(reading.passed)}" if reading.passed else ""
+    return f"{reading.name}: {', '.join(f'{role} ← {name}' for role, name in reading.found.items())}{passed}"
 
 
 def proposals(rows: Iterable[MappingRow | Malformed], broken: list[Malformed]) -> Iterator[Proposal]:

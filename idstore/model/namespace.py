@@ -27,9 +27,14 @@ def number(value: int) -> Literal:
     return Literal(str(value), datatype=XSD.integer)
 
 
+def is_name(text: str) -> bool:
+    """Whether a namespace can be called so."""
+    return _NAME.fullmatch(text) is not None
+
+
 def check_name(name: str) -> str:
     """The name of a namespace, as given. Raises InvalidData."""
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise InvalidData(
             f"{name!r} is not a namespace's name; use letters, digits and . _ -, at most 64, a letter or digit first", text=name
         )

@@ -13,6 +13,7 @@ from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.steps import apply
 from idstore.model.terms import Term
+from idstore.registry import targets
 from idstore.registry.below import Descending
 from idstore.registry.naming import label_node, target_index
 from idstore.registry.requests import Request, Requesting, key_of
@@ -89,8 +90,8 @@ class Allocating(Requesting, Descending):
         with self.store.reading() as view:
             scheme = self._namespace(view, namespace).scheme
         if count < 1 or request.request_key is not None:
-            reason = f"{count} identifiers cannot be minted" if count < 1 else "a request key stands for one identifier"
-            raise InvalidData(f"{reason}; ask for 1 or more, without a request key", count=count)
+            few = f"{count} identifiers cannot be minted; ask for 1 or more"
+            raise InvalidData(few if count < 1 else "a request key stands for one identifier; ask for one with each key", count=count)
         if count > 1 and not scheme.bulk:
             raise NotPermitted(
                 f"nobody allocates in bulk in {namespace}: owning a block of {scheme.name} identifiers would be knowledge that nobody wrote down; use `idstore mint {namespace}` for each thing when it needs one",
@@ -127,6 +128,7 @@ class Allocating(Requesting, Descending):
                 return earlier, False
             arguments.append((IDS.requestDigest, Literal(key.digest)))
         if request.target is not None:
+            targets.check(request.target, self._facts(turn).by_name)
             arguments += target_index(namespace)
         self._may_allocate(turn, namespace, party)
         self._in_pace(turn, namespace, party)

@@ -13,6 +13,7 @@ from idstore.model.namespace import TRUE
 from idstore.model.party import Party, node
 from idstore.model.record import Record, Stage, reserved
 from idstore.model.terms import Term
+from idstore.registry import targets
 from idstore.registry.core import living
 from idstore.registry.naming import Naming, target_index
 from idstore.stores import Turn
@@ -67,6 +68,8 @@ class Binding(Naming):
         aim = None if uri is None else terms.iri(uri)
         with self._acting(party) as turn:
             record = self._own(turn, self._identify(turn, text, party), party, "set the target of")
+            if uri is not None:
+                targets.check(uri, self._facts(turn).by_name)
             arguments: list[tuple[NamedNode, Term]] = []
             if aim is not None:
                 arguments = [(IDS.target, aim), *target_index(self._namespace(turn, record.namespace), record)]
@@ -100,6 +103,7 @@ class Binding(Naming):
             key = (arguments[0][1].value, arguments[1][1].value, party.name)
             if any(known.key == key for known in record.bindings):
                 return None
+            targets.check(statement.target, self._facts(turn).by_name, record.iri.value)
             event = self._event(turn, IDS.Bind, record.iri, party, *arguments)
             self._record_event(turn, record, event)
             return event

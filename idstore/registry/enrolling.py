@@ -12,6 +12,7 @@ from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.terms import UNDETERMINED, Term
+from idstore.registry import targets
 from idstore.registry.adopting import Adopting
 from idstore.registry.bindings import Statement
 from idstore.registry.naming import label_node, target_index
@@ -121,6 +122,8 @@ class Enrolling(Stating, Adopting):
         with self._acting(party) as turn:
             holder = turn.holder(claimed)
             if holder is None:
+                if one.leads_to is not None:
+                    targets.check(one.leads_to, self._facts(turn).by_name)
                 batch = self.batch(turn, namespace, party, batches, public=_published(one))
                 self._begin(turn, namespace, (label, claimed), IDS.Registration, party, _arguments(one, namespace, batch), None)
                 record = None

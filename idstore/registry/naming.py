@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from pyoxigraph import NamedNode
 
-from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered, UnknownScheme, clearest
-from idstore.model.namespace import Namespace, begins_a_form
+from idstore.errors import AmbiguousIdentifier, InvalidIdentifier, NotRegistered, UnknownNamespace, UnknownScheme, clearest
+from idstore.model.namespace import Namespace, begins_a_form, is_name
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import Term
@@ -62,7 +62,7 @@ class Naming(Core):
         held = (self._visible(view, namespace, label_node(namespace, label), sight) for namespace, label in read)
         found = {holder for holder in held if holder is not None}
         if not found:
-            raise NotRegistered(text)
+            raise self._misspelt(view, text) or NotRegistered(text)
         if len(found) > 1:
             raise AmbiguousIdentifier(text, sorted(iri.value for iri in found))
         return found.pop()
@@ -101,6 +101,9 @@ class Naming(Core):
 
     def _unreadable(self, view: View, text: str) -> Exception:
         """Why no namespace reads the text: not ours to hold, or no identifier at all."""
+        misspelt = self._misspelt(view, text)
+        if misspelt is not None:
+            return misspelt
         refusals, begun = [], []
         for namespace in self._facts(view).by_base.values():
             with suppress(UnknownScheme):
@@ -117,7 +120,24 @@ class Naming(Core):
                 refusals.append(error)
             else:
                 return NotRegistered(text)
-        return clearest(begun or refusals)
+        name = _name_in(text)
+        return UnknownNamespace(name) if name else clearest(begun or refusals)
+
+    def _misspelt(self, view: View, text: str) -> UnknownNamespace | None:
+        """What is wrong with ``NAME:label`` where no namespace has that name, and one has almost that name."""
+        name, names = _name_in(text), self._facts(view).by_name
+        if not name or name in names:
+            return None
+        from difflib import get_close_matches
+
+        meant = get_close_matches(name, names, 1)
+        return UnknownNamespace(name, meant[0]) if meant else None
+
+
+def _name_in(text: str) -> str:
+    """What seems to be a namespace's name in a text, because nothing else is written so."""
+    name, _, label = text.partition(":")
+    return name if label and not label.startswith("/") and is_name(name) and not begins_a_form(name) else ""
 
 
 def as_it_stands(text: str, namespaces: Iterable[Namespace]) -> list[tuple[Namespace, str]]:

@@ -9,7 +9,7 @@ from idstore.frozen import replace
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.party import Party, PartyFacts, node
-from idstore.model.record import Stage
+from idstore.model.record import Record, Stage
 from idstore.model.terms import Term
 from idstore.registry.core import read_event
 from idstore.registry.namespaces import Namespacing
@@ -101,6 +101,13 @@ class Governing(Namespacing, Naming):
                 key=lambda one: one.name,
             )
 
+    def is_stranger(self, name: Party, party: Party) -> bool:
+        """Whether a party was not added and has done nothing here, so that its name may be misspelt. Only administrators may ask. Raises NotPermitted."""
+        self.only_administrators(party)
+        with self.store.reading() as view:
+            known = self._facts(view).parties.get(name.name)
+            return not (known and known.added) and not view.catalogue.events(Selection(None, owner=name.name), limit=1)
+
     def suspend(self, name: Party, reason: str, party: Party) -> Event:
         """Refuse every further act of a party; an administrator's act. Raises NotPermitted, StageConflict, InvalidData."""
         return self._suspension(name, party, IDS.Suspension, terms.plain(reason, "reason"))
@@ -135,6 +142,14 @@ class Governing(Namespacing, Naming):
             self._administers(turn, party, "revoke")
             return self._revoke(turn, iri, terms.plain(reason, "reason"), party)
 
+    def may_revoke(self, text: str, party: Party) -> str:
+        """The IRI of what `revoke` would revoke; nothing is changed. Raises as `revoke`."""
+        with self._acting(party) as turn:
+            iri = self._identify(turn, text, party)
+            self._administers(turn, party, "revoke")
+            self._revocable(turn, iri)
+            return iri.value
+
     def revocable(self, of: Party, since: int, party: Party) -> Sequence[str]:
         """What `revoke_all` would revoke. Raises NotPermitted."""
         with self._acting(party) as turn:
@@ -165,12 +180,17 @@ class Governing(Namespacing, Naming):
         return self._history(turn, iri)[0][0].by
 
     def _revoke(self, turn: Turn, iri: NamedNode, reason: str, party: Party, *extra: tuple[NamedNode, Term]) -> Event:
-        record = self._load(turn, iri)
-        if record.stage is Stage.TOMBSTONE:
-            raise StageConflict(f"{iri.value} is a tombstone already", id=iri.value, stage=record.stage.value)
+        record = self._revocable(turn, iri)
         event = self._event(turn, IDS.Revocation, iri, party, (IDS.reason, Literal(reason)), *extra)
         self._record_event(turn, record, event)
         return event
+
+    def _revocable(self, turn: Turn, iri: NamedNode) -> Record:
+        """The record of what can be revoked. Raises StageConflict."""
+        record = self._load(turn, iri)
+        if record.stage is Stage.TOMBSTONE:
+            raise StageConflict(f"{iri.value} is a tombstone already", id=iri.value, stage=record.stage.value)
+        return record
 
 
 def party_after(before: PartyFacts, event: Event) -> PartyFacts:

@@ -16,7 +16,7 @@ from idstore.model.record import Record, Stage
 from idstore.model.value import Value, matching
 from idstore.registry.core import Sight
 from idstore.registry.naming import label_node
-from idstore.registry.valuing import Valuing
+from idstore.registry.valuing import Valuing, alias_of
 from idstore.schemes import Deriving, handle_values, locations, value_types
 from idstore.stores import View
 from idstore.stores.catalogue import Selection
@@ -271,7 +271,7 @@ def version_number(text: str) -> tuple[int, int] | None:
 
 def _alias(record: Record, asked: Asked) -> str | None:
     """The handle that stands in for a record, unless the alias itself is asked for."""
-    found = next((value for value in record.values if value.public and value.is_type(value_types.ALIAS)), None)
+    found = alias_of(record)
     if found is None or not asked.aliases or found.index in asked.indexes or any(found.is_type(one) for one in asked.types):
         return None
     return found.text

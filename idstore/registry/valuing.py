@@ -9,15 +9,16 @@ from enum import Enum
 
 from pyoxigraph import Literal
 
-from idstore.errors import AlreadyRegistered, InvalidData, NotRegistered
+from idstore.errors import AlreadyRegistered, AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered
 from idstore.frozen import dataclass
 from idstore.model import terms, times
 from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.value import Value, free_index, integer, matching
+from idstore.registry import targets
 from idstore.registry.bindings import Binding
-from idstore.registry.core import living
+from idstore.registry.core import Sight, living
 from idstore.schemes import Valued, value_types
 from idstore.stores import Turn, View
 from idstore.vocabulary import IDS
@@ -74,6 +75,8 @@ class Valuing(Binding):
             value = self._drafted(turn, record, draft)
             known = record.value(value.index)
             _fits(record, value.index, known, when)
+            if value.public and value.is_type(value_types.ALIAS):
+                self._no_alias_of_itself(turn, record, value, self.sight(turn, party))
             made = []
             if known is not None and known.public and not value.public:
                 made.append(self._unsetting(turn, record, known, party))
@@ -105,9 +108,26 @@ class Valuing(Binding):
         data = self._carrying(turn, record).typed(draft.type, draft.data)
         if isinstance(data, str) and value_types.is_type("URL.", draft.type):
             terms.iri(data, "URL")
+            targets.check(data, self._facts(turn).by_name)
         index = free_index(record.values) if draft.index is None else value_types.index_of(str(draft.index))
         ttl, until = value_types.ttl_of(str(draft.ttl)), None if draft.until is None else times.writable(draft.until)
         return Value(index, draft.type, data, turn.moment, ttl, until, value_types.permissions_of(draft.permissions))
+
+    def _no_alias_of_itself(self, turn: Turn, record: Record, alias: Value, sight: Sight) -> None:
+        """Raise InvalidData if a handle is an alias of the one that is to be its alias already, at any distance, as far as may be seen."""
+        way = [record.iri.value]
+        following: Value | None = alias
+        while following is not None:
+            try:
+                other = self._named(turn, f"hdl:{following.text}", sight)
+            except (NotRegistered, AmbiguousIdentifier, InvalidIdentifier):  # another registry's, or not to be seen
+                return
+            way.append(other.iri.value)
+            if other.iri == record.iri:
+                raise InvalidData(f"a handle cannot be an alias of itself ({' → '.join(way)})", id=record.iri.value)
+            if other.iri.value in way[:-1]:
+                return
+            following = alias_of(other)
 
     def _carrying(self, view: View, record: Record) -> Valued:
         """The scheme of a record. Raises InvalidData if its identifiers carry no values."""
@@ -117,6 +137,11 @@ class Valuing(Binding):
             reason = f"{record.iri.value} is no handle, and carries no values (its scheme is {scheme.name}); use `idstore target` or `idstore bind`"
             raise InvalidData(reason, id=record.iri.value, scheme=scheme.name)
         return scheme
+
+
+def alias_of(record: Record) -> Value | None:
+    """The value that names the handle which stands in for a record."""
+    return next((value for value in record.values if value.public and value.is_type(value_types.ALIAS)), None)
 
 
 def _fits(record: Record, index: int, known: Value | None, when: When) -> None:

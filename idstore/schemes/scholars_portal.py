@@ -161,6 +161,8 @@ class ScholarsPortal(SchemeBase):
         """
         if "parent" in allocation.metadata:
             yield from self._below(allocation)
+        if not allocation.metadata:
+            raise InvalidData("these identifiers are derived from articles' metadata; give them with --metadata FILE", field="issn")
         label = self.derive(allocation.metadata, allocation.context).label
         yield label
         for number in count(1):

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
+from os import PathLike
 from typing import Final
 
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, Quad
@@ -15,9 +16,10 @@ from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.schemes.shapes import shape
 from idstore.stores.engine import engine_to_read
-from idstore.validation import Report, Shapes, compiler, validate_registry
+from idstore.validation import Report, Shapes, compiler, files, validate_registry
 from idstore.validation.shapes import load, names, of
 from idstore.validation.source import StoreSource
+from idstore.vocabulary import IDS, ONTOLOGY, RDF
 
 THREADS: Final = 2
 """Queries at a time over a whole registry: each takes a processor, and memory."""
@@ -32,6 +34,15 @@ def shapes(namespaces: Iterable[Namespace] = ()) -> Shapes:
         if namespace.identifier_class == namespace.iri or namespace.scheme_name not in shipped
     )
     return load(*shipped) + of(dict.fromkeys(chain.from_iterable(own)))  # namespaces of one plug-in may have the same shape
+
+
+def shapes_for(path: str | PathLike[str], namespaces: Iterable[Namespace] = ()) -> Shapes:
+    """The shapes for a file: those of findings where it tells of what a reconciliation found, else `shapes`. Raises as `files.quads`.
+
+    Cost: the file is read up to the first class of the ontology.
+    """
+    classes = (quad.object for quad in files.quads(path) if quad.predicate == RDF.type and str(quad.object).startswith(f"<{ONTOLOGY}"))
+    return load("findings") if next(classes, None) == IDS.Finding else shapes(namespaces)
 
 
 def check(registry: Registry, party: Party, progress: Progress = unwatched) -> Report:

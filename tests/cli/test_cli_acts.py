@@ -1,5 +1,6 @@
 """What is said of identifiers, their life, parties, trails, files and checks."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +31,7 @@ def test_binding_again_changes_nothing(run: Run, mint: Minting) -> None:
     assert run("bind", iri, WIKIDATA, "--json").object["target"] == WIKIDATA
     again = run("bind", iri, WIKIDATA, "--json")
     assert again.out == "" and "already" in again.err
+    assert json.loads(again.err) == {"warning": "you have bound it already; nothing was changed"}
     run("bind", iri, "http://example.org/", "--relation", "owl:sameAs")
     relations = {one["relation"] for one in run("show", iri, "--json").object["bindings"]}
     assert "http://www.w3.org/2002/07/owl#sameAs" in relations
@@ -95,6 +97,28 @@ def test_transfer_needs_the_receiver(run: Run, mint: Minting) -> None:
     assert run("transfer", "rdl", "bob", "--json", by="bob").object["owner"] == "bob"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("mint", "rdl"),
+        ("mint", "rdl", "--json"),
+        ("mint", "rdl", "--target", "http://example.org/"),
+        ("register", "h", "x"),
+        ("import", "-", "--format", "list", "--namespace", "rdl"),
+        ("fixate", "rdl:R1"),
+        ("comment", "rdl", "x"),
+        ("transfer", "rdl", "bob"),
+        ("revoke", "rdl:R1", "--dry-run"),
+        ("namespace", "freeze", "rdl"),
+        ("list",),
+    ],
+)
+def test_a_store_that_is_not_there_is_told(run: Run, store: Path, words: tuple[str, ...]) -> None:
+    found = run(*words, code=6, stdin="R7081857972\n")
+    assert f"there is no store at {store}; make one with `idstore init`" in found.err
+    assert found.out == "" and not store.exists()
+
+
 def test_grants(run: Run, mint: Minting) -> None:
     iri = mint()
     run("grant", iri, "bob")
@@ -136,6 +160,17 @@ def test_a_suspended_party_is_told_why(run: Run, mint: Minting) -> None:
     mint(by="bob")
 
 
+def test_a_misspelt_party_is_told(run: Run, mint: Minting) -> None:
+    mint(by="bob")
+    run("party", "add", "carol")
+    revoke = ("revoke", "--since", "2020-01-01", "--party")
+    for words in ((*revoke, "{}"), (*revoke, "{}", "--yes"), ("suspend", "{}", "--reason", "x")):
+        said = [run(*(word.format(name) for word in words)).err for name in ("bbo", "bob", "carol")]
+        assert ["no party" in err for err in said] == [True, False, False]
+    for words in ((*revoke, "bbo"), ("suspend", "bbo", "--reason", "x")):
+        assert "no party" not in run(*words, by="dan", code=7).err
+
+
 def test_revocation_is_rehearsed_first(run: Run, mint: Minting) -> None:
     draft, published = mint(by="bob"), mint(by="bob")
     run("fixate", published, by="bob")
@@ -147,8 +182,29 @@ def test_revocation_is_rehearsed_first(run: Run, mint: Minting) -> None:
     assert len(run("revoke", "--party", "bob", "--since", "2020-01-01", "--yes", "--json").objects) == 2
     assert run("show", published, "--json").object["stage"] == "tombstone"
     run("show", draft, code=4)
-    for words in (("--party", "bob"), (NEVER, "--party", "bob", "--since", "2020"), (), (NEVER,)):
+    for words in (
+        ("--party", "bob"),
+        (NEVER, "--party", "bob", "--since", "2020"),
+        (),
+        (NEVER,),
+        (NEVER, "--since", "2020", "--reason", "x"),
+    ):
         run("revoke", *words, code=2)
+
+
+def test_the_revocation_of_one_identifier_is_rehearsed_on_request(run: Run, mint: Minting) -> None:
+    iri = mint(by="bob")
+    for words in ((), ("--reason", "spam")):
+        dry = run("revoke", iri, "--dry-run", *words)
+        assert (dry.lines, "leave --dry-run out to revoke it" in dry.err) == ([iri], True)
+    assert run("show", iri, "--json").object["stage"] == "created"
+    run("revoke", iri, "--dry-run", by="bob", code=7)
+    run("revoke", iri, "--dry-run", by="carol", code=4)
+    run("revoke", iri, "--yes", "--dry-run", code=2)
+    run("fixate", iri, by="bob")
+    run("revoke", iri, "--yes", "--reason", "spam")
+    assert run("show", iri, "--json").object["stage"] == "tombstone"
+    run("revoke", iri, "--dry-run", code=8)
 
 
 def test_namespaces(run: Run, store: Path) -> None:

@@ -51,6 +51,18 @@ def test_a_reload_says_what_was_known(run: Run, unicorn: Path) -> None:
     assert last == "idstore: 1 minted, 2 known by their DOI or key, 0 refused; what is minted is kept"
 
 
+def test_keys_that_are_not_known_are_told_once(run: Run, unicorn: Path) -> None:
+    more = json.dumps({**json.loads(unicorn.read_text()), "journal": "Diogenes", "year": 2010})
+    told = "idstore: warning: not known, and passed over: journal, year; the keys are issn, volume, issue, page, title, subtitle, doi, key, type\n"
+    assert run("derive", "sp", "--metadata", "-", stdin=more).err == told
+    assert run("replace", IRI, "--metadata", "-", stdin=more).err == told
+    for text in (more, f"{more}\n{more}"):
+        assert run("mint", "sp", "--metadata", "-", stdin=text).err.count(told) == 1
+    short = json.dumps({"issn": "1234-5679", "title": "A Study", "vol": 12, "number": 3, "pages": "15-19"})
+    for words in (("mint", "sp"), ("derive", "sp"), ("replace", IRI)):
+        assert "is not known; write '" in run(*words, "--metadata", "-", stdin=short, code=3).err
+
+
 def test_what_a_known_article_does_not_get_is_told(run: Run, unicorn: Path) -> None:
     known = "idstore: known by its DOI or key; nothing was minted"
     assert run("mint", "sp", "--metadata", unicorn).err == f"{known}\n"

@@ -283,3 +283,10 @@ def test_texts_forge_no_line_of_what_changed(run: Run, tmp_path: Path) -> None:
         (tmp_path / "d.xml").write_text(signatures)
         lines = run("import", str(tmp_path / "d.xml")).lines
     assert lines[1:] == ["renamed\tinfo:pronom/fmt/1: A → B\\nvanished\\tinfo:pronom/fmt/2"]
+
+
+@pytest.mark.usefixtures("rdl")
+def test_what_to_give_is_told(run: Run) -> None:
+    assert "give them with --metadata FILE" in run("mint", "sp", code=3).err
+    assert "ask for one with each key" in run("mint", "h", "--count", "3", "--request-key", "k", code=3).err
+    assert "its ending .dat tells no format; say with --format" in run("import", "l2.dat", "--namespace", "h", code=2).err

@@ -200,3 +200,12 @@ def test_a_list_that_changes_nothing_is_not_logged(run: Run) -> None:
     before = run("export", "--digest").line
     run("import", "-", "--format", "csv", "--namespace", "h", stdin="id,stage\na,created\nc,created\n")
     assert run("export", "--digest").line == before
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("more", [("--namespace", "h"), ()])
+def test_columns_that_are_passed_over_are_named(run: Run, more: tuple[str, ...]) -> None:
+    run("register", "h", "a")
+    table = "subject\tcolour\ttarget\tb\x1bc\nh:a\tred\thttp://example.org/\tx\n"
+    first = run("import", "-", "--format", "tsv", *more, stdin=table).err.splitlines()[0]
+    assert first == "idstore: reading standard input: subject ← subject, target ← target; passed over: colour, b\\x1bc"

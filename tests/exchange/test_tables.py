@@ -206,3 +206,13 @@ def test_a_long_name_comes_back(registry: Registry, format: str) -> None:
     [row] = rows(written(registry, format).decode(), format)
     assert isinstance(row, MappingRow)
     assert row.name == name
+
+
+@pytest.mark.parametrize("column", ["target", "leads_to"])
+def test_a_short_form_is_refused_in_a_table(registry: Registry, column: str) -> None:
+    with identifiers.read(BytesIO(f"subject,{column}\nh:1,h:2\n".encode()), "csv") as reading:
+        [outcome] = registry.enrol("h", [*identifiers.sound(reading.rows, [])], ADA, "own")
+    assert (outcome.verdict, outcome.reason) == (
+        "refused",
+        "'h:2' is a short form of this store and no IRI; write https://hdl.handle.net/10.5/2",
+    )

@@ -48,7 +48,7 @@ def test_agreement_is_nothing_to_report(run: Run, a: Path, b: Path) -> None:
     for place in (a, b):
         table(place, f"{RDL}R1\tskos:exactMatch\t{WD}Q1", f"{RDL}R2\tskos:closeMatch\t{WD}Q2")
     outcome = run("reconcile", a, b, "--strict")
-    assert (outcome.out, outcome.err) == ("nothing to reconcile\n", "idstore: nothing to reconcile\n")
+    assert (outcome.out, outcome.err) == ("nothing to reconcile\n", "")
 
 
 @pytest.mark.parametrize(
@@ -333,6 +333,9 @@ def test_turtle_is_read_by_others_and_conforms(run: Run, quarrel: list[Path], tm
     damaged = [quad for quad in quads if quad.predicate.value != str(RDF.object)]
     assert validation.validate(damaged, shapes.load("findings")).results
     assert all(isinstance(quad.triple, Triple) for quad in quads)
+    assert run("validate", place).line == "conforms"
+    broken = "\n".join(line for line in place.read_text().splitlines() if "dcterms:type" not in line)
+    assert "A finding is of one kind, a word." in run("validate", "-", stdin=broken, code=5).out
 
 
 def test_every_format_tells_the_same_findings(run: Run, quarrel: list[Path]) -> None:

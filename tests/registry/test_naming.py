@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import idstore
-from idstore import Party, Registry
-from idstore.errors import AmbiguousIdentifier
+from idstore import Party, Registry, Statement
+from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered, UnknownNamespace
 from idstore.exchange import handle_batch, rdf
 
 ADA = Party("ada")
@@ -61,3 +61,60 @@ def test_a_registry_with_such_a_name_is_taken_in(registry: Registry, tmp_path: P
     with idstore.open(tmp_path / "copy", administrator=ADA, durability="process") as copy:
         rdf.import_registry(copy, [tmp_path / "all.trig"], ADA)
         assert [one.name for one in copy.namespaces()] == ["hdl", "https", "other"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("other:y", "write https://hdl.handle.net/12345/y"),
+        ("other:x", "write https://hdl.handle.net/12345/x"),
+        ("rdl:R1", "begins with http://rdl.example.org/more#"),
+        ("http://", "no host"),
+        ("http:///x", "no host"),
+        ("http:foo", "no host"),
+        ("https://@/", "no host"),
+        (THEIRS, "to itself"),
+    ],
+)
+def test_what_nobody_means_as_an_iri_is_no_target(registry: Registry, uri: str, said: str) -> None:
+    registry.add_namespace("rdl", "http://rdl.example.org/more#", "rdswip", ADA)
+    registry.register("other", "x", ADA)
+    with pytest.raises(InvalidData, match=said):
+        registry.bind("other:x", Statement(uri), ADA)
+
+
+@pytest.mark.parametrize(
+    "uri", ["hdl:10.5/a", "https://example.org/", "tel:1", "other://x/y", "Other:x", "http://[::1]/", "http://ann@b.example/"]
+)
+def test_an_iri_is_a_target_whatever_namespaces_are_called(registry: Registry, uri: str) -> None:
+    registry.add_namespace("tel", "http://rdl.example.org/more#", "rdswip", ADA)
+    registry.register("other", "x", ADA)
+    registry.target("other:x", uri, ADA)
+    registry.bind("other:x", Statement(uri), ADA)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("othr:x", "no namespace 'othr' here; did you mean other?"),
+        ("nothing:x", "no namespace 'nothing' here; `idstore namespace list` shows them"),
+    ],
+)
+def test_a_namespace_that_is_not_there_is_told(tmp_path: Path, registry: Registry, text: str, said: str) -> None:
+    with idstore.open(tmp_path / "own", administrator=ADA, durability="process") as own:
+        own.add_namespace("other", "http://own.example.org/", "puid", ADA)
+        with pytest.raises(UnknownNamespace) as caught:
+            own.show(text, ADA)
+        assert caught.value.message == said
+    with pytest.raises(NotRegistered) as either:  # it may be a suffix of a handle
+        registry.show(text, ADA)
+    assert isinstance(either.value, UnknownNamespace) == ("did you mean" in said)
+    iri = registry.register("other", text, ADA).iri
+    assert registry.show(text, ADA).iri == iri
+
+
+@pytest.mark.parametrize(("text", "kind"), [("urn:isbn:1", InvalidIdentifier), ("DOI:10.7/x", NotRegistered), ("a b:c", InvalidIdentifier)])
+def test_other_forms_name_no_namespace(tmp_path: Path, text: str, kind: type[Exception]) -> None:
+    with idstore.open(tmp_path / "own", administrator=ADA, durability="process") as own, pytest.raises(kind) as caught:
+        own.show(text, ADA)
+    assert not isinstance(caught.value, UnknownNamespace)

@@ -11,7 +11,8 @@ from idstore.cli import arguments, exits, giving, session
 from idstore.cli.call import Call
 from idstore.cli.ending import Misuse
 from idstore.cli.giving import Said
-from idstore.cli.loading import Loading
+from idstore.cli.loading import Loading, noting, tell_passed
+from idstore.cli.output import Undelivered
 from idstore.errors import InvalidData
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ Name = Annotated[str | None, typer.Option(metavar="T", help="What people call th
 Lang = Annotated[str | None, typer.Option(metavar="L", help="The language of the name: en, pt-br.")]
 Comment = Annotated[str | None, typer.Option(metavar="T", help="A comment for the grant list; public after fixation.")]
 Target = Annotated[str | None, typer.Option(metavar="URI", help="What it identifies, and leads to.")]
-Key = Annotated[str | None, typer.Option(metavar="K", help="A key of yours: the same key gives the same identifier again, for ever.")]
+Key = Annotated[
+    str | None, typer.Option(metavar="K", help="A key of yours: in this namespace it gives you the same identifier again, for ever.")
+]
 
 
 def mint(
@@ -91,16 +94,28 @@ def mint(
     try:
         session.write(call, act)
     finally:  # what was minted is there, whatever came after it
-        for one, others in made:
-            giving.tell(call, one, others, target)
+        _tell_all(call, made, target)
     return exits.DONE
+
+
+def _tell_all(call: Call, made: "Iterable[_Made]", target: str | None) -> None:
+    """Print new identifiers, and go on behind one that cannot be printed. Raises Undelivered, BrokenPipeError."""
+    failure: Undelivered | None = None
+    for one, others in made:
+        try:
+            giving.tell(call, one, others, target)
+        except Undelivered as error:
+            failure = error
+    if failure is not None:
+        raise failure
 
 
 def _mint_all(call: Call, namespace: str, said: Said, file: str, options: dict[str, str], parent: str | None) -> int:
     """Mint for each article of a file; print each when it is durable."""
     from idstore.exchange import metadata
 
-    found = metadata.entries(file)
+    passed: dict[str, None] = {}
+    found = noting(metadata.entries(file), passed)
     first = list(islice(found, 2))
     single = len(first) == 1
     if said.request_key is not None and not single:
@@ -117,6 +132,7 @@ def _mint_all(call: Call, namespace: str, said: Said, file: str, options: dict[s
             session.write(call, act)
     finally:  # what was minted is there, whatever came after it
         loading.sum_up()
+        tell_passed(call, [*passed])
     return exits.INVALID if loading.refused else exits.DONE
 
 
@@ -156,13 +172,14 @@ def derive(
 
     Before collisions are looked at; --json tells whether the label is taken, or given by an earlier article. Nothing is written.
     A JSON object has the keys issn, volume, issue, page (as printed), title, subtitle, doi; an absent key means that the source has none.
+    Other keys are passed over, with a warning; but those that seem to be meant for an absent one of these (vol, pages, titel) are refused.
     A bad article is reported, gives an empty line, and exit code 3 at the end.
     """
     from idstore.exchange import metadata
 
-    bad = False
+    bad, passed = False, dict[str, None]()
     with session.reading(call, detached=True) as (registry, _):
-        for made in _derivations(registry, namespace, metadata.entries(file)):
+        for made in _derivations(registry, namespace, noting(metadata.entries(file), passed)):
             if isinstance(made, InvalidData):
                 bad = True
                 call.output.failure(made.code, made.message, made.fields)
@@ -174,6 +191,7 @@ def derive(
                 made.iri,
                 {"id": made.iri, "label": made.label, "namespace": namespace, "collides": made.collides, "extensions": [*made.extensions]},
             )
+    tell_passed(call, [*passed])
     return exits.INVALID if bad else exits.DONE
 
 

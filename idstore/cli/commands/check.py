@@ -71,7 +71,7 @@ def _check(text: str, spaces: "Sequence[Namespace]", asked: Iterable[Scheme], ou
     for fit in fits:
         told = fit.advice() if advice else []
         lines = [fit.canonical if alone else fit.line(), *(_advice_line(one) for one in told)]
-        others = [other.scheme for other in fits if other is not fit]
+        others = [*dict.fromkeys(other.scheme for other in fits if other is not fit)]
         said = {"advice": [{"rule": one.rule, "guideline": one.guideline, "follows": one.follows, "why": one.why} for one in told]}
         output.data("\n".join(lines), fit.json(text) | ({"alternatives": others} if others else {}) | (said if advice else {}))
     if not fits:

@@ -28,10 +28,10 @@ def validate(
 ) -> int:
     """Check the registry, or files, against the SHACL shapes.
 
-    A line for each finding. Exit code 5 if a rule is broken; warnings alone break none.
+    A line for each finding. A file of what reconcile found is checked against the shapes of such findings. Exit code 5 if a rule is broken; warnings alone break none.
     """
     from idstore.validation import validate_file
-    from idstore.validation.registries import check, shapes
+    from idstore.validation.registries import check, shapes_for
 
     if files and changed:
         raise Misuse("--changed is for the store; files are always checked whole")
@@ -42,9 +42,8 @@ def validate(
             found = session.read(call, lambda registry, party: check(registry, party, progress.step), detached=True)
         return _print(call, [found])
     known = session.read(call, lambda registry, _: registry.namespaces()) if session.exists(call) else []
-    wanted = shapes(known)
     with stdin.files(files, ".ttl") as paths:
-        reports = [validate_file(path, wanted) for path in paths]
+        reports = [validate_file(path, shapes_for(path, known)) for path in paths]
     return _print(call, reports)
 
 

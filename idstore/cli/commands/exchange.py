@@ -76,6 +76,9 @@ def import_(
         raise Misuse(f"import one {alien[0]} file at a time, and not together with others")
     if alien:
         return foreign.IMPORTS[alien[0]](call, files[0], namespace, dry_run)
+    if namespace is not None and format is None and not _is_rdf(files[0]):
+        what = f"its ending {ending(files[0])} tells" if ending(files[0]) else "its name has no ending that tells"
+        raise Misuse(f"{files[0]} could be anything, for {what} no format; say with --format what it is")
     if namespace is not None:
         raise Misuse(
             f"--namespace is for {_WITH_NAMESPACE}; {files[0]} is read as an export of idstore's, which names its namespaces itself: "
@@ -92,6 +95,15 @@ def _check(format: str | None) -> None:
     formats = (*rdf.FORMATS, patch.FORMAT, *foreign.IMPORTS, tables.LIST, *tables.FORMATS)
     if format is not None and format not in formats:
         raise Misuse(f"no format {format!r} to import; there are {', '.join(formats)}")
+
+
+def _is_rdf(file: str) -> bool:
+    """Whether a file's ending is that of an RDF format."""
+    from pyoxigraph import RdfFormat
+
+    from idstore.exchange.sources import ending
+
+    return RdfFormat.from_extension(ending(file).removeprefix(".")) is not None
 
 
 def _table(files: list[str], format: str | None) -> str | None:

@@ -108,7 +108,7 @@ def matched(call: Call, found: "tuple[Value, ...]") -> None:
 def _lasting(ttl: str | None) -> tuple[int, int | None]:
     from idstore.schemes import value_types
 
-    if ttl is None or ttl.isdigit():
+    if ttl is None or ttl.removeprefix("-").isdigit():
         return value_types.TTL if ttl is None else value_types.ttl_of(ttl), None
     return value_types.TTL, arguments.moment(ttl)
 

@@ -9,6 +9,8 @@ from idstore.cli.call import Call
 from idstore.cli.ending import Misuse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from idstore.model.event import Event
     from idstore.model.namespace import Namespace
     from idstore.model.party import Party
@@ -48,24 +50,32 @@ def revoke(
         str | None, typer.Option("--party", metavar="U", help="Revoke everything that this party allocated; with --since.")
     ] = None,
     since: arguments.Since = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be revoked; so without --yes.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Revoke what --dry-run lists.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be revoked.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --party: revoke what is listed without it. An ID needs none.")] = False,
 ) -> None:
     """Take back abusive identifiers. Administrators may.
 
-    Created ones are released, fixated ones become tombstones, which resolve to the reason.
+    Created ones are released, fixated ones become tombstones, which resolve to the reason. Neither can be undone. An ID with --reason is
+    revoked at once, unless --dry-run is given; with --party and --since all is only listed, unless --yes is given.
     """
+    if (id is None) == (of is None) or (of is None) != (since is None) or (dry_run and yes):
+        raise Misuse("write ID --reason T, or --party U --since T with --dry-run or --yes; --dry-run goes with ID as well")
+    if of is not None and since is not None:
+        _revoke_all(call, of, since, reason, yes)
+    elif id is not None:
+        _revoke(call, id, reason, dry_run)
+
+
+def _revoke(call: Call, id: str, reason: str | None, dry_run: bool) -> None:
     from idstore.cli.events import done
 
-    if id is not None and of is None and since is None and not dry_run and not yes:
-        if reason is None:
-            raise Misuse("say why with --reason")
-        because = reason
-        done(call, session.write(call, lambda registry, party: registry.revoke(id, because, party)))
-    elif id is None and of is not None and since is not None and not (dry_run and yes):
-        _revoke_all(call, of, since, reason, yes)
+    if dry_run:
+        found = session.write(call, lambda registry, party: [registry.may_revoke(id, party)], dry=True)
+        _rehearsed(call, found, "leave --dry-run out")
+    elif reason is None:
+        raise Misuse("say why with --reason")
     else:
-        raise Misuse("write ID --reason T, or --party U --since T with --dry-run or --yes")
+        done(call, session.write(call, lambda registry, party: registry.revoke(id, reason, party)))
 
 
 def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) -> None:
@@ -75,14 +85,31 @@ def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) 
     culprit, moment = Party(of), arguments.moment(since) or 0
     if yes:
         because = reason or f"everything that {of} allocated since {since} was revoked"
-        made = session.write(call, lambda registry, party: registry.revoke_all(culprit, moment, because, party))
+        made, stranger = session.write(
+            call, lambda registry, party: (registry.revoke_all(culprit, moment, because, party), registry.is_stranger(culprit, party))
+        )
+        _warn_of(call, of, stranger=stranger)
         call.output.say(f"idstore: {len(made)} revoked")
         done(call, *made)
         return
-    found = session.write(call, lambda registry, party: registry.revocable(culprit, moment, party), dry=True)
+    found, stranger = session.write(
+        call, lambda registry, party: (registry.revocable(culprit, moment, party), registry.is_stranger(culprit, party)), dry=True
+    )
+    _warn_of(call, of, stranger=stranger)
+    _rehearsed(call, found, "add --yes")
+
+
+def _warn_of(call: Call, name: str, *, stranger: bool) -> None:
+    if stranger:
+        call.output.warn(arguments.unknown(name))
+
+
+def _rehearsed(call: Call, found: "Sequence[str]", remedy: str) -> None:
     for iri in found:
         call.output.data(iri, {"id": iri, "revoked": False})
-    call.output.say(f"idstore: dry run, nothing was changed: {len(found)} would be revoked; add --yes to revoke them")
+    call.output.say(
+        f"idstore: dry run, nothing was changed: {len(found)} would be revoked; {remedy} to revoke {'it' if len(found) == 1 else 'them'}"
+    )
 
 
 def supersede(call: Call, ids: arguments.IdAndMore, by: arguments.By = None) -> None:
@@ -104,16 +131,19 @@ def replace(
 
     The owner of the namespace may. The old copy gets _old1, _old2 and so on; it is seen by whom the article is seen by.
     """
+    from idstore.cli.loading import noting, tell_passed
     from idstore.cli.records import described
     from idstore.exchange import metadata
 
-    read = list(metadata.read(file))
+    passed: dict[str, None] = {}
+    read = [entry.fields() for entry in noting(metadata.entries(file), passed)]
+    tell_passed(call, [*passed])
     if len(read) != 1:
         raise Misuse(f"{file} describes {len(read)} articles; give the metadata of the one that replaces {id}")
     [made] = session.write(
         call, lambda registry, party: described(registry, party, [registry.replace(id, read[0], party)], remarks=call.output.json)
     )
-    call.output.data(made.iri, made.json())
+    call.output.made(made.iri, made.json())
 
 
 def deprecate(call: Call, ids: arguments.IdAndMore, reason: arguments.Reason, by: arguments.By = None) -> None:

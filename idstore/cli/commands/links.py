@@ -62,9 +62,13 @@ def links(
     since = times.now() - round(fresh * DAY)
     asked = {target for _, target in leading if not checking.is_fresh(known.get(target), since)}
     call.output.say(f"idstore: {len({target for _, target in leading})} targets, {len(asked)} to be asked for")
+    nameless = 0
     for number, answer in enumerate(checking.write(results, checking.check_all(asked, checking.Manners(delay, timeout, private))), 1):
+        nameless += answer.detail == checking.NAMELESS
         if call.output.shows_progress:
             call.output.say(f"{number} of {len(asked)}: {answer.outcome} {answer.target}")
+    if nameless:
+        call.output.warn(f"{nameless} targets were not asked, for {checking.NAMELESS}; look at this machine's network, and ask again")
     known = checking.read(results)
     tally: Counter[str] = Counter()
     for iri, target in leading:

@@ -93,7 +93,13 @@ def suspend(call: Call, user: arguments.Person, reason: Annotated[str, typer.Opt
     from idstore.cli.events import done
     from idstore.model.party import Party
 
-    done(call, session.write(call, lambda registry, party: registry.suspend(Party(user), reason, party)))
+    culprit = Party(user)
+    made, stranger = session.write(
+        call, lambda registry, party: (registry.suspend(culprit, reason, party), registry.is_stranger(culprit, party))
+    )
+    if stranger:
+        call.output.warn(arguments.unknown(user))
+    done(call, made)
 
 
 def reinstate(call: Call, user: arguments.Person) -> None:

@@ -28,7 +28,7 @@ class Place:
 def quickstart(call: Call) -> int:
     """See it work: registries of real identifiers, in a store of their own.
 
-    The store is made in a new folder, or where --store says and nothing is yet. Each step is explained, and said with the command
+    The store is made in a new folder, or where --store says and nothing is yet; its export is left beside it (STORE.ttl). Each step is explained, and said with the command
     that does the same. Needs the extra examples: pip install 'idstore[examples]'.
     """
     import idstore

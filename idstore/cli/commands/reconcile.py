@@ -100,7 +100,8 @@ def _compare(
         for name, why in {side.name: side.behind for side in found.sides}.items():
             session.tell_behind(call, name, why)
         _write(found, format, tally, target)
-    call.output.say(f"idstore: {', '.join(f'{many} {slug}' for slug, many in tally.items()) or 'nothing to reconcile'}")
+    if tally or format != "table" or file != inputs.STDIN:  # else the report says it
+        call.output.say(f"idstore: {', '.join(f'{many} {slug}' for slug, many in tally.items()) or 'nothing to reconcile'}")
     return tally
 
 

@@ -85,7 +85,7 @@ def bind(
     )
     made = session.write(call, lambda registry, party: registry.bind(id, statement, party))
     if made is None:
-        call.output.say("idstore: you have bound it already; nothing was changed")
+        call.output.warn("you have bound it already; nothing was changed")
     done(call, made)
 
 

@@ -24,7 +24,7 @@ def state(call: Call, file: str, format: str | None, columns: "Columns | None" =
     chosen = _table_format(file, format)
     broken: list[Malformed] = []
     with mappings.read(file, chosen, columns or mappings.Columns()) as reading:
-        call.output.say(f"idstore: reading {reading.name}: {', '.join(mappings.described(reading.found))}")
+        call.output.say(f"idstore: reading {mappings.told(reading)}")
         proposed = list(mappings.proposals(reading.rows, broken))
     rehearse = dry_run or bool(broken)
     with Progress(call.output) as progress:
@@ -43,7 +43,7 @@ def enrol(call: Call, file: str, format: str, namespace: str, columns: "Columns"
 
     broken: list[Malformed] = []
     with identifiers.read(file, format, columns) as reading:
-        call.output.say(f"idstore: reading {reading.name}: {', '.join(mappings.described(reading.found))}")
+        call.output.say(f"idstore: reading {mappings.told(reading)}")
         listed = list(identifiers.sound(reading.rows, broken))
         name = reading.name
     rehearse = dry_run or bool(broken)

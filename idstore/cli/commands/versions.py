@@ -39,7 +39,7 @@ def add(
             registry, party, [registry.add_version(work, number, party, request, existing=existing)], remarks=call.output.json
         ),
     )
-    call.output.data(made.iri, made.json())
+    call.output.made(made.iri, made.json())
 
 
 def list_(
