@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,8 @@ def test_no_room_to_sort_is_told_with_what_helps(
 ) -> None:
     mint("--name", "valve")
     run("export", "-o", tmp_path / "all.ttl")
-    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=full_at(STATEMENTS[words])))
+    connect, full = sqlite3.connect, full_at(STATEMENTS[words])
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, **{**named, "factory": full}))
     named = {"STORE": str(store), "FILE": str(tmp_path / "all.ttl")}
     told = run(*(named.get(word, word) for word in words), code=6)
     [line] = told.err.splitlines()
