@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -249,24 +250,12 @@ def test_a_child_of_the_process_does_not_use_it(registry: Registry, tmp_path: Pa
 
 
 def test_a_child_that_lives_on_holds_nothing(registry: Registry, tmp_path: Path) -> None:
-    ours, theirs = os.pipe()
-    there, begun = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(theirs)
-        os.write(begun, b"x")
-        os.read(ours, 1)  # until the parent is done
-        os._exit(0)
-    try:
-        os.read(there, 1)
+    with a_child():
         with pytest.raises(StoreUnavailable, match="is in use by process"):
             idstore.open(tmp_path / "store", wait=0)
         registry.close()
         with idstore.open(tmp_path / "store", wait=0) as again:
             again.register("names", "two", ALICE)
-    finally:
-        os.close(theirs)
-        os.waitpid(child, 0)
 
 
 def test_what_is_not_durable_is_not_told(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,21 +343,17 @@ def test_a_child_that_lets_go_of_it_leaves_the_files_of_others_alone(tmp_path: P
         made.add_namespace("puids", "http://n.example.org/", "puid", ALICE)
     registries = [idstore.open(store, brief=True)]
     registries[0].mint("puids", ALICE)
-    ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(theirs)
-        os.read(ours, 1)  # until others have written
+
+    def let_go() -> None:
         registries.clear()
         gc.collect()
-        os._exit(0)
-    registries[0].close()
-    killed = "import idstore, os, sys; registry = idstore.open(sys.argv[1], brief=True); alice = idstore.Party('alice')"
-    killed += "; print([registry.mint('puids', alice).label for _ in range(5)], flush=True); os.kill(os.getpid(), 9)"
-    done = subprocess.run([sys.executable, "-c", killed, str(store)], check=False, capture_output=True, text=True)
-    assert done.stdout == "['fmt/2', 'fmt/3', 'fmt/4', 'fmt/5', 'fmt/6']\n"
-    os.close(theirs)
-    os.waitpid(child, 0)
+
+    with a_child(let_go):
+        registries[0].close()
+        killed = "import idstore, os, sys; registry = idstore.open(sys.argv[1], brief=True); alice = idstore.Party('alice')"
+        killed += "; print([registry.mint('puids', alice).label for _ in range(5)], flush=True); os.kill(os.getpid(), 9)"
+        done = subprocess.run([sys.executable, "-c", killed, str(store)], check=False, capture_output=True, text=True)
+        assert done.stdout == "['fmt/2', 'fmt/3', 'fmt/4', 'fmt/5', 'fmt/6']\n"
     with idstore.open(store) as again:
         assert again.mint("puids", ALICE).label == "fmt/7"
         assert len(list(again.list(ALICE))) == 7
@@ -416,22 +401,10 @@ def test_a_child_has_no_lock_that_a_thread_waited_for(tmp_path: Path) -> None:
     waiting.start()
     while not any(thread.name == "idstore-lock" for thread in threading.enumerate()):
         pass
-    ours, theirs = os.pipe()
-    there, begun = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(theirs)
-        os.write(begun, b"x")
-        os.read(ours, 1)  # until the parent is done
-        os._exit(0)
-    try:
-        os.read(there, 1)
+    with a_child():
         holder.close()
         waiting.join(60)
         idstore.open(store, wait=0).close()
-    finally:
-        os.close(theirs)
-        os.waitpid(child, 0)
 
 
 def test_a_disk_that_cannot_be_looked_at_fails_nothing_that_was_done(
@@ -450,3 +423,25 @@ def _raising(error: Exception) -> Callable[..., NoReturn]:
         raise error
 
     return act
+
+
+@contextmanager
+def a_child(act: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """A fork of this process that lives as long as the block, and then carries out an act."""
+    ours, theirs = os.pipe()
+    there, begun = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.write(begun, b"x")
+        os.read(ours, 1)  # until the parent is done
+        act()
+        os._exit(0)
+    try:
+        os.read(there, 1)
+        yield
+    finally:
+        os.close(theirs)
+        os.waitpid(child, 0)
+        for pipe in (ours, there, begun):
+            os.close(pipe)
