@@ -43,6 +43,8 @@ def test_keys_that_are_not_known_are_passed_over_and_named() -> None:
     content = b'{"issn": "1", "issns": "2", "page": "3", "pages": 12, "issued": "2010", "year": 2010}'
     [own] = metadata.entries(io.BytesIO(content))
     assert (own.fields(), own.passed) == ({"issn": "1", "page": "3"}, ("issns", "pages", "issued", "year"))
+    columns = b'{"issn": "1", "issue": null, "number": null, "pages": "", "issuer": "ACS", "age": 3, "issue_id": 4}'
+    assert [entry.fields() for entry in metadata.entries(io.BytesIO(columns))] == [{"issn": "1"}]
     foreign = (b'{"ISSN": "1", "vol": 2, "number": 3}', b'{"message": {"ISSN": "1", "number": 3}}')
     assert [[entry.passed for entry in metadata.entries(io.BytesIO(text))] for text in foreign] == [[()], [()]]
 

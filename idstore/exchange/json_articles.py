@@ -13,8 +13,6 @@ import codecs
 import json
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any, Final
 
 from idstore.errors import InvalidData
@@ -38,12 +36,13 @@ _WORDS: Final[Mapping[str, str]] = {
     "fpage": "page",
     "spage": "page",
     "articletitle": "title",
+    "titel": "title",
+    "volum": "volume",
+    "eissn": "issn",
+    "pissn": "issn",
+    **{field: field for field in FIELDS},
 }
-"""Other words for fields, in lower case, without what divides them."""
-_OWN_MEANING: Final = frozenset({"issued"})
-"""Words that are almost a field's name, and mean something else."""
-_ALMOST: Final = 0.8
-"""How much a word has in common with what it was meant to be."""
+"""Other words and spellings of fields, in lower case, without what divides them."""
 _LIST: Final = re.compile(
     rb'\s*\{\s*(?:"items"\s*:\s*\[|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)', re.DOTALL
 )
@@ -188,19 +187,10 @@ def _said(found: Any) -> dict[str, str | None]:
     if not _FOREIGN.isdisjoint(found):
         return _foreign(found)
     for key in found.keys() - set(FIELDS):
-        meant = _meant(key)
-        if meant is not None and (key.strip().lower() == meant or found.get(meant) is None):
+        meant = _WORDS.get(re.sub(r"[\s_-]", "", key.lower()))
+        if meant is not None and (key.strip().lower() == meant or (found.get(meant) is None and found[key] not in (None, ""))):
             raise InvalidData(f"the key {key!r} is not known; write {meant!r}", field=key)
     return {name: _text(name, found.get(name)) for name in FIELDS}
-
-
-@lru_cache(maxsize=1024)
-def _meant(key: str) -> str | None:
-    """The field that a key which is none seems to be meant for."""
-    word = re.sub(r"[\s_-]", "", key.lower())
-    if word in _WORDS or word in _OWN_MEANING:
-        return _WORDS.get(word)
-    return next(iter(get_close_matches(word, FIELDS, 1, _ALMOST)), None)
 
 
 def _passed(found: Any) -> tuple[str, ...]:

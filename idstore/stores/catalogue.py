@@ -89,6 +89,8 @@ class Catalogue(Auditing):
                 if not read_only:
                     self._db.execute("PRAGMA synchronous=NORMAL")
                 meta = dict(self._db.execute("SELECT key, value FROM meta"))
+            except StoreUnavailable:
+                raise
             except (OSError, sqlite3.Error) as error:
                 raise StoreUnavailable(
                     f"the catalogue {unnumbered(path)} cannot be opened: {error}; {remedy(error)}", path=unnumbered(path)

@@ -24,6 +24,7 @@ from idstore.stores.given import Given
 from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.snapshots import Use
+from idstore.stores.telling import remedy, unnumbered
 from idstore.stores.waiting import PATIENCE, Waiting
 
 if TYPE_CHECKING:
@@ -90,9 +91,7 @@ class EmbeddedStore(Waiting):
             self._give_up()
             if isinstance(error, IdstoreError) or not isinstance(error, FAILURES):
                 raise
-            raise StoreUnavailable(
-                f"the store at {path} cannot be opened: {error}; free some space and try again", path=str(path)
-            ) from error
+            raise StoreUnavailable(f"the store at {path} cannot be opened: {unnumbered(error)}; {remedy(error)}", path=str(path)) from error
 
     # opening and closing
 

@@ -85,7 +85,7 @@ class Generation:
         except BaseException:
             del self.engine
             raise
-        leave_alone(self, folder)
+        leave_alone(self)
 
     @property
     def closed(self) -> bool:

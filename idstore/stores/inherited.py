@@ -2,15 +2,16 @@
 
 A child gives up the locks that it inherits: it would hold them as long as it lives, whatever its parent does. But databases it neither uses nor
 closes: closing acts on files by their names, where others may have written by then; and neither SQLite nor the engine knows of children: what one
-opens of the same store shares the parent's bookkeeping with it.
+opens shares the parent's bookkeeping with it, and waits for threads that are not there.
 """
 
 import errno
 import os
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from idstore.errors import StoreUnavailable
 
@@ -19,9 +20,11 @@ FORKED: Final = (
     " (`spawn` in multiprocessing)"
 )
 
+_FORKING: Final = threading.RLock()
+"""Held by whoever forks, and while a file is open that is not known, or known that is not open."""
 _HANDLES: Final["WeakSet[Handle]"] = WeakSet()
-_DATABASES: Final["WeakKeyDictionary[Any, Path]"] = WeakKeyDictionary()
-_INHERITED: Final[set[Path]] = set()
+_DATABASES: Final["WeakSet[Any]"] = WeakSet()
+_INHERITED: Final[list[Any]] = []
 
 
 class Handle:
@@ -33,8 +36,9 @@ class Handle:
     _number: int | None = None
 
     def __init__(self, path: Path, flags: int = os.O_RDONLY) -> None:
-        self._number = os.open(path, flags, 0o666)
-        _HANDLES.add(self)
+        with _FORKING:
+            self._number = os.open(path, flags, 0o666)
+            _HANDLES.add(self)
 
     def fileno(self) -> int:
         """Its number, by which the system knows it."""
@@ -45,15 +49,17 @@ class Handle:
     def again(self) -> "Handle":
         """The same, open until both are closed: they have one lock."""
         other = Handle.__new__(Handle)
-        other._number = os.dup(self.fileno())
-        _HANDLES.add(other)
+        with _FORKING:
+            other._number = os.dup(self.fileno())
+            _HANDLES.add(other)
         return other
 
     def close(self) -> None:
         """Close it, and give up its lock."""
-        number, self._number = self._number, None
-        if number is not None:
-            os.close(number)
+        with _FORKING:
+            number, self._number = self._number, None
+            if number is not None:
+                os.close(number)
 
     __del__ = close
 
@@ -67,31 +73,33 @@ class Connection(sqlite3.Connection):
         closed(self)
 
 
-def leave_alone(database: Any, path: Path) -> None:
-    """Have children leave a database alone that was just opened; ``path`` is its file or folder."""
-    _DATABASES[database] = path
+def leave_alone(database: Any) -> None:
+    """Have children leave a database alone that was just opened."""
+    _DATABASES.add(database)
 
 
 def closed(database: Any) -> None:
     """Take note that it is closed."""
-    _DATABASES.pop(database, None)
+    _DATABASES.discard(database)
 
 
-def refuse_inherited(path: Path) -> None:
-    """Raise StoreUnavailable if this process inherited the database at ``path``."""
-    if _INHERITED and path.resolve() in _INHERITED:
-        raise StoreUnavailable(FORKED, path=str(path))
+def refuse_heirs() -> None:
+    """Raise StoreUnavailable if this process inherited a database: the engine was seen to wait for ever there, whichever store was opened."""
+    if _INHERITED:
+        raise StoreUnavailable(FORKED)
 
 
 def _inherit() -> None:
     """In a child; nothing may ever close the databases, not even the end of the interpreter."""
+    _FORKING.release()
     for handle in list(_HANDLES):
         handle.close()
-    for database, path in list(_DATABASES.items()):
+    _INHERITED.extend(_DATABASES)
+    if _INHERITED:
         import ctypes
 
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(database))
-        _INHERITED.add(path.resolve())
+        for database in _INHERITED:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(database))
 
 
-os.register_at_fork(after_in_child=_inherit)
+os.register_at_fork(before=_FORKING.acquire, after_in_parent=_FORKING.release, after_in_child=_inherit)

@@ -24,7 +24,7 @@ from idstore.model.change import Change, Entry
 from idstore.model.event import decode, encode
 from idstore.model.record import Stage
 from idstore.stores import migrations
-from idstore.stores.sqlite import connect, iterating, reading, transaction, undo
+from idstore.stores.sqlite import PRIMARY, connect, iterating, reading, transaction, undo
 
 FORMAT = 1
 """Version of the directory's layout; see `idstore.stores.migrations`."""
@@ -238,11 +238,11 @@ class Journal:
     def _refused(self, error: sqlite3.Error, then: str) -> StoreUnavailable:
         """What to raise where the disk refused a transaction.
 
-        When syncing fails, SQLite's log has the whole of it: whoever opens the file after a kill would take it for done. The next transaction
-        is written in its place, so there is one that changes nothing.
+        When syncing fails, or what comes after that, SQLite's log has the whole of it: whoever opens the file after a kill would take it for
+        done. The next transaction is written in its place, so there is one that changes nothing.
         """
-        done = "nothing was changed"
-        if error.sqlite_errorcode == sqlite3.SQLITE_IOERR_FSYNC:
+        done, code = "nothing was changed", getattr(error, "sqlite_errorcode", 0)
+        if code & PRIMARY == sqlite3.SQLITE_IOERR and code != sqlite3.SQLITE_IOERR_WRITE:
             try:
                 with transaction(self._db):
                     self._db.execute(f"PRAGMA user_version={FORMAT}")  # which SQLite writes also where it is the same

@@ -95,7 +95,7 @@ class DirectoryLock:
         return None
 
     def _is(self, handle: Handle) -> bool:
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             return os.path.samestat(os.fstat(handle.fileno()), self._path.stat())
         return False
 
@@ -167,7 +167,12 @@ def _take(handle: Handle, kind: int, limit: float, unless: Callable[[], bool] = 
         if waiter.leave():
             handle.close()
         raise
-    return handle if waiter.leave() else None
+    if not waiter.leave():
+        return None
+    if waiter.failure is not None:
+        handle.close()
+        raise _without_locks(waiter.failure)
+    return handle
 
 
 def _try(handle: Handle, kind: int) -> bool:
@@ -177,8 +182,12 @@ def _try(handle: Handle, kind: int) -> bool:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
         handle.close()
-        raise StoreUnavailable(f"the store's file system refuses locks: {error.strerror}") from error
+        raise _without_locks(error) from error
     return True
+
+
+def _without_locks(error: OSError) -> StoreUnavailable:
+    return StoreUnavailable(f"the store's file system refuses locks: {error.strerror}")
 
 
 class _Waiter:
@@ -186,6 +195,7 @@ class _Waiter:
 
     def __init__(self, handle: Handle, kind: int) -> None:
         self.done = threading.Event()
+        self.failure: OSError | None = None
         self._handle = handle
         self._kind = kind
         self._left = False
@@ -193,8 +203,10 @@ class _Waiter:
         threading.Thread(target=self._block, daemon=True, name="idstore-lock").start()
 
     def _block(self) -> None:
-        with suppress(OSError):
+        try:
             fcntl.flock(self._handle, self._kind)
+        except OSError as error:
+            self.failure = error
         with self._deciding:
             self.done.set()
             if self._left:

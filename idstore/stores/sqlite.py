@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from idstore.errors import StoreDamaged, StoreUnavailable
-from idstore.stores.inherited import Connection, leave_alone, refuse_inherited
+from idstore.stores.inherited import Connection, leave_alone, refuse_heirs
 from idstore.stores.telling import unnumbered
 
 P = ParamSpec("P")
 T = TypeVar("T")
 _CHUNK: Final = 1 << 20
-_PRIMARY: Final = 0xFF
+PRIMARY: Final = 0xFF
 """The part of an error's code that says what kind it is."""
 
 
@@ -33,14 +33,14 @@ def address(path: Path, mode: str) -> str:
 def connect(path: Path, *, create: bool = False, read_only: bool = False) -> sqlite3.Connection:
     """A connection for several threads, one at a time, on which transactions are begun by hand.
 
-    Raises OSError, sqlite3.Error; StoreUnavailable in a child of a process that has the file open.
+    Raises OSError, sqlite3.Error; StoreUnavailable in a fork of a process that had any store open.
     """
-    refuse_inherited(path)
+    refuse_heirs()
     if not (create or read_only):
         settle(path)
     mode = "ro" if read_only else "rwc" if create else "rw"
     database = sqlite3.connect(address(path, mode), uri=True, isolation_level=None, check_same_thread=False, factory=Connection)
-    leave_alone(database, path)
+    leave_alone(database)
     return database
 
 
@@ -129,7 +129,7 @@ def unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreUnavailable:
     SQLite says that a file is malformed also where the disk failed once to read it.
     """
     code = getattr(error, "sqlite_errorcode", 0)
-    if code & _PRIMARY in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if code & PRIMARY in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreDamaged(
             f"the store is damaged: {unnumbered(path)}: {error}; try again, and if it stays so, keep its files, and restore a backup"
         )

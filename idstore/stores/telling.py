@@ -1,11 +1,15 @@
 """How messages tell of files, and of what the system says of them."""
 
 import re
+from typing import Final
+
+_NUMBERED: Final = r"(/generation-|/snapshots/(?=\d+-))\d+(?:-\d+)?(?=/(?:engine|catalogue|base-|draft|broken)|[\s:;,]|$)"
+"""A generation or a snapshot, by what is in it: a folder above the store may be called alike."""
 
 
 def unnumbered(told: object) -> str:
     """What is told of a file of a store, without the numbers of its generation and of its snapshot: they say how much has happened."""
-    return re.sub(r"(/generation-|/snapshots/)[0-9]+(-[0-9]+)?\b", r"\1…", f"{told}")
+    return re.sub(_NUMBERED, r"\1…", f"{told}")
 
 
 def remedy(error: Exception) -> str:

@@ -155,6 +155,7 @@ def test_what_cannot_be_opened_is_told_without_its_number(tmp_path: Path, monkey
     )
     assert caught.value.fields == {"path": f"{store}/generation-…"}
     assert unnumbered("z/snapshots/2-84 cannot be opened") == "z/snapshots/… cannot be opened"
+    assert unnumbered("/snapshots/2024/s/snapshots/1-3/engine/CURRENT: no") == "/snapshots/2024/s/snapshots/…/engine/CURRENT: no"
 
 
 def _raising(error: Exception) -> Callable[..., NoReturn]:
