@@ -8,7 +8,7 @@ from idstore.errors import InvalidData, InvalidIdentifier, UnknownScheme
 from idstore.model.namespace import Namespace, begins_a_form
 
 _SCHEMES: Final = frozenset(
-    {"ark", "data", "did", "file", "ftp", "geo", "ldap", "mailto", "magnet", "news", "pkg", "sftp", "ssh", "swh", "tag", "tel"}
+    {"ark", "data", "did", "file", "ftp", "geo", "ldap", "magnet", "mailto", "news", "pkg", "sftp", "ssh", "swh", "tag", "tel"}
 )
 """Schemes of IRIs that people use, beside the forms of identifiers: a namespace of that name does not take them away."""
 _WEB: Final = r"(?i:https?):"
@@ -25,8 +25,12 @@ def check(uri: str, by_name: Mapping[str, Namespace], about: str | None = None) 
     namespace = by_name.get(name)
     if namespace is None or rest.startswith("//") or begins_a_form(name) or name.lower() in _SCHEMES:
         return
+    raise InvalidData(f"{uri!r} is a short form of this store and no IRI; {_remedy(namespace, rest)}", text=uri, namespace=name)
+
+
+def _remedy(namespace: Namespace, text: str) -> str:
+    """What to write instead, whether or not it is registered."""
     try:
-        meant = namespace.scheme.iri(namespace.scheme.label(rest, namespace.context), namespace.context)
-    except (InvalidIdentifier, UnknownScheme):  # the word is a scheme of IRIs' as well
-        return
-    raise InvalidData(f"{uri!r} is a short form of this store and no IRI; write {meant}", text=uri, namespace=name)
+        return f"write {namespace.scheme.iri(namespace.scheme.label(text, namespace.context), namespace.context)}"
+    except (InvalidIdentifier, UnknownScheme):
+        return f"write the whole IRI, which begins with {namespace.base} if it is an identifier of the namespace {namespace.name}"

@@ -68,6 +68,7 @@ def test_a_registry_with_such_a_name_is_taken_in(registry: Registry, tmp_path: P
     [
         ("other:y", "write https://hdl.handle.net/12345/y"),
         ("other:x", "write https://hdl.handle.net/12345/x"),
+        ("rdl:R1", "begins with http://rdl.example.org/more#"),
         ("http://", "no host"),
         ("http:///x", "no host"),
         ("http:foo", "no host"),
