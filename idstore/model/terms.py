@@ -141,7 +141,7 @@ def written(text: str) -> Term:
     return quad.object
 
 
-def named(value: Term) -> NamedNode:
+def named(value: object) -> NamedNode:
     """A stored term that is an IRI."""
     assert isinstance(value, NamedNode)
     return value

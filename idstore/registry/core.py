@@ -18,7 +18,7 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import Party, PartyFacts, party_of
 from idstore.model.record import Record, Stage
 from idstore.model.steps import apply
-from idstore.model.terms import Term
+from idstore.model.terms import Term, named
 from idstore.stores import Store, Turn, View
 from idstore.stores.blocks import block
 from idstore.stores.scans import anything
@@ -236,11 +236,11 @@ class Core:
             raise NotRegistered(iri.value)
         nodes: set[NamedNode] = set()
         if not all(records.reserved(quad.predicate) for quad in own):  # each binding is there as a plain triple as well
-            nodes = {_node(quad.subject) for quad in view.quads(None, RDF.subject, iri) if sight is None or sight.sees(_graph(quad))}
+            nodes = {named(quad.subject) for quad in view.quads(None, RDF.subject, iri) if sight is None or sight.sees(_graph(quad))}
         typed = []
         if sight is None or self._may_have_values(view, own):  # what a change is made from is read whole, whatever it is
             typed = [
-                list(view.quads(_node(quad.subject)))
+                list(view.quads(named(quad.subject)))
                 for graph in ([None] if sight is None else _homes(own, sight))
                 for quad in view.quads(None, IDS.valueOf, iri, graph)
             ]
@@ -271,7 +271,7 @@ class Core:
         for quad in list(view.quads(None, IDS.about, about)):
             graph = _graph(quad)
             if sight is None or sight.sees(graph):
-                found.append((read_event(view, _node(quad.subject), graph), graph))
+                found.append((read_event(view, named(quad.subject), graph), graph))
         return sorted(found, key=lambda pair: pair[0].order)
 
     # changing
@@ -360,15 +360,10 @@ def _homes(own: Iterable[Quad], sight: Sight) -> set[NamedNode]:
     return {_graph(quad) for quad in own} | set(filter(sight.sees, owners))
 
 
-def _node(term: object) -> NamedNode:
-    assert isinstance(term, NamedNode)
-    return term
-
-
 def _read_party(subject: NamedNode, quads: list[Quad], kinds: Collection[object]) -> Iterator[PartyFacts]:
     for kind, word in _KINDS.items():
         if kind in kinds:
-            groups = frozenset(party_name(_node(quad.object)) for quad in quads if quad.predicate == IDS.memberOf)
+            groups = frozenset(party_name(named(quad.object)) for quad in quads if quad.predicate == IDS.memberOf)
             yield PartyFacts(party_name(subject), word, groups, added=True)
 
 

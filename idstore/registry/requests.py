@@ -134,7 +134,7 @@ class Requesting(Naming):
         with suppress(NotRegistered):
             record = self._load(turn, iri, sight)
         same = turn.quads(None, IDS.requestDigest, Literal(key.digest))
-        if not any(quad.object == iri for one in same for quad in turn.quads(_node(one.subject), IDS.about)):
+        if not any(quad.object == iri for one in same for quad in turn.quads(terms.named(one.subject), IDS.about)):
             other = "" if record is None else f" ({self._difference(turn, iri, key, arguments, label)})"
             raise RequestConflict(
                 f"{key.said} was used for {iri.value} with other arguments{other}; use a new key", key=key.text, id=iri.value
@@ -162,11 +162,6 @@ class Requesting(Naming):
                 key=key.text,
                 namespace=namespace.name,
             )
-
-
-def _node(term: object) -> NamedNode:
-    assert isinstance(term, NamedNode)
-    return term
 
 
 def _hash(text: str) -> str:

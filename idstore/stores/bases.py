@@ -54,9 +54,7 @@ class Base:
 def newest(generation: Path) -> Base | None:
     """The base of a generation; None if there is none yet, or none that can be used. Raises OSError: it cannot be read now."""
     for sequence, folder in sorted(_named(generation), reverse=True):
-        with suppress(
-            FileNotFoundError, IsADirectoryError, ValueError
-        ):  # left behind, or damaged: it does not say which event it begins with
+        with suppress(FileNotFoundError, IsADirectoryError, ValueError):  # left behind, or damaged: it does not name its event
             event = NamedNode((folder / _EVENT).read_text(encoding="utf-8"))
             return Base(folder, sequence, event.value)
     return None

@@ -28,8 +28,9 @@ _INHERITED: Final[list[Any]] = []
 
 
 class Handle:
-    """A file that is open for the sake of its lock, until it is closed, or until nobody has this object any more: whoever opened it may have been interrupted.
+    """A file that is open for the sake of its lock, until it is closed, or until nobody has this object any more.
 
+    Whoever opened it may have been interrupted.
     Raises OSError.
     """
 

@@ -25,7 +25,8 @@ _MOVES = 3
 class DirectoryLock:
     """An advisory lock on a file of the directory, dropped by the system when its process ends, so that none is ever stale.
 
-    It is given up as well when nobody has this object any more. While it holds the lock, a writer leaves its process number in the file, for the message of whoever waits in vain.
+    It is given up as well when nobody has this object any more. While it holds the lock, a writer leaves its process number in the file, for the
+    message of whoever waits in vain.
     """
 
     def __init__(self, path: Path) -> None:
