@@ -48,7 +48,7 @@ def has_all(place: Path) -> bool:
 
 
 CUT = """
-import os, signal, sys
+import os, shutil, signal, sys  # shutil: it looks at its import for what the system can do
 import idstore
 from idstore.stores import bases
 remove = os.unlink
