@@ -49,7 +49,7 @@ def open(
 
 def allocating(ahead: "Ahead", administrator: Party) -> Allocating:
     """Open what there is of a registry for one quick allocation: as ``open(…, brief=True)``, and nothing else of it is imported."""
-    store = EmbeddedStore(ahead.path, create=True, brief=True, ahead=ahead)
+    store = EmbeddedStore(ahead.path, create=True, brief=True, lock=ahead.lock, engine=ahead.engine)
     return Allocating(store) if store.begun else _begun(store, administrator)
 
 

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Self
 from idstore.errors import IdstoreError, StoreDamaged, StoreUnavailable
 from idstore.frozen import replace
 from idstore.stores import bases, recovery
-from idstore.stores.ahead import Ahead
 from idstore.stores.applying import Applier, Ready, Unit
 from idstore.stores.committing import Commits
 from idstore.stores.copies import Copies
+from idstore.stores.elsewhere import bring_up
+from idstore.stores.engine import Engine
 from idstore.stores.founding import GENERATION, JOURNAL, LOCK, discard, exists, founding, prepare
 from idstore.stores.generation import FAILURES, Generation
 from idstore.stores.given import Given
+from idstore.stores.inherited import lacks_threads
 from idstore.stores.journal import Journal, Written
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.snapshots import Use
@@ -47,7 +49,9 @@ class EmbeddedStore(Waiting):
     unless    asked again and again while it waits; ends the wait when it says so.
     brief     for one quick act: the engine is opened to read, which is much faster, and to write only when the act needs more than that.
               What was done so is applied by whoever opens the store next to write.
-    ahead     with ``brief``: its lock is taken over, and its engine if that can be used.
+              In a fork of a process that had an engine write, every store is opened so, and what needs more is done by another process.
+    lock      the store's, if that is had already; it is taken over.
+    engine    with ``brief``: gives the engine of a generation, if somebody has opened that already.
 
     Safe for many threads. Raises StoreUnavailable, StoreBusy.
     """
@@ -62,7 +66,8 @@ class EmbeddedStore(Waiting):
         read_only: bool = False,
         unless: Callable[[], bool] | None = None,
         brief: bool = False,
-        ahead: Ahead | None = None,
+        lock: DirectoryLock | None = None,
+        engine: Callable[[Path], Engine | None] | None = None,
     ) -> None:
         super().__init__()
         self.path = path
@@ -72,7 +77,7 @@ class EmbeddedStore(Waiting):
                     f"there is no store at {path}; make one with `idstore init`, or name another with --store", path=str(path)
                 )
             prepare(path)
-        self._lock = DirectoryLock(path / LOCK) if ahead is None else ahead.lock
+        self._lock = lock or DirectoryLock(path / LOCK)
         self._read_only = read_only
         self._brief = self._closed = self._given_up = False
         self._failure: str | None = None
@@ -81,11 +86,11 @@ class EmbeddedStore(Waiting):
         self._applier = Applier(self._apply, self._fail)
         self._copies = Copies(self)
         try:
-            if ahead is None:
+            if lock is None:
                 self._lock.acquire(shared=read_only, wait=wait, unless=unless)
-            self._open(durable, read_only=read_only, brief=brief, ahead=ahead)
+            self._open(durable, read_only=read_only, brief=brief, engine=engine)
             self._commits = Commits(self._journal, self._take)
-            if not read_only and not self._brief:
+            if not read_only and (lacks_threads() or not self._brief):
                 self._copies.serve()
         except BaseException as error:
             self._give_up()
@@ -95,9 +100,12 @@ class EmbeddedStore(Waiting):
 
     # opening and closing
 
-    def _open(self, durable: bool, *, read_only: bool, brief: bool, ahead: Ahead | None) -> None:
+    def _open(self, durable: bool, *, read_only: bool, brief: bool, engine: Callable[[Path], Engine | None] | None) -> None:
+        elsewhere = lacks_threads() and not read_only
         fresh = not exists(self.path)
-        if fresh:
+        if fresh and elsewhere:
+            bring_up(self.path, self._lock)
+        elif fresh:
             self._found()
         with ExitStack() as opened:
             self._journal = opened.enter_context(closing(Journal(self.path / JOURNAL, durable=durable, read_only=read_only)))
@@ -105,7 +113,10 @@ class EmbeddedStore(Waiting):
             self._given = Given(last := self._journal.last())
             self._applied = last[0]
             present = self._folder(self._journal.generation)
-            self._brief = brief and not fresh and self._open_briefly(present, ahead)
+            if elsewhere:
+                self._brief = self._open_briefly(present, engine) or self._open_elsewhere(present)
+            elif brief and not fresh:
+                self._brief = self._open_briefly(present, engine)
             if not self._brief:
                 generation = Generation(present, read_only=read_only, mend=None if read_only else bases.mend)
                 self._generation = opened.enter_context(closing(generation))
@@ -113,12 +124,21 @@ class EmbeddedStore(Waiting):
                     recovery.bring_up(self._journal, generation)
             opened.pop_all()
 
-    def _open_briefly(self, present: Path, ahead: Ahead | None) -> bool:
+    def _open_briefly(self, present: Path, engine: Callable[[Path], Engine | None] | None) -> bool:
         """Open the engine to read, and take note of what is not applied. False: it is more than can be read so."""
         try:
-            generation = Generation(present, read_only=True, engine=None if ahead is None else ahead.engine(present))
+            generation = Generation(present, read_only=True, engine=engine and engine(present))
         except StoreUnavailable:
             return False
+        return self._note(generation)
+
+    def _open_elsewhere(self, present: Path) -> bool:
+        """Have another process bring the engine up to the journal, and open it to read. Raises StoreUnavailable."""
+        bring_up(self.path, self._lock)
+        return self._note(Generation(present, read_only=True))
+
+    def _note(self, generation: Generation) -> bool:
+        """Take a generation that is open to read, with note of what is not applied. False, and it is closed: that is more than can be read so."""
         with ExitStack() as opened:
             opened.callback(generation.close)
             lacking = recovery.lacking(self._journal, generation)
@@ -133,7 +153,7 @@ class EmbeddedStore(Waiting):
         return True
 
     def _widen(self) -> None:
-        """Open the engine to write after all, and bring it up to the journal."""
+        """Bring the engine up to the journal, and have it open to write from now on, as far as this process can."""
         with self._apply_lock, self._commits.lock:
             if not self._brief:
                 return
@@ -141,15 +161,20 @@ class EmbeddedStore(Waiting):
             present = self._generation.folder
             try:
                 self._generation.close()
-                self._generation = Generation(present, mend=bases.mend)
-                recovery.bring_up(self._journal, self._generation)
+                if lacks_threads():
+                    self._open_elsewhere(present)
+                else:
+                    self._generation = Generation(present, mend=bases.mend)
+                    recovery.bring_up(self._journal, self._generation)
             except BaseException as error:
                 self._failure = f"{error}; then open the store again" if isinstance(error, StoreUnavailable) else _INTERRUPTED
                 raise
             self._applied = self._commits.durable
             self._applier.begin_after(self._applied)
             self._given.applied(self._applied)
-            self.registry_version = self._given.next_version()
+            self.registry_version = self._given.registry_version
+            if lacks_threads():
+                return
             self._brief = False
         self._copies.serve()
         self._applier.start()

@@ -9,10 +9,11 @@ from pyoxigraph import Quad, RdfFormat, Triple
 from pyoxigraph import Store as Engine
 
 from idstore.errors import StoreUnavailable
+from idstore.stores.inherited import lacks_threads, need_none, need_threads
 from idstore.stores.scans import scan, unreadable
 from idstore.stores.telling import remedy, unnumbered
 
-__all__ = ["ENGINE", "Engine", "Scratch", "canonical", "engine_to_read", "make_empty", "opened"]
+__all__ = ["ENGINE", "Engine", "Scratch", "canonical", "engine_to_read", "engine_to_write", "make_empty", "opened"]
 
 ENGINE: Final = "engine"
 """The name of its folder, in that of a generation."""
@@ -26,23 +27,34 @@ def opened(folder: Path, *, create: bool = False, read_only: bool = False, mend:
     try:
         if not (create or (engine / _CURRENT).exists()):
             raise FileNotFoundError(f"{engine} holds no engine")
-        return Engine.read_only(str(engine)) if read_only else Engine(str(engine))
+        return _read_only(engine) if read_only else engine_to_write(engine)
     except (OSError, ValueError, RuntimeError):
         if mend is None:
             raise
     mend(folder)
-    return Engine(str(engine))
+    return engine_to_write(engine)
+
+
+def engine_to_write(path: Path) -> Engine:
+    """An engine that can be changed; made where there is none. Raises OSError, RuntimeError; StoreUnavailable in forks that lack its threads."""
+    need_threads()
+    return Engine(str(path))
+
+
+def _read_only(path: Path) -> Engine:
+    need_none()
+    return Engine.read_only(str(path))
 
 
 def make_empty(engine: Path) -> None:
     """Make an engine that holds nothing. Raises OSError."""
-    Engine(str(engine)).flush()
+    engine_to_write(engine).flush()
 
 
 def engine_to_read(path: Path) -> Engine:
     """An engine that nothing changes, such as a snapshot. Raises StoreUnavailable."""
     try:
-        return Engine.read_only(str(path))
+        return _read_only(path)
     except OSError as error:
         raise StoreUnavailable(
             f"the snapshot {unnumbered(path)} cannot be read: {unnumbered(error)}; {remedy(error)}", path=unnumbered(path)
@@ -55,7 +67,7 @@ class Scratch:
     """A throw-away engine, in ``folder``, that brings together what files tell of one subject in several places."""
 
     def __init__(self, folder: Path) -> None:
-        self._engine = Engine(str(folder))
+        self._engine = Engine() if lacks_threads() else engine_to_write(folder)  # the former in memory
 
     def load(self, triples: Iterable[Triple]) -> None:
         """Take triples in. Raises what giving them raises; OSError."""

@@ -16,7 +16,7 @@ from idstore.model.change import Change
 from idstore.model.terms import Term
 from idstore.progress import Progress
 from idstore.stores.catalogue import Catalogue
-from idstore.stores.engine import ENGINE, Engine, opened
+from idstore.stores.engine import ENGINE, Engine, engine_to_write, opened
 from idstore.stores.founding import sync_folder
 from idstore.stores.indexes import faults
 from idstore.stores.inherited import closed, leave_alone
@@ -260,7 +260,7 @@ class Generation:
         closed(self)
         with suppress(OSError, RuntimeError):
             if self._writes and sum(log.stat().st_size for log in (self.folder / ENGINE).glob("*.log")) > _LOGS:
-                Engine(str(self.folder / ENGINE))
+                engine_to_write(self.folder / ENGINE)
 
     def abandon(self) -> None:
         """Give up everything but the engine, which stays open until the process ends: after an error its closing may never return.

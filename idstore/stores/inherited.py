@@ -1,14 +1,16 @@
 """What is open, and what becomes of it where whoever opened it is interrupted, or the process forks.
 
 A child gives up the locks that it inherits: it would hold them as long as it lives, whatever its parent does. But databases it neither uses nor
-closes: closing acts on files by their names, where others may have written by then; and neither SQLite nor the engine knows of children: what one
-opens shares the parent's bookkeeping with it, and waits for threads that are not there.
+closes: closing acts on files by their names, where others may have written by then; and neither SQLite nor the engine knows of children. What SQLite
+keeps of a file that is open is the parent's, so that a child opens none of those again. The engine's threads stayed with the parent, so that a
+child opens an engine to read alone, for writing waits for them; `idstore.stores.elsewhere` has another process write.
 """
 
 import errno
 import os
 import sqlite3
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakSet
@@ -19,12 +21,29 @@ FORKED: Final = (
     "the store was opened by another process, of which this one is a fork; use it there, or open it in a process that was started anew"
     " (`spawn` in multiprocessing)"
 )
+_WITHOUT_THREADS: Final = (
+    "this process is a fork of one that had a store open, and what is asked for needs threads of the engine that stayed there;"
+    " ask for it in a process that was started anew (`spawn` in multiprocessing)"
+)
 
 _FORKING: Final = threading.RLock()
 """Held by whoever forks, and while a file is open that is not known, or known that is not open."""
 _HANDLES: Final["WeakSet[Handle]"] = WeakSet()
 _DATABASES: Final["WeakSet[Any]"] = WeakSet()
 _INHERITED: Final[list[Any]] = []
+
+
+class _Engine:
+    """What was done with it in this process, and those that it is a fork of.
+
+    used        whether one was opened.
+    threaded    whether one was opened to write here, and has threads for that, which it starts once in a process.
+    threadless  whether they stayed elsewhere.
+    """
+
+    used = False
+    threaded = False
+    threadless = False
 
 
 class Handle:
@@ -47,6 +66,15 @@ class Handle:
             raise OSError(errno.EBADF, "it is closed")
         return self._number
 
+    @classmethod
+    def of(cls, number: int) -> "Handle":
+        """The open file that another process gave to this one under a number."""
+        given = cls.__new__(cls)
+        with _FORKING:
+            given._number = number
+            _HANDLES.add(given)
+        return given
+
     def again(self) -> "Handle":
         """The same, open until both are closed: they have one lock."""
         other = Handle.__new__(Handle)
@@ -66,7 +94,9 @@ class Handle:
 
 
 class Connection(sqlite3.Connection):
-    """A connection that `leave_alone` can know."""
+    """A connection to a file, that `leave_alone` can know."""
+
+    file: tuple[int, int]
 
     def close(self) -> None:
         """Close it."""
@@ -84,23 +114,51 @@ def closed(database: Any) -> None:
     _DATABASES.discard(database)
 
 
-def refuse_heirs() -> None:
-    """Raise StoreUnavailable if this process inherited a database: the engine was seen to wait for ever there, whichever store was opened."""
-    if _INHERITED:
+def identity(file: Path) -> tuple[int, int]:
+    """By what a file is known, whatever its name. Raises OSError."""
+    found = file.stat()
+    return found.st_dev, found.st_ino
+
+
+def refuse_heirs(file: Path) -> None:
+    """Raise StoreUnavailable if this process inherited a connection to a file, as far as it is there. Raises OSError."""
+    theirs = {database.file for database in _INHERITED if isinstance(database, Connection)}
+    if theirs and file.exists() and identity(file) in theirs:
         raise StoreUnavailable(FORKED)
 
 
+def lacks_threads() -> bool:
+    """Whether this process cannot have an engine write: it is a fork of one that did."""
+    return _Engine.threadless
+
+
+def need_threads() -> None:
+    """To be called before an engine is opened to write. Raises StoreUnavailable if this process cannot have one write."""
+    if _Engine.threadless:
+        raise StoreUnavailable(_WITHOUT_THREADS)
+    _Engine.used = _Engine.threaded = True
+
+
+def need_none() -> None:
+    """To be called before an engine is opened to read."""
+    _Engine.used = True
+
+
 def _inherit() -> None:
-    """In a child; nothing may ever close the databases, not even the end of the interpreter."""
+    """In a child; nothing may ever close the databases, not even the end of the interpreter, nor the engine look for its threads in that of the process."""
     _FORKING.release()
+    _Engine.threadless |= _Engine.threaded
     for handle in list(_HANDLES):
         handle.close()
     _INHERITED.extend(_DATABASES)
-    if _INHERITED:
+    if _INHERITED or _Engine.used:
         import ctypes
 
         for database in _INHERITED:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(database))
+        with suppress(AttributeError):  # a system without it: there a child must end with `os._exit`
+            system = ctypes.CDLL(None)
+            system.on_exit(system._exit, None)
 
 
 os.register_at_fork(before=_FORKING.acquire, after_in_parent=_FORKING.release, after_in_child=_inherit)

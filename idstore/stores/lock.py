@@ -123,6 +123,18 @@ class DirectoryLock:
         other._file = self._file.again()
         return other
 
+    def fileno(self) -> int:
+        """The number of the open file that is locked, for another process to be given it."""
+        assert self._file is not None
+        return self._file.fileno()
+
+    @classmethod
+    def of(cls, path: Path, number: int) -> "DirectoryLock":
+        """The same lock in a process that was given it, held until that one is released as well."""
+        given = cls(path)
+        given._file = Handle.of(number)
+        return given
+
     def release(self) -> None:
         """Give the lock up."""
         handle, self._file = self._file, None

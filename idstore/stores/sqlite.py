@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from idstore.errors import StoreDamaged, StoreUnavailable
-from idstore.stores.inherited import Connection, leave_alone, refuse_heirs
+from idstore.stores.inherited import Connection, identity, leave_alone, refuse_heirs
 from idstore.stores.telling import unnumbered
 
 P = ParamSpec("P")
@@ -33,13 +33,14 @@ def address(path: Path, mode: str) -> str:
 def connect(path: Path, *, create: bool = False, read_only: bool = False) -> sqlite3.Connection:
     """A connection for several threads, one at a time, on which transactions are begun by hand.
 
-    Raises OSError, sqlite3.Error; StoreUnavailable in a fork of a process that had any store open.
+    Raises OSError, sqlite3.Error; StoreUnavailable in a fork of a process that had the file open.
     """
-    refuse_heirs()
+    refuse_heirs(path)
     if not (create or read_only):
         settle(path)
     mode = "ro" if read_only else "rwc" if create else "rw"
     database = sqlite3.connect(address(path, mode), uri=True, isolation_level=None, check_same_thread=False, factory=Connection)
+    database.file = identity(path)
     leave_alone(database)
     return database
 

@@ -16,6 +16,7 @@ from idstore.stores import bases
 from idstore.stores.blocks import block
 from idstore.stores.founding import discard
 from idstore.stores.generation import Generation, OfGeneration, is_abandoned
+from idstore.stores.inherited import need_threads
 from idstore.stores.journal import Written, write
 from idstore.stores.scans import Scanning
 from idstore.stores.turns import Numbering, concerns_registry
@@ -157,6 +158,7 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
     """
     store.refuse_reader()  # who would read two states as one
     with store.alone():
+        need_threads()
         if store._brief:
             store._widen()  # what an engine copies that is open to be read alone lacks what is in its log
         store._settle()

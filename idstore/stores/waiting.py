@@ -18,7 +18,7 @@ from idstore.stores.combining import Asked, Combining
 from idstore.stores.committing import Commits
 from idstore.stores.generation import OfGeneration
 from idstore.stores.given import Given
-from idstore.stores.inherited import FORKED
+from idstore.stores.inherited import FORKED, need_threads
 from idstore.stores.journal import Journal
 from idstore.stores.scans import Scanning
 from idstore.stores.turns import StoreTurn
@@ -28,6 +28,8 @@ T = TypeVar("T")
 _CLOSED = "the store was closed"
 _NESTED = "an act was begun inside another one of the same thread; end that first"
 _READS = "what was changed while a block reads comes into effect when that ends; end the block, then go on"
+_MUCH = 5_000
+"""Events that a store opened for one quick act keeps beside the engine, at most."""
 PATIENCE = 2.0
 """Seconds that a thread that reads, or closes the store, waits for the turn: whoever has it may wait for the end of that, and both would wait for ever."""
 
@@ -64,7 +66,7 @@ class Waiting(OfGeneration, ABC):
 
     @abstractmethod
     def _widen(self) -> None:
-        """Open the engine to write after all, and bring it up to the journal."""
+        """Bring the engine up to the journal, and have it open to write from now on, as far as this process can."""
 
     # reading
 
@@ -72,8 +74,9 @@ class Waiting(OfGeneration, ABC):
     def reading(self) -> Iterator[Self]:
         """The newest durable state, for a moment; inside another reading of the same thread, the state of that one."""
         self._check_process()
-        if self._brief and self._has_turn():
-            self._widen()  # it is to write what no event tells
+        if self._brief and self._has_turn():  # it is to write what no event tells
+            need_threads()
+            self._widen()
         outer = self._reader
         if outer != threading.get_ident():  # whoever reads holds up the applying thread, and must not wait for it
             self._wait_applied(self._commits.durable)
@@ -177,6 +180,8 @@ class Waiting(OfGeneration, ABC):
         self._check()
         if self._commits.refused:
             self._forget()
+        if self._brief and self._commits.durable - self._applied > _MUCH and self._reader != threading.get_ident():
+            self._widen()
 
     @block
     def alone(self) -> Iterator[None]:
