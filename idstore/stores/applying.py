@@ -41,7 +41,7 @@ come back from the disk; and each rest costs them a switch of threads."""
 _BREATH = 1e-5
 """Seconds of a rest: with 0 others were seen to wait for 5 ms. While a reader waits there are none."""
 _NAP = 1.0
-"""Seconds after which whoever waits for the thread looks for itself."""
+"""Seconds after which whoever waits for the thread looks for itself, and it looks whether anybody is left to wait for it."""
 
 
 class Durable(NamedTuple):
@@ -70,12 +70,15 @@ Unit: TypeAlias = tuple[Durable, ...]
 class Applier:
     """Calls ``apply`` with changes of whole units, in the order in which they are put in, in a thread of its own.
 
-    It ends when something raises; ``fail`` is told what.
+    It ends when something raises; ``fail`` is told what. And when nothing is to be done, and ``gone`` says that nobody can have anything done any more.
     """
 
-    def __init__(self, apply: Callable[[list[Ready]], None], fail: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, apply: Callable[[list[Ready]], None], fail: Callable[[BaseException], None], gone: Callable[[], bool] = lambda: False
+    ) -> None:
         self._apply = apply
         self._fail = fail
+        self._gone = gone
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._units: deque[Unit] = deque()
@@ -203,7 +206,8 @@ class Applier:
         while not group:
             with self._lock:
                 self._idle = True
-                self._changed.wait_for(lambda: self._units or self._stopping or self._leaving)
+                while not self._changed.wait_for(lambda: self._units or self._stopping or self._leaving, _NAP) and not self._gone():
+                    continue
                 self._idle = False
                 if not self._units:
                     break

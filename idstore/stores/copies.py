@@ -11,6 +11,7 @@ from idstore.stores.engine import ENGINE
 from idstore.stores.generation import CATALOGUE, copy_files
 from idstore.stores.snapshots import Snapshots, Use, name_of, pinned
 from idstore.stores.telling import unnumbered
+from idstore.stores.weakly import Weakly
 
 if TYPE_CHECKING:
     from idstore.stores.embedded import EmbeddedStore
@@ -41,7 +42,7 @@ class Copies:
         from idstore.stores.publishing import Publisher
 
         self._snapshots.sweep()
-        self._publisher = Publisher(self._snapshots, self.publish)
+        self._publisher = Publisher(self._snapshots, Weakly(self.publish))
 
     def stop(self) -> None:
         """Serve them no more."""

@@ -28,6 +28,7 @@ from idstore.stores.lock import DirectoryLock
 from idstore.stores.snapshots import Use
 from idstore.stores.telling import remedy, unnumbered
 from idstore.stores.waiting import PATIENCE, Waiting
+from idstore.stores.weakly import Weakly
 
 if TYPE_CHECKING:
     from idstore.stores.staging import Staged
@@ -83,7 +84,8 @@ class EmbeddedStore(Waiting):
         self._failure: str | None = None
         self._unflushed = 0
         self.registry_version = 0
-        self._applier = Applier(self._apply, self._fail)
+        apply = Weakly(self._apply)
+        self._applier = Applier(apply, Weakly(self._fail), apply.is_gone)
         self._copies = Copies(self)
         try:
             if lock is None:
@@ -232,6 +234,12 @@ class EmbeddedStore(Waiting):
         files = [vars(self).get("_generation"), vars(self).get("_journal")]
         _to_the_end([*(file.close for file in files if file is not None), self._lock.release])
         self._given_up = True
+
+    def __del__(self) -> None:
+        """Nobody has the store any more, who could close it: its files are given up, what is not applied is left for the next opening."""
+        if vars(self).get("_given_up") is False and self._process == os.getpid():
+            with suppress(*FAILURES):
+                self._give_up()
 
     def __enter__(self) -> Self:
         return self

@@ -1,10 +1,10 @@
 """Readers of other processes are served while this one holds the store: they ask for a snapshot of its present state, and get it."""
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from idstore.stores.snapshots import Snapshots, Use
+from idstore.stores.weakly import Weakly
 
 _PERIOD = 0.02
 """Seconds between two looks whether somebody asks. Cost of a look: some 10 µs."""
@@ -13,13 +13,13 @@ _DISTRESS = 1.0
 
 
 class Publisher:
-    """A thread that answers readers in other processes, until it is stopped: what fails for now is tried again.
+    """A thread that answers readers in other processes, until it is stopped, or nobody has the store: what fails for now is tried again.
 
     publish  gives a whole snapshot of the present state.
     A request that cannot be answered, as in another user's folder, has a snapshot published once: whoever asked takes the newest in the end.
     """
 
-    def __init__(self, snapshots: Snapshots, publish: Callable[[], Use]) -> None:
+    def __init__(self, snapshots: Snapshots, publish: Weakly[[], Use]) -> None:
         self._snapshots = snapshots
         self._publish = publish
         self._published: Use | None = None
@@ -32,15 +32,15 @@ class Publisher:
         """Answer nobody any more; whoever asks can have the store itself soon."""
         self._stopping.set()
         self._thread.join()
-        if self._published is not None:
-            self._published.release()
 
     def _watch(self) -> None:
-        while not self._stopping.wait(_PERIOD):
+        while not (self._stopping.wait(_PERIOD) or self._publish.is_gone()):
             try:
                 self._look()
             except Exception:  # noqa: BLE001 whatever it is, it may pass, and others ask; a failing store says so to its own users
                 self._stopping.wait(_DISTRESS)
+        if self._published is not None:
+            self._published.release()
 
     def _look(self) -> None:
         asked = self._snapshots.asked()
@@ -49,6 +49,8 @@ class Publisher:
         if not requests:
             return
         used = self._publish()
+        if used is None:
+            return
         earlier, self._published = self._published, used  # kept, so that nobody removes it before the reader has it
         if earlier is not None:
             earlier.release()

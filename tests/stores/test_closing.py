@@ -361,6 +361,25 @@ def test_a_child_that_lets_go_of_it_leaves_the_files_of_others_alone(tmp_path: P
 
 
 @pytest.mark.parametrize("brief", [True, False])
+def test_a_store_that_nobody_has_any_more_is_given_up(tmp_path: Path, brief: bool) -> None:
+    """With its threads, and nothing that was acknowledged is lost; a child can open it as well."""
+    threads = set(threading.enumerate())
+    idstore.open(tmp_path / "store", administrator=ALICE).close()
+    with idstore.open(tmp_path / "store") as registry:
+        registry.add_namespace("names", "20.500.1", "handle", ALICE)
+    registry = idstore.open(tmp_path / "store", brief=brief)
+    labels = [registry.register("names", f"n{number}", ALICE).label for number in range(40)]
+    del registry
+    gc.collect()
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(60)
+    with a_child(lambda: idstore.open(tmp_path / "store", wait=0).close()), idstore.open(tmp_path / "store", wait=0) as again:
+        assert {record.label for record in again.list(ALICE)} == set(labels)
+        assert list(again.verify(ALICE)) == []
+    assert set(threading.enumerate()) <= threads
+
+
+@pytest.mark.parametrize("brief", [True, False])
 def test_a_fork_does_not_open_what_its_parent_has_open(tmp_path: Path, brief: bool) -> None:
     """It is told so at once, and holds nothing; another store it opens."""
     store, other = tmp_path / "store", tmp_path / "other"
