@@ -71,7 +71,7 @@ class EmbeddedStore(Waiting):
         engine: Callable[[Path], Engine | None] | None = None,
     ) -> None:
         super().__init__()
-        self.path = path
+        self.path = path.absolute()  # it may be opened again later, wherever the process is then
         if not exists(path):
             if read_only or not create:
                 raise StoreUnavailable(
@@ -83,7 +83,7 @@ class EmbeddedStore(Waiting):
         self._brief = self._closed = self._given_up = False
         self._failure: str | None = None
         self._unflushed = 0
-        self.registry_version = 0
+        self.registry_version = self._durable_version = 0
         apply = Weakly(self._apply)
         self._applier = Applier(apply, Weakly(self._fail), apply.is_gone)
         self._copies = Copies(self)
@@ -106,7 +106,7 @@ class EmbeddedStore(Waiting):
         elsewhere = lacks_threads() and not read_only
         fresh = not exists(self.path)
         if fresh and elsewhere:
-            bring_up(self.path, self._lock)
+            bring_up(self.path, self._lock, create=True)
         elif fresh:
             self._found()
         with ExitStack() as opened:
@@ -115,11 +115,12 @@ class EmbeddedStore(Waiting):
             self._given = Given(last := self._journal.last())
             self._applied = last[0]
             present = self._folder(self._journal.generation)
-            if elsewhere:
-                self._brief = self._open_briefly(present, engine) or self._open_elsewhere(present)
-            elif brief and not fresh:
+            if elsewhere or (brief and not fresh):
                 self._brief = self._open_briefly(present, engine)
-            if not self._brief:
+            if elsewhere and not self._brief:
+                self._generation = opened.enter_context(closing(self._brought_up(present)))
+                self._brief = True
+            elif not self._brief:
                 generation = Generation(present, read_only=read_only, mend=None if read_only else bases.mend)
                 self._generation = opened.enter_context(closing(generation))
                 if not read_only:
@@ -132,15 +133,6 @@ class EmbeddedStore(Waiting):
             generation = Generation(present, read_only=True, engine=engine and engine(present))
         except StoreUnavailable:
             return False
-        return self._note(generation)
-
-    def _open_elsewhere(self, present: Path) -> bool:
-        """Have another process bring the engine up to the journal, and open it to read. Raises StoreUnavailable."""
-        bring_up(self.path, self._lock)
-        return self._note(Generation(present, read_only=True))
-
-    def _note(self, generation: Generation) -> bool:
-        """Take a generation that is open to read, with note of what is not applied. False, and it is closed: that is more than can be read so."""
         with ExitStack() as opened:
             opened.callback(generation.close)
             lacking = recovery.lacking(self._journal, generation)
@@ -154,17 +146,30 @@ class EmbeddedStore(Waiting):
             opened.pop_all()
         return True
 
+    def _brought_up(self, present: Path) -> Generation:
+        """Have another process bring the engine up to the journal, and open it to read. Raises StoreUnavailable: it lacks anything."""
+        bring_up(self.path, self._lock)
+        with ExitStack() as opened:
+            generation = opened.enter_context(closing(Generation(present, read_only=True)))
+            found = recovery.lacking(self._journal, generation)
+            if found is None or found.changes:
+                raise StoreUnavailable(f"the store at {self.path} was not brought up to its journal; open it again", path=str(self.path))
+            opened.pop_all()
+        return generation
+
     def _widen(self) -> None:
         """Bring the engine up to the journal, and have it open to write from now on, as far as this process can."""
         with self._apply_lock, self._commits.lock:
+            self._check()
             if not self._brief:
                 return
             self._commits.ascertain()
             present = self._generation.folder
             try:
+                self._lock.check()
                 self._generation.close()
                 if lacks_threads():
-                    self._open_elsewhere(present)
+                    self._generation = self._brought_up(present)
                 else:
                     self._generation = Generation(present, mend=bases.mend)
                     recovery.bring_up(self._journal, self._generation)
@@ -174,7 +179,7 @@ class EmbeddedStore(Waiting):
             self._applied = self._commits.durable
             self._applier.begin_after(self._applied)
             self._given.applied(self._applied)
-            self.registry_version = self._given.registry_version
+            self.registry_version = self._durable_version
             if lacks_threads():
                 return
             self._brief = False
@@ -286,6 +291,8 @@ class EmbeddedStore(Waiting):
         """Have what is durable applied."""
         if not self._brief:
             self._applier.put(units)
+        elif units:
+            self._durable_version = units[-1][-1].registry_version
 
     def _fail(self, error: BaseException) -> None:
         """Nothing is applied any more."""

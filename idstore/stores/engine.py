@@ -1,5 +1,6 @@
 """The engine: pyoxigraph's Store on disk. The only module that opens one."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -9,7 +10,7 @@ from pyoxigraph import Quad, RdfFormat, Triple
 from pyoxigraph import Store as Engine
 
 from idstore.errors import StoreUnavailable
-from idstore.stores.inherited import lacks_threads, need_none, need_threads
+from idstore.stores.inherited import lacks_threads, need_threads, start_threads
 from idstore.stores.scans import scan, unreadable
 from idstore.stores.telling import remedy, unnumbered
 
@@ -19,6 +20,8 @@ ENGINE: Final = "engine"
 """The name of its folder, in that of a generation."""
 _CURRENT: Final = "CURRENT"
 """The file without which there is no engine."""
+_LOCKED: Final = re.compile(r"lock hold by|While lock file")
+"""What RocksDB says where an engine is open already."""
 
 
 def opened(folder: Path, *, create: bool = False, read_only: bool = False, mend: Callable[[Path], None] | None = None) -> Engine:
@@ -28,8 +31,8 @@ def opened(folder: Path, *, create: bool = False, read_only: bool = False, mend:
         if not (create or (engine / _CURRENT).exists()):
             raise FileNotFoundError(f"{engine} holds no engine")
         return _read_only(engine) if read_only else engine_to_write(engine)
-    except (OSError, ValueError, RuntimeError):
-        if mend is None:
+    except (OSError, ValueError, RuntimeError) as error:
+        if mend is None or _LOCKED.search(str(error)):  # somebody has it open: it is not broken
             raise
     mend(folder)
     return engine_to_write(engine)
@@ -42,7 +45,7 @@ def engine_to_write(path: Path) -> Engine:
 
 
 def _read_only(path: Path) -> Engine:
-    need_none()
+    start_threads()
     return Engine.read_only(str(path))
 
 

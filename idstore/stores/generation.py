@@ -7,6 +7,7 @@ A store has one present generation; what is large (an import, a restore) is prep
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from pyoxigraph import NamedNode, Quad, QueryTriples, RdfFormat
@@ -19,7 +20,7 @@ from idstore.stores.catalogue import Catalogue
 from idstore.stores.engine import ENGINE, Engine, engine_to_write, opened
 from idstore.stores.founding import sync_folder
 from idstore.stores.indexes import faults
-from idstore.stores.inherited import closed, leave_alone
+from idstore.stores.inherited import closed, is_inherited, leave_alone
 from idstore.stores.prepared import Prepared, net
 from idstore.stores.scans import changing, reading, scan
 from idstore.stores.telling import remedy, unnumbered
@@ -40,8 +41,8 @@ _SHARE = 32
 """New files are merged with those that are there: writing some pays while they add more than one part in so many."""
 _LOGGED = 2000
 """Changes that the engine's log may hold in any case; each takes some 12 kB there."""
-_LOADING = "bulk-*.sst"
-"""Files that the engine's bulk loader writes; it has taken them over by the time it returns."""
+_LEFT = ("bulk-*.sst", "LOG.old.*")
+"""Files that the engine's bulk loader writes, which has taken them over by the time it returns; and diaries, of which each opening leaves one."""
 _LOGS = 1 << 24
 """Bytes of logs that a closed engine may leave: it keeps old ones to write over, until it is opened again."""
 _ABANDONED: set[Path] = set()
@@ -72,7 +73,7 @@ class Generation:
             if create:
                 folder.mkdir(exist_ok=True)
             self.engine = engine or opened(folder, create=create, read_only=read_only, mend=mend)
-            for left in () if read_only else (folder / ENGINE).glob(_LOADING):
+            for left in () if read_only else chain.from_iterable(map((folder / ENGINE).glob, _LEFT)):
                 left.unlink()
         except StoreUnavailable:
             raise
@@ -254,7 +255,9 @@ class Generation:
         self.catalogue.copy(folder / CATALOGUE)
 
     def close(self) -> None:
-        """Give the files up."""
+        """Give the files up, unless they are those of the process of which this one is a fork."""
+        if is_inherited(self):
+            return
         self.catalogue.close()
         self.__dict__.pop("engine", None)  # nothing where that was done before
         closed(self)

@@ -7,6 +7,7 @@ child opens an engine to read alone, for writing waits for them; `idstore.stores
 """
 
 import errno
+import fcntl
 import os
 import sqlite3
 import threading
@@ -26,6 +27,8 @@ _WITHOUT_THREADS: Final = (
     " ask for it in a process that was started anew (`spawn` in multiprocessing)"
 )
 
+_STREAMS: Final = 2
+"""The highest number of a standard stream."""
 _FORKING: Final = threading.RLock()
 """Held by whoever forks, and while a file is open that is not known, or known that is not open."""
 _HANDLES: Final["WeakSet[Handle]"] = WeakSet()
@@ -36,13 +39,11 @@ _INHERITED: Final[list[Any]] = []
 class _Engine:
     """What was done with it in this process, and those that it is a fork of.
 
-    used        whether one was opened.
-    threaded    whether one was opened to write here, and has threads for that, which it starts once in a process.
+    used        whether one was opened: it starts its threads then, once in a process.
     threadless  whether they stayed elsewhere.
     """
 
     used = False
-    threaded = False
     threadless = False
 
 
@@ -57,7 +58,7 @@ class Handle:
 
     def __init__(self, path: Path, flags: int = os.O_RDONLY) -> None:
         with _FORKING:
-            self._number = os.open(path, flags, 0o666)
+            self._number = _beyond_streams(os.open(path, flags, 0o666))
             _HANDLES.add(self)
 
     def fileno(self) -> int:
@@ -79,7 +80,7 @@ class Handle:
         """The same, open until both are closed: they have one lock."""
         other = Handle.__new__(Handle)
         with _FORKING:
-            other._number = os.dup(self.fileno())
+            other._number = fcntl.fcntl(self.fileno(), fcntl.F_DUPFD_CLOEXEC, _STREAMS + 1)
             _HANDLES.add(other)
         return other
 
@@ -93,15 +94,26 @@ class Handle:
     __del__ = close
 
 
+def _beyond_streams(number: int) -> int:
+    """An open file under a number that no standard stream has: those a process replaces that is started with streams of its own."""
+    if number > _STREAMS:
+        return number
+    try:
+        return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _STREAMS + 1)
+    finally:
+        os.close(number)
+
+
 class Connection(sqlite3.Connection):
     """A connection to a file, that `leave_alone` can know."""
 
     file: tuple[int, int]
 
     def close(self) -> None:
-        """Close it."""
-        super().close()
-        closed(self)
+        """Close it, unless it is the parent's."""
+        if not is_inherited(self):
+            super().close()
+            closed(self)
 
 
 def leave_alone(database: Any) -> None:
@@ -136,18 +148,23 @@ def need_threads() -> None:
     """To be called before an engine is opened to write. Raises StoreUnavailable if this process cannot have one write."""
     if _Engine.threadless:
         raise StoreUnavailable(_WITHOUT_THREADS)
-    _Engine.used = _Engine.threaded = True
+    start_threads()
 
 
-def need_none() -> None:
-    """To be called before an engine is opened to read."""
+def start_threads() -> None:
+    """To be called before an engine is opened, to read as well: a fork will lack what it starts."""
     _Engine.used = True
+
+
+def is_inherited(database: Any) -> bool:
+    """Whether a database is the parent's, which it alone may close."""
+    return any(one is database for one in _INHERITED)
 
 
 def _inherit() -> None:
     """In a child; nothing may ever close the databases, not even the end of the interpreter, nor the engine look for its threads in that of the process."""
     _FORKING.release()
-    _Engine.threadless |= _Engine.threaded
+    _Engine.threadless |= _Engine.used
     for handle in list(_HANDLES):
         handle.close()
     _INHERITED.extend(_DATABASES)
@@ -159,6 +176,7 @@ def _inherit() -> None:
         with suppress(AttributeError):  # a system without it: there a child must end with `os._exit`
             system = ctypes.CDLL(None)
             system.on_exit(system._exit, None)
+            system.on_exit(system.fcloseall, None)  # comes before it
 
 
 os.register_at_fork(before=_FORKING.acquire, after_in_parent=_FORKING.release, after_in_child=_inherit)

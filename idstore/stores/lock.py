@@ -31,6 +31,7 @@ class DirectoryLock:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._place = path.absolute()  # wherever the process goes
         self._file: Handle | None = None
         self._writes = False
 
@@ -97,7 +98,7 @@ class DirectoryLock:
 
     def _is(self, handle: Handle) -> bool:
         with suppress(FileNotFoundError, NotADirectoryError):
-            return os.path.samestat(os.fstat(handle.fileno()), self._path.stat())
+            return os.path.samestat(os.fstat(handle.fileno()), self._place.stat())
         return False
 
     def _open(self, *, shared: bool) -> Handle:
@@ -122,6 +123,12 @@ class DirectoryLock:
         other = DirectoryLock(self._path)
         other._file = self._file.again()
         return other
+
+    def check(self) -> None:
+        """Raise StoreUnavailable where the file that is locked is not the one that is there by now."""
+        if self._file is None or not self._is(self._file):
+            place = self._path.parent
+            raise StoreUnavailable(f"the store at {place} was moved, removed or replaced meanwhile; open it where it is", path=str(place))
 
     def fileno(self) -> int:
         """The number of the open file that is locked, for another process to be given it."""

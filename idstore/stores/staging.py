@@ -1,5 +1,6 @@
 """The turn for a large change: it is made in a generation that is being prepared."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -174,6 +175,7 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
             staged = Staged(store, Generation(folder, create=empty), empty)
             with Scanning():
                 yield staged
+            store._check_process()  # a fork ends the block as well
             staged.finish()
             if staged.last is not None:
                 store.switch(number, staged._generation, staged.last)
@@ -185,7 +187,7 @@ def staging(store: "EmbeddedStore", *, anew: bool = False) -> Iterator[Staged]:
                 f"the store at {store.path} cannot be written: {error}; nothing was changed, free some space and try again"
             ) from error
         finally:
-            if store._failure is None and store._generation.folder != folder:
+            if store._process == os.getpid() and store._failure is None and store._generation.folder != folder:
                 if staged is not None:
                     give_up(staged._generation)
                 discard([folder])

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from idstore import Party, Registry, Request, Statement
 from idstore.errors import StoreBusy, StoreDamaged, StoreUnavailable
 from idstore.exchange import rdf
 from idstore.model.record import Stage
+from idstore.registry.opening import restore
 from idstore.stores import waiting
 
 ALICE = Party("alice")
@@ -275,6 +277,168 @@ def test_the_engine_is_brought_up_before_too_much_is_kept_beside_it(store: Path,
     assert len(sound(store)) == 220
 
 
+@pytest.mark.parametrize("program", ["/bin/true", "/bin/false", "/bin/echo"])
+def test_a_process_that_did_nothing_is_not_believed(store: Path, program: str) -> None:
+    """Nor is one whose end nobody is told of: what was acknowledged is there, and is given to nobody else."""
+
+    def act() -> list[str]:
+        told = []
+        with idstore.open(store) as registry:
+            registry.add_namespace("names", "20.500.1", "handle", ALICE)
+            registry.register("names", "one", ALICE)
+            sys.executable = program
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            for again in (registry.list, lambda _: registry.register("names", "one", ALICE), registry.list):
+                with pytest.raises(StoreUnavailable) as caught:
+                    again(ALICE)
+                told.append(str(caught.value))
+        return told
+
+    assert all("open the store again" in one for one in forked(act))
+    assert sound(store).count("one") == 1
+
+
+def test_a_store_that_is_replaced_meanwhile_is_left_alone(store: Path, tmp_path: Path) -> None:
+    with idstore.open(store) as registry:
+        registry.backup(tmp_path / "backup", ALICE)
+
+    def act() -> list[str]:
+        told = []
+        with idstore.open(store, brief=True) as registry:
+            registry.mint("puids", ALICE)
+            store.rename(tmp_path / "moved")
+            restore(tmp_path / "backup", store)
+            for _ in range(2):
+                with pytest.raises(StoreUnavailable, match="moved, removed or replaced") as caught:
+                    registry.list(ALICE)
+                told.append(str(caught.value))
+        return told
+
+    for place in (forked, lambda act: act()):
+        assert len(place(act)) == 2
+        assert len(sound(store)) == 150
+        assert len(sound(tmp_path / "moved")) == 151
+        shutil.rmtree(store)
+        shutil.rmtree(tmp_path / "moved")
+        restore(tmp_path / "backup", store)
+
+
+def test_a_store_with_a_relative_name_stays_where_it_is(store: Path, tmp_path: Path) -> None:
+    def act() -> int:
+        os.chdir(store.parent)
+        with idstore.open(store.name) as registry:
+            registry.mint("puids", ALICE)
+            os.chdir("/")
+            return len(labels(registry))
+
+    assert forked(act) == 151
+    assert len(sound(store)) == 151
+    assert [place.name for place in tmp_path.iterdir()] == ["store"]
+
+
+def test_a_lock_has_no_number_of_a_stream(store: Path) -> None:
+    """A process that is started has streams of its own under those."""
+
+    def act() -> list[int]:
+        os.close(0)
+        with idstore.open(store) as registry:
+            locks: Any = registry.store
+            registry.mint("puids", ALICE)
+            return [locks._lock.fileno(), len(labels(registry))]
+
+    number, many = forked(act)
+    assert number > 2
+    assert many == 151
+
+
+READING = """
+import os, sys
+import idstore
+ALICE = idstore.Party("alice")
+with idstore.open(sys.argv[1], read_only=True) as reader:
+    reader.counts(ALICE)
+child = os.fork()
+with idstore.open(sys.argv[1], wait=60) as registry:
+    for _ in range(150):
+        registry.mint("puids", ALICE)
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+def test_a_fork_of_a_process_that_only_read(store: Path) -> None:
+    """The engine starts its threads for that as well."""
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", READING, str(store)], timeout=60, check=True)
+    assert len(sound(store)) == 150 + 3 * 300
+
+
+IMPORTING = """
+import os, sys, time
+import idstore
+from idstore.exchange import rdf
+ALICE = idstore.Party("alice")
+with idstore.open(sys.argv[1]) as registry, registry.store.staging() as staged:
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.read(ours, 1)  # until the parent is done
+        sys.exit(3)
+    with staged.turn():
+        pass
+os.close(theirs)
+_, status = os.waitpid(child, 0)
+assert os.waitstatus_to_exitcode(status) == 3, status
+"""
+
+
+def test_a_fork_that_leaves_a_large_change_undoes_nothing_of_it(store: Path) -> None:
+    subprocess.run([sys.executable, "-c", IMPORTING, str(store)], timeout=60, check=True)
+    assert len(sound(store)) == 150
+
+
+def test_namespaces_and_parties_are_read_as_they_are(store: Path) -> None:
+    """Also where somebody reads before a change to them is durable."""
+
+    def act() -> list[str]:
+        made = []
+        with idstore.open(store, brief=True) as registry:
+            waits: Any = registry.store
+            append = waits._journal.append
+
+            def reading(written: list[Any]) -> None:
+                waits._journal.append = append
+                append(written)
+
+            for number in range(3):
+                waits._journal.append = reading
+                registry.add_namespace(f"n{number}", f"20.500.{number}", "handle", ALICE)
+                registry.counts(ALICE)
+                made.append(registry.register(f"n{number}", "x", ALICE).iri.value)
+        return made
+
+    assert len(forked(act)) == 3
+
+
+def test_a_brief_store_is_not_read_once_it_is_closed(store: Path) -> None:
+    registry = idstore.open(store, brief=True)
+    registry.mint("puids", ALICE)
+    registry.close()
+    with idstore.open(store) as other:
+        with pytest.raises(StoreUnavailable, match="was closed"):
+            registry.counts(ALICE)
+        other.mint("puids", ALICE)
+        assert not list(store.glob("generation-*/broken"))
+    assert len(sound(store)) == 152
+
+
+def test_the_engine_leaves_no_diaries(store: Path) -> None:
+    for _ in range(4):
+        idstore.open(store).close()
+    assert len(list(store.glob("generation-1/engine/LOG.old.*"))) <= 1
+
+
 def test_a_process_that_cannot_be_started_is_told(store: Path) -> None:
     def act() -> str:
         sys.executable = "/nonexistent/python"
@@ -318,7 +482,7 @@ def test_a_fork_ends_as_any_process(store: Path, opened: int, shut: int) -> None
 OTHER = """
 import sys
 from idstore.stores import elsewhere, embedded
-elsewhere.serve(embedded.EmbeddedStore, sys.argv[1], int(sys.argv[2]))
+elsewhere.serve(embedded.EmbeddedStore, sys.argv[1], int(sys.argv[2]), False)
 """
 
 
@@ -330,7 +494,7 @@ def test_the_other_process_holds_the_lock_that_it_is_given(store: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", OTHER, str(store), str(lock.fileno())], pass_fds=[lock.fileno()], check=True, capture_output=True
     )
-    assert done.stdout == b""
+    assert done.stdout == b'["brought up", false]\n'
     with pytest.raises(StoreBusy, match=f"is in use by process {os.getpid()}"):
         idstore.open(store, wait=0)
     lock.release()
