@@ -51,7 +51,10 @@ class Call:
 def _own_store() -> str:
     from platformdirs import user_data_path
 
-    return str(user_data_path("idstore", appauthor=False))
+    try:
+        return str(user_data_path("idstore", appauthor=False))
+    except RuntimeError as error:  # a user without a home folder, as in a container
+        raise Misuse("you have no home folder for a store of your own; name one with --store, or in IDSTORE_STORE") from error
 
 
 def _login_name() -> str:

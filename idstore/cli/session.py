@@ -46,11 +46,11 @@ def read(call: Call, act: "Callable[[Registry, Party], T]", *, detached: bool = 
         return act(registry, party)
 
 
-def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = False) -> T:
+def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = False, begins: bool = True) -> T:
     """Carry out an act, and give the store up.
 
     Where there is no store, one is made, with the acting party as its first administrator; but an act that fails makes none, nor does one
-    that is a dry run. Of one that asks for what is not there it is said that there is no store.
+    that is a dry run. Of one that asks for what is not there, or that ``begins`` nothing in any case, it is said that there is no store.
     Raises StoreUnavailable.
     """
     from idstore.model.party import Party
@@ -58,10 +58,12 @@ def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = Fals
 
     place, party = folder(call), Party(call.user)
     if is_vacant(place):
+        if not begins:
+            _missed(call, place)
         try:
             rehearsed = _rehearse(act, party)
         except NotRegistered:
-            opening.open(place, wait=call.wait, read_only=True).close()  # raises, and says that there is none
+            _missed(call, place)
             raise
         if dry:
             return rehearsed
@@ -72,6 +74,13 @@ def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = Fals
         return done
     with opening.open(place, administrator=party, wait=call.wait) as registry:
         return act(registry, party)
+
+
+def _missed(call: Call, place: Path) -> None:
+    """Raise StoreUnavailable, which says that there is no store."""
+    from idstore.registry import opening
+
+    opening.open(place, wait=call.wait, read_only=True).close()
 
 
 def _administered(registry: "Registry", party: "Party") -> str:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
@@ -29,7 +29,7 @@ _WORKER: Final = Path(__file__).with_name("worker.py")
 class Job:
     """A query to run: see `idstore.queries.worker`."""
 
-    engine: str
+    engine: str = field(repr=False)  # its name tells how much happened, which a traceback with values would show
     query: str
     graphs: Sequence[str]
     prefixes: Mapping[str, str]
@@ -93,7 +93,6 @@ def run(job: Job) -> Answer:
 
 def _ended(job: Job, out: IO[bytes]) -> tuple[int, bytes]:
     """How the process ended, and what it said. Raises LimitReached."""
-    told = {field: getattr(job, field) for field in Job.__slots__} | {"path": sys.path, "parent": os.getpid()}
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", str(_WORKER)],  # nothing of the user's is run at its start
         stdin=subprocess.PIPE,
@@ -103,12 +102,17 @@ def _ended(job: Job, out: IO[bytes]) -> tuple[int, bytes]:
     )
     with process:
         try:
-            _, said = process.communicate(json.dumps(told).encode(), timeout=job.seconds + _GRACE)
+            _, said = process.communicate(_asked(job), timeout=job.seconds + _GRACE)
         except subprocess.TimeoutExpired:
             raise _out_of_time(job) from None
         finally:
             process.kill()
     return process.returncode, said
+
+
+def _asked(job: Job) -> bytes:
+    asked = {name: getattr(job, name) for name in Job.__slots__} | {"path": sys.path, "parent": os.getpid()}
+    return json.dumps(asked).encode()
 
 
 def _meaning(job: Job, code: int, said: bytes) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def bring_up(path: Path, lock: DirectoryLock, *, create: bool = False) -> None:
     except ValueError:
         last = ended.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise StoreUnavailable(
-            f"the process that was to open the store at {path} ended before: {last or f'exit code {ended.returncode}'}; open the store again",
+            f"the process that was to open the store at {path} ended before: {last or f'exit code {ended.returncode}'}; see that Python can be started from here",
             path=str(path),
         ) from None
     if said != _DONE:

@@ -27,7 +27,7 @@ def import_(
         typer.Option(
             metavar="F",
             help=(
-                "turtle, trig, ntriples, nquads, jsonld, droid, pronom, list, handle-batch, sssom, tsv or csv. "
+                "turtle, trig, ntriples, nquads, jsonld, rdf-patch, droid, pronom, list, handle-batch, sssom, tsv or csv. "
                 "[default: by each FILE's ending; .xml is droid, .zip pronom, .txt list]"
             ),
         ),

@@ -27,7 +27,7 @@ def fixate(call: Call, ids: arguments.Ids) -> None:
         open_comments = [sum(not remark.internal for remark in registry.remarks(text, party)) for text in texts]
         return registry.fixate(texts, party), open_comments
 
-    made, open_comments = session.write(call, act)
+    made, open_comments = session.write(call, act, begins=False)
     if count := sum(open_comments):
         commented = [text for text, said in zip(texts, open_comments, strict=True) if said]
         place = commented[0] if len(commented) == 1 else f"{len(commented)} identifiers"
@@ -70,12 +70,12 @@ def _revoke(call: Call, id: str, reason: str | None, dry_run: bool) -> None:
     from idstore.cli.events import done
 
     if dry_run:
-        found = session.write(call, lambda registry, party: [registry.may_revoke(id, party)], dry=True)
+        found = session.write(call, lambda registry, party: [registry.may_revoke(id, party)], dry=True, begins=False)
         _rehearsed(call, found, "leave --dry-run out")
     elif reason is None:
         raise Misuse("say why with --reason")
     else:
-        done(call, session.write(call, lambda registry, party: registry.revoke(id, reason, party)))
+        done(call, session.write(call, lambda registry, party: registry.revoke(id, reason, party), begins=False))
 
 
 def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) -> None:
@@ -86,14 +86,19 @@ def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) 
     if yes:
         because = reason or f"everything that {of} allocated since {since} was revoked"
         made, stranger = session.write(
-            call, lambda registry, party: (registry.revoke_all(culprit, moment, because, party), registry.is_stranger(culprit, party))
+            call,
+            lambda registry, party: (registry.revoke_all(culprit, moment, because, party), registry.is_stranger(culprit, party)),
+            begins=False,
         )
         _warn_of(call, of, stranger=stranger)
         call.output.say(f"idstore: {len(made)} revoked")
         done(call, *made)
         return
     found, stranger = session.write(
-        call, lambda registry, party: (registry.revocable(culprit, moment, party), registry.is_stranger(culprit, party)), dry=True
+        call,
+        lambda registry, party: (registry.revocable(culprit, moment, party), registry.is_stranger(culprit, party)),
+        dry=True,
+        begins=False,
     )
     _warn_of(call, of, stranger=stranger)
     _rehearsed(call, found, "add --yes")

@@ -95,7 +95,9 @@ def suspend(call: Call, user: arguments.Person, reason: Annotated[str, typer.Opt
 
     culprit = Party(user)
     made, stranger = session.write(
-        call, lambda registry, party: (registry.suspend(culprit, reason, party), registry.is_stranger(culprit, party))
+        call,
+        lambda registry, party: (registry.suspend(culprit, reason, party), registry.is_stranger(culprit, party)),
+        begins=False,
     )
     if stranger:
         call.output.warn(arguments.unknown(user))
@@ -107,7 +109,7 @@ def reinstate(call: Call, user: arguments.Person) -> None:
     from idstore.cli.events import done
     from idstore.model.party import Party
 
-    done(call, session.write(call, lambda registry, party: registry.reinstate(Party(user), party)))
+    done(call, session.write(call, lambda registry, party: registry.reinstate(Party(user), party), begins=False))
 
 
 def _standing(registry: "Registry", party: "Party", name: str) -> "_Standing":
