@@ -4,6 +4,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from idstore.stores.background import start
 from idstore.stores.engine import Engine, opened
 from idstore.stores.founding import GENERATION, LOCK
 from idstore.stores.lock import DirectoryLock
@@ -23,7 +24,7 @@ class Ahead:
         self._folder = path
         self._engine: Engine | None = None
         self._thread = threading.Thread(target=self._open, name="idstore-ahead")
-        self._thread.start()
+        start(self._thread)
 
     def _open(self) -> None:
         with suppress(OSError, ValueError, RuntimeError):  # whoever needs the engine tries again, and is told what is wrong

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from idstore.model.change import Change
+from idstore.stores.background import start
 from idstore.stores.prepared import Prepared
 
 T = TypeVar("T")
@@ -98,7 +99,7 @@ class Applier:
         with self._lock:
             if self._thread is None:
                 thread = threading.Thread(target=self._run, daemon=True, name="idstore-apply")
-                thread.start()
+                start(thread)
                 self._thread = thread
 
     def stop(self) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from idstore.errors import StoreUnavailable
+from idstore.stores.background import Weakly
 from idstore.stores.blocks import block
 from idstore.stores.engine import ENGINE
 from idstore.stores.generation import CATALOGUE, copy_files
 from idstore.stores.snapshots import Snapshots, Use, name_of, pinned
 from idstore.stores.telling import unnumbered
-from idstore.stores.weakly import Weakly
 
 if TYPE_CHECKING:
     from idstore.stores.embedded import EmbeddedStore

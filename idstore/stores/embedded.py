@@ -15,6 +15,7 @@ from idstore.errors import IdstoreError, StoreDamaged, StoreUnavailable
 from idstore.frozen import replace
 from idstore.stores import bases, recovery
 from idstore.stores.applying import Applier, Ready, Unit
+from idstore.stores.background import Weakly
 from idstore.stores.committing import Commits
 from idstore.stores.copies import Copies
 from idstore.stores.elsewhere import bring_up
@@ -28,7 +29,6 @@ from idstore.stores.lock import DirectoryLock
 from idstore.stores.snapshots import Use
 from idstore.stores.telling import remedy, unnumbered
 from idstore.stores.waiting import PATIENCE, Waiting
-from idstore.stores.weakly import Weakly
 
 if TYPE_CHECKING:
     from idstore.stores.staging import Staged
@@ -71,13 +71,14 @@ class EmbeddedStore(Waiting):
         engine: Callable[[Path], Engine | None] | None = None,
     ) -> None:
         super().__init__()
-        self.path = path.absolute()  # it may be opened again later, wherever the process is then
+        self.path = path
         if not exists(path):
             if read_only or not create:
                 raise StoreUnavailable(
                     f"there is no store at {path}; make one with `idstore init`, or name another with --store", path=str(path)
                 )
             prepare(path)
+        self.path = path.absolute()  # engines are opened later as well, wherever the process is then
         self._lock = lock or DirectoryLock(path / LOCK)
         self._read_only = read_only
         self._brief = self._closed = self._given_up = False

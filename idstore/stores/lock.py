@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from idstore.errors import StoreBusy, StoreUnavailable
+from idstore.stores.background import start
 from idstore.stores.inherited import Handle
 
 _CLOSED = 0.5
@@ -220,7 +221,7 @@ class _Waiter:
         self._kind = kind
         self._left = False
         self._deciding = threading.Lock()
-        threading.Thread(target=self._block, daemon=True, name="idstore-lock").start()
+        start(threading.Thread(target=self._block, daemon=True, name="idstore-lock"))
 
     def _block(self) -> None:
         try:

@@ -3,8 +3,8 @@
 import threading
 from pathlib import Path
 
+from idstore.stores.background import Weakly, start
 from idstore.stores.snapshots import Snapshots, Use
-from idstore.stores.weakly import Weakly
 
 _PERIOD = 0.02
 """Seconds between two looks whether somebody asks. Cost of a look: some 10 µs."""
@@ -26,7 +26,7 @@ class Publisher:
         self._vain: set[Path] = set()  # requests that cannot be answered
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True, name="idstore-publish")
-        self._thread.start()
+        start(self._thread)
 
     def stop(self) -> None:
         """Answer nobody any more; whoever asks can have the store itself soon."""

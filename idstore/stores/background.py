@@ -1,11 +1,22 @@
-"""Methods of a store for its threads, which must not keep it where nobody else has it any more."""
+"""A store's threads, which must not keep it where nobody else has it any more."""
 
+import threading
 from collections.abc import Callable
 from typing import Generic, ParamSpec, TypeVar
 from weakref import WeakMethod
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def start(thread: threading.Thread) -> None:
+    """Start it. Raises KeyboardInterrupt also where that comes as the standard library waits for it: its condition gives up a lock that it has not."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise error.__context__ from None
+        raise
 
 
 class Weakly(Generic[P, T]):
