@@ -374,28 +374,39 @@ def test_a_fork_of_a_process_that_only_read(store: Path) -> None:
 
 
 IMPORTING = """
-import os, sys, time
+import os, sys
 import idstore
-from idstore.exchange import rdf
+from idstore.registry.stating import Proposal
 ALICE = idstore.Party("alice")
-with idstore.open(sys.argv[1]) as registry, registry.store.staging() as staged:
-    ours, theirs = os.pipe()
+registry = idstore.open(sys.argv[1])
+iris = [record.iri.value for record in registry.list(ALICE, limit=5)]
+ours, theirs = os.pipe()
+children = []
+
+def proposals():
+    for number, iri in enumerate(iris):
+        yield Proposal(number, "bind", iri, idstore.Statement(f"http://example.org/{number}", iri))
     child = os.fork()
     if child == 0:
         os.close(theirs)
-        os.read(ours, 1)  # until the parent is done
+        os.read(ours, 1)  # until the parent has done it
         sys.exit(3)
-    with staged.turn():
-        pass
+    children.append(child)
+
+assert {outcome.verdict for outcome in registry.state(proposals(), ALICE)} == {"new"}
 os.close(theirs)
-_, status = os.waitpid(child, 0)
+_, status = os.waitpid(children[0], 0)
 assert os.waitstatus_to_exitcode(status) == 3, status
+assert registry.mint("puids", ALICE).label == "fmt/151"
+registry.close()
 """
 
 
 def test_a_fork_that_leaves_a_large_change_undoes_nothing_of_it(store: Path) -> None:
     subprocess.run([sys.executable, "-c", IMPORTING, str(store)], timeout=60, check=True)
-    assert len(sound(store)) == 150
+    assert len(sound(store)) == 151
+    with idstore.open(store) as registry:
+        assert sum(len(record.bindings) for record in registry.list(ALICE, limit=None)) == 5
 
 
 def test_namespaces_and_parties_are_read_as_they_are(store: Path) -> None:
