@@ -1,4 +1,4 @@
-"""Types and helpers shared by tests of the command line."""
+"""What tests of the command line share: what a command line did, and how to look at it."""
 
 import json
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from typing import Any, Protocol
 RDL = "http://rdl.example.org/data#"
 WIKIDATA = "http://www.wikidata.org/entity/Q178803"
 NEVER = f"{RDL}R3732211754"
-"""A well-formed identifier that a test draws by chance once in a billion times."""
+"""Well formed, and drawn by no test but once in a billion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a command: its exit code and its output."""
+    """What a command did: its exit code, and what it printed."""
 
     code: int
     out: str
@@ -22,7 +22,7 @@ class Outcome:
 
     @property
     def line(self) -> str:
-        """The only printed line."""
+        """The only line that was printed."""
         [line] = self.lines
         return line
 
@@ -36,28 +36,19 @@ class Outcome:
 
     @property
     def object(self) -> Any:
-        """The only printed object."""
+        """The only object that was printed."""
         [found] = self.objects
         return found
 
 
 class Run(Protocol):
-    def __call__(
-        self, *words: str | Path, by: str = "alice", code: int = 0, stdin: str | bytes = ""
-    ) -> Outcome:
-        """Run a command line as a party and check its exit code.
-
-        An error must be a single line.
-        """
+    def __call__(self, *words: str | Path, by: str = "alice", code: int = 0, stdin: str | bytes = "") -> Outcome:
+        """Carry out a command line as a party; it must end with that exit code. An error is one line."""
 
 
 Minting = Callable[..., str]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Return every file below a folder with its content, to show that nothing was written."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    """Every file below a folder with its content: to see that nothing was written."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -1,4 +1,1 @@
-"""Readers and writers of files: RDF, tables, batch files, article metadata, PRONOM's files, link checks.
-
-Not here: rules about identifiers (`idstore.registry`, `idstore.schemes`), and the command line.
-"""
+"""Readers and writers of files."""

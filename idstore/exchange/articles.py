@@ -1,4 +1,4 @@
-"""Common parts of the readers of article metadata: entries, and errors with file and line."""
+"""What every reader of articles' metadata gives: entries of a file, and errors that tell file and line."""
 
 import logging
 from collections.abc import Mapping
@@ -10,39 +10,35 @@ from idstore.errors import InvalidData
 from idstore.exchange.sources import Source
 
 FIELDS: Final = ("issn", "volume", "issue", "page", "title", "subtitle", "doi", "key", "type")
-"""Fields of an entry. ``issn`` may list several, the one to use first. ``key`` is the caller's own key for
-the article. ``type`` selects the type of identifier in a scheme that has several (``x-fmt``)."""
+"""What is read. ``issn`` may list several, the one to use first. ``key`` is the caller's own key for the article. ``type`` says which type of
+identifier a scheme with several is to mint (``x-fmt``)."""
 
 EXTRA: Final = "articles"
-"""The extra with the optional dependencies for JATS and BibTeX."""
+"""The optional dependencies that reading JATS and BibTeX takes."""
 
 
 @dataclass(frozen=True, slots=True)
-class ArticleEntry:
-    """One article of a file, or its error, so that reading can go on with the next one.
+class Entry:
+    """One article of a file, or what is wrong with it, so that a reader can go on behind it.
 
-    line    its first line, from 1.
-    result  its fields in the order of `FIELDS`, or the error.
-    passed  keys of idstore's own JSON that are unknown and were ignored.
+    line    where it begins, from 1.
+    passed  keys of idstore's own JSON that are not known, and were passed over.
     """
 
     file: str
     line: int
-    result: Mapping[str, str] | InvalidData
+    found: Mapping[str, str] | InvalidData
     passed: tuple[str, ...] = ()
 
     def fields(self) -> Mapping[str, str]:
-        """Return the fields, in the order of `FIELDS`.
-
-        Raises InvalidData with file and line, and the field if one is at fault.
-        """
-        if isinstance(self.result, InvalidData):
-            raise self.result
-        return self.result
+        """What it says, in the order of `FIELDS`. Raises InvalidData, with file and line, and the field where it is one's fault."""
+        if isinstance(self.found, InvalidData):
+            raise self.found
+        return self.found
 
 
 class Stream:
-    """A source with bytes that were read ahead.
+    """A source behind what was read of it ahead.
 
     head  the bytes read ahead.
     """
@@ -53,21 +49,18 @@ class Stream:
         self.name = source.name
 
     def put_back(self, content: bytes) -> None:
-        """Return bytes to the front of the stream."""
+        """Have these bytes read next."""
         self._head = content + self._head
 
     def read(self, size: int) -> bytes:
-        """Return at most ``size`` bytes, none at the end. Raises InvalidData as the source."""
+        """At most so many bytes, none at the end. Raises InvalidData as the source."""
         if self._head:
-            content, self._head = self._head[:size], self._head[size:]
-            return content
+            found, self._head = self._head[:size], self._head[size:]
+            return found
         return self._source.read(size)
 
     def read_line(self, size: int) -> bytes:
-        """Return the next line, at most ``size`` bytes of it; nothing at the end.
-
-        Raises InvalidData as the source.
-        """
+        """The next line, or so many bytes of it; nothing at the end. Raises InvalidData as the source."""
         end = self._head.find(b"\n", 0, size) + 1 or min(size, len(self._head))
         line, self._head = self._head[:end], self._head[end:]
         if line.endswith(b"\n") or len(line) >= size:
@@ -76,26 +69,23 @@ class Stream:
 
 
 def failure(file: str, line: int | None, reason: str, **fields: object) -> InvalidData:
-    """Return the error about a line of a file, or about the file."""
+    """The error for what is wrong in a file."""
     place = file if line is None else f"{file}, line {line}"
     return InvalidData(f"{place}: {reason}", file=file, line=line, **fields)
 
 
-def nonblank(values: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the fields that are neither absent nor blank, in the order of `FIELDS`."""
-    return {name: text for name in FIELDS if (text := values.get(name)) is not None and text.strip()}
+def cleaned(said: Mapping[str, str | None]) -> dict[str, str]:
+    """The fields that are said, in the order of `FIELDS`, without blank ones."""
+    return {name: text for name in FIELDS if (text := said.get(name)) is not None and text.strip()}
 
 
-def library(file: str, module: str, format: str) -> Any:
-    """Import a module of an optional dependency. Raises InvalidData, naming the extra."""
-    package = module.partition(".")[0]
+def library(file: str, module: str, what: str) -> Any:
+    """A module of an optional dependency. Raises InvalidData, naming the extra."""
     try:
-        imported = import_module(module)
+        found = import_module(module)
     except ImportError as error:
-        reason = (
-            f"reading {format} takes the package {package}, which is not installed;"
-            f" install it with `pip install 'idstore[{EXTRA}]'`"
-        )
+        package = module.partition(".")[0]
+        reason = f"reading {what} takes the package {package}, which is not installed; install it with `pip install 'idstore[{EXTRA}]'`"
         raise failure(file, None, reason, extra=EXTRA) from error
-    logging.getLogger(package).addHandler(logging.NullHandler())  # the reader reports errors itself
-    return imported
+    logging.getLogger(module.partition(".")[0]).addHandler(logging.NullHandler())  # what it says of a file, its reader says
+    return found

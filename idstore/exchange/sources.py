@@ -1,12 +1,8 @@
-"""Inputs to read: a file, standard input or a binary stream.
-
-The first bytes, not the name, tell whether it is gzip.
-"""
+"""What is read: a file, standard input or a binary stream, gzip or plain; which of the two its first bytes say, not its name."""
 
 import codecs
 import gzip
 import io
-import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,54 +16,54 @@ from idstore.errors import ExchangeError, InvalidData
 
 STDIN: Final = "-"
 PACKED: Final = ".gz"
-"""The file name extension of gzip files."""
-_MOST: Final = 10
-"""Most flaws that an error names."""
+"""The ending of what gzip compressed."""
+_TOLD: Final = 10
+"""Flaws that an error names, at most."""
 _CHUNK: Final = 1 << 16
 """Bytes read at once."""
 _GZIP: Final = b"\x1f\x8b"
 _BROKEN: Final = (EOFError, zlib.error, OSError)
-"""Errors of a medium, and of its gzip data."""
+"""How a medium, or what packs it, fails."""
 
 Readable = str | PathLike[str] | IO[bytes]
 """A path, ``-`` for standard input, or a binary stream (which is left open)."""
 Failure = Callable[[str, int | None, str], InvalidData]
-"""Called with the name of a source, the line and the reason; returns the error."""
+"""Makes the error for what is wrong with a source: its name, the line, the reason."""
 
 
 def ending(name: str) -> str:
-    """Return the extension of a file name in lower case, without ``.gz``: ``.ttl``."""
+    """The ending of a file's name in lower case, without the one that says that it is compressed: ``.ttl``."""
     return Path(name.lower().removesuffix(PACKED)).suffix
 
 
 class Flaws:
-    """Errors in single entries of a source, for one summary. Memory: the first `_MOST`."""
+    """What is wrong with single entries of a source, to be told in one go. Memory: the first `_TOLD`."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self._many = 0
         self._first: list[tuple[int, str]] = []
 
     def __bool__(self) -> bool:
-        return self._count > 0
+        return self._many > 0
 
     def add(self, line: int, reason: str) -> None:
-        """Add a flaw."""
-        self._count += 1
-        self._first = sorted([*self._first, (line, reason)], key=itemgetter(0))[:_MOST]
+        """Take one in."""
+        self._many += 1
+        self._first = sorted([*self._first, (line, reason)], key=itemgetter(0))[:_TOLD]
 
-    def summary(self) -> tuple[int, str]:
-        """Return the line of the first flaw, and all flaws as one reason."""
+    def told(self) -> tuple[int, str]:
+        """The line of the first, and all of them as one reason."""
         (line, reason), *others = self._first
-        more = self._count - len(self._first)
-        reasons = [reason, *(f"line {number}: {other}" for number, other in others)]
-        return line, "; ".join([*reasons, *([f"and {more} more"] if more else [])])
+        more = self._many - len(self._first)
+        told = [reason, *(f"line {place}: {other}" for place, other in others), *([f"and {more} more"] if more else [])]
+        return line, "; ".join(told)
 
 
 class Source:
-    """An uncompressed stream of bytes.
+    """Bytes from somewhere, uncompressed.
 
-    name   its name in messages.
-    fail   makes the error to raise if it cannot be read.
+    name   what messages call it.
+    fail   the error to raise when it cannot be read.
     """
 
     def __init__(self, stream: BinaryIO, name: str, fail: Failure) -> None:
@@ -79,47 +75,36 @@ class Source:
         self.name = name
 
     def error(self, line: int | None, reason: str) -> InvalidData:
-        """Return an error about this source."""
+        """What to raise about this source."""
         return self._fail(self.name, line, reason)
 
     def skip_mark(self) -> None:
-        """Skip a byte order mark at the beginning. Raises as `read`."""
+        """Step over a byte order mark at the beginning. Raises as `read`."""
         with self._translated():
             skip_mark(self._stream)
 
-    def begins_as_xml(self) -> bool:
-        """Whether the content begins like XML, and not with an IRI of Turtle. Raises as `read`."""
-        with self._translated():
-            start = self._stream.peek(_CHUNK)[:_CHUNK].lstrip()
-        return re.match(rb"<(\?xml|!|[\w:.-]+\s)", start) is not None
-
     def read(self, size: int) -> bytes:
-        """Return at most ``size`` bytes, none at the end.
-
-        Raises the error of ``fail``: the medium fails, or gzip data are damaged or cut off.
-        """
+        """At most so many bytes, none at the end. Raises what ``fail`` makes: the medium fails, gzip data are damaged or cut off."""
         try:
-            content = self._stream.read1(
-                size
-            )  # if gzip data are cut off, it returns the bytes before that point
+            found = self._stream.read1(size)  # what there is: of gzip data that are cut off, all that came before
         except _BROKEN as error:
             raise self._broken(error) from error
-        self._line += content.count(b"\n")
-        return content
+        self._line += found.count(b"\n")
+        return found
 
     def read_line(self, size: int) -> bytes:
-        """Return the next line, at most ``size`` bytes of it; nothing at the end. Raises as `read`."""
+        """The next line, or so many bytes of it; nothing at the end. Raises as `read`."""
         with self._translated():
-            line = self._stream.readline(size)
-        self._line += line.endswith(b"\n")
-        return line
+            found = self._stream.readline(size)
+        self._line += found.endswith(b"\n")
+        return found
 
     def lines(self, size: int) -> Iterator[bytes]:
-        """Yield the lines, at most ``size`` bytes of each. Raises as `read`."""
+        """Line by line, of each so many bytes at most. Raises as `read`."""
         with self._translated():
-            while line := self._stream.readline(size):
-                self._line += line.endswith(b"\n")
-                yield line
+            while found := self._stream.readline(size):
+                self._line += found.endswith(b"\n")
+                yield found
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -129,7 +114,7 @@ class Source:
             raise self._broken(error) from error
 
     def _broken(self, error: EOFError | zlib.error | OSError) -> InvalidData:
-        """Return the error for a failure of the medium."""
+        """What to raise where the medium fails."""
         match error:
             case EOFError():
                 reason = "the gzip data end too soon; fetch the file again"
@@ -140,7 +125,7 @@ class Source:
         return self.error(self._line, reason)
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield all content in chunks, checked to be UTF-8. Raises as `read`, and if it is not UTF-8."""
+        """All of it piece by piece, proven to be UTF-8. Raises as `read`, and when it is not."""
         decoder = codecs.getincrementaldecoder("utf-8")()
         while True:
             before = self._line
@@ -149,30 +134,26 @@ class Source:
                 decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
                 line = before + error.object.count(b"\n", 0, error.start)
-                reason = f"it is not UTF-8 (byte 0x{error.object[error.start]:02x}); save it as UTF-8"
-                raise self.error(line, reason) from error
+                raise self.error(line, f"it is not UTF-8 (byte 0x{error.object[error.start]:02x}); save it as UTF-8") from error
             if not chunk:
                 return
             yield chunk
 
     def detach(self) -> None:
-        """Detach the stream without closing it."""
-        with suppress(ValueError):  # its owner has closed it
+        """Let go of the stream, without closing it."""
+        with suppress(ValueError):  # its owner closed it before we were done
             self._raw.detach()
 
 
 def skip_mark(stream: "io.BufferedReader[Any] | gzip.GzipFile") -> None:
-    """Skip a UTF-8 byte order mark at the start of a stream: editors write it, parsers take it for data."""
+    """Step over a byte order mark (UTF-8) at the beginning of a stream: editors put one there, and parsers take it for data."""
     if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
 
 
 @contextmanager
 def opened(file: Readable, fail: Failure = ExchangeError) -> Iterator[Source]:
-    """Open an input.
-
-    Raises the error of ``fail``: there is no such file, it is not readable, standard input is closed.
-    """
+    """Open what is to be read. Raises what ``fail`` makes: there is no such file, it may not be read, standard input is closed."""
     if isinstance(file, str | PathLike) and file != STDIN:
         name = fspath(file)
         with _open(name, fail) as stream:
@@ -198,5 +179,5 @@ def _open(name: str, fail: Failure) -> BinaryIO:
 def _source(stream: BinaryIO, name: str, fail: Failure) -> Source:
     try:
         return Source(stream, name, fail)
-    except OSError as error:  # a folder can be opened, but not read
+    except OSError as error:  # a folder opens, and fails at the first byte
         raise fail(name, None, f"it cannot be read: {error.strerror or error}") from error

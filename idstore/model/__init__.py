@@ -1,1 +1,1 @@
-"""The registry's frozen values and their RDF serialization."""
+"""The frozen values that the registry is made of, and how they become triples."""

@@ -1,22 +1,20 @@
-"""Histories: all events of one identifier, and the state that follows from them."""
-
-from dataclasses import dataclass
+"""Histories: all that a log tells of one identifier."""
 
 from pyoxigraph import NamedNode
 
-from idstore.model.change import Claim
+from idstore.frozen import dataclass
+from idstore.model.change import Entry, entry_of
 from idstore.model.event import Event
-from idstore.model.listing import Listing, listing_of
-from idstore.model.record import Record
+from idstore.model.record import Record, claim_line
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedEvent:
-    """An event and its position in the log of a store.
+class Told:
+    """An event in the order of a store.
 
-    sequence  position of the event.
-    graph     graph that holds the event.
-    since     position of the event that made it public, its own or a later one; None while it is private.
+    sequence  its place.
+    graph     where it is kept.
+    since     the place of the event with which it became public, its own or a later one; None while it is not public.
     """
 
     sequence: int
@@ -27,26 +25,26 @@ class LoggedEvent:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The complete history of an identifier, for a store that does not hold the identifier yet.
+    """An identifier from its beginning, for a store that knows nothing of it.
 
-    events  all events about the identifier, in order.
-    record  the record that the events result in.
-    state   the triples of the record, as N-Quads.
-    claims  labels and request keys that the identifier holds.
-    issued  its label: base of the namespace, series, number in the series.
+    events  all about it, in order.
+    record  what they give; ``state`` its triples, as N-Quads.
+    claims  labels and request keys that it takes, with itself as their holder.
+    issued  its label: namespace's base, series, number there.
     """
 
-    events: tuple[LoggedEvent, ...]
+    events: tuple[Told, ...]
     record: Record
     state: str
-    claims: tuple[Claim, ...]
+    claims: tuple[tuple[NamedNode, NamedNode], ...]
     issued: tuple[str, str, int]
 
     @property
-    def listing(self) -> Listing:
-        """The identifier's entry in the catalogue."""
-        return listing_of(self.record, new=True)
+    def entry(self) -> Entry:
+        """How the catalogue lists it."""
+        return entry_of(self.record, fresh=True)
 
     def lines(self) -> str:
-        """Return all quads of the record and its events, as N-Quads."""
-        return "".join([self.state, *[entry.event.lines(entry.graph) for entry in self.events]])
+        """Every quad that appears with it, as N-Quads."""
+        claims = [claim_line(claimed, holder) for claimed, holder in self.claims]
+        return "".join([self.state, *claims, *[told.event.lines(told.graph) for told in self.events]])

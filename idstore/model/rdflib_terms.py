@@ -1,4 +1,4 @@
-"""Conversion of terms between rdflib and pyoxigraph, without a change of their text."""
+"""Terms of rdflib and of pyoxigraph, one made from the other, texts untouched."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -13,28 +13,25 @@ if TYPE_CHECKING:
 
 
 def triples(graph: "rdflib.Graph") -> Iterator[Triple]:
-    """Yield the triples of an rdflib graph."""
+    """The triples of an rdflib graph."""
     for s, p, o in graph:
         subject, predicate, value = from_rdflib(s), from_rdflib(p), from_rdflib(o)
         assert isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode)
         yield Triple(subject, predicate, value)
 
 
-def graph(triples: Iterable[Triple]) -> "rdflib.Graph":
-    """Return an rdflib graph of the triples.
-
-    Raises InvalidData for terms that rdflib cannot hold: triple terms and base directions of RDF 1.2.
-    """
+def graph(found: Iterable[Triple]) -> "rdflib.Graph":
+    """An rdflib graph of the triples. Raises InvalidData for what rdflib cannot hold: RDF 1.2's triple terms and base directions."""
     import rdflib
 
-    result = rdflib.Graph(bind_namespaces="none")
-    for triple in triples:
-        result.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
-    return result
+    made = rdflib.Graph(bind_namespaces="none")
+    for triple in found:
+        made.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
+    return made
 
 
 def from_rdflib(node: "Node") -> NamedNode | BlankNode | Literal:
-    """Return a term as one of pyoxigraph. Raises ValueError for an invalid IRI."""
+    """The term of pyoxigraph. Raises ValueError for an IRI that is none."""
     import rdflib
 
     if isinstance(node, rdflib.URIRef):
@@ -48,7 +45,7 @@ def from_rdflib(node: "Node") -> NamedNode | BlankNode | Literal:
 
 
 def to_rdflib(term: NamedNode | BlankNode | Literal | Triple) -> "Node":
-    """Return a term as one of rdflib. Raises InvalidData for a term that rdflib cannot hold."""
+    """The term of rdflib. Raises InvalidData for what it cannot hold."""
     import rdflib
 
     match term:
@@ -59,4 +56,4 @@ def to_rdflib(term: NamedNode | BlankNode | Literal | Triple) -> "Node":
         case Literal() if term.direction is None:
             kind = None if term.language else rdflib.URIRef(term.datatype.value)
             return rdflib.Literal(term.value, lang=term.language, datatype=kind, normalize=False)
-    raise InvalidData(f"rdflib supports RDF 1.1 only and cannot hold {term}", term=str(term))
+    raise InvalidData(f"{term} cannot be given to rdflib, which knows RDF 1.1 only", term=str(term))

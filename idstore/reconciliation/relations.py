@@ -1,25 +1,22 @@
-"""Groups of relations, and SQL conditions for them."""
+"""Sorts of relations, and how a query asks for them."""
 
 from collections.abc import Iterable
 from typing import Final
 
 from idstore.exchange.mappings import RELATIONS
 from idstore.model.terms import hashed
-from idstore.registry import mappings
-from idstore.vocabulary import IDS
+from idstore.registry import stating
 
-IDENTITY: Final = tuple(sorted(mappings.IDENTITY))
-"""Relations that state that two identifiers denote one thing."""
+IDENTITY: Final = tuple(sorted(stating.IDENTITY))
+"""Relations by which two names are said to be names of one thing."""
 EQUIVALENCE: Final = (RELATIONS["exactMatch"], RELATIONS["sameAs"])
-"""Relations that are symmetric and transitive."""
+"""Relations that hold both ways and along chains."""
 LINKS: Final = frozenset(RELATIONS.values())
-"""Relations whose plain triples are bindings in any RDF."""
-TARGET: Final = IDS.target.value
-"""The relation of an identifier to the thing that it identifies."""
+"""Relations whose plain triples are read as bindings in any RDF."""
 REPLACES: Final = hashed(RELATIONS["replaces"])
-"""The number of the relation from a successor to the identifier that it supersedes."""
+"""By which a successor names what it took the place of: that is superseded by nature."""
 
 
 def among(relations: Iterable[str]) -> str:
-    """Return an SQL condition: the relation of a link is one of these."""
+    """SQL that says that a link's relation is one of these."""
     return f"relation IN ({', '.join(str(hashed(relation)) for relation in relations)})"

@@ -1,1 +1,0 @@
-"""The ledger: the record of acknowledged changes. `contract` defines it; each database has its own module."""

@@ -1,1 +1,0 @@
-"""The projection of the ledger: the engine and the catalogue."""
