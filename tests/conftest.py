@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,19 +65,6 @@ if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # a shell that starts the run in the background ignores SIGINT, and child processes would inherit that
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-UNTIL = "IDSTORE_TESTS_UNTIL"
-"""Environment variable: the time until which tests may start, in seconds since 1970.
-
-Unset: no limit.
-"""
-
-
-def pytest_runtest_setup() -> None:
-    until = os.environ.get(UNTIL)
-    if until is not None and time.time() > float(until):
-        pytest.skip(f"there was no time left for it ({UNTIL})")
 
 
 @pytest.fixture(scope="session")
