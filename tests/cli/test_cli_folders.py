@@ -5,12 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_lines import Minting, Run, tree
+from reachable_folders import reachable_folder
 
 from idstore.stores import files
 
@@ -134,9 +134,8 @@ def left_behind(mint: Minting, run: Run, store: Path, tmp_path: Path) -> Iterato
     mint()
     shutil.rmtree(engine)
     shutil.move(earlier, engine)
-    with tempfile.TemporaryDirectory(prefix="idstore-") as name:
-        Path(name).chmod(0o755)
-        place = Path(name, "store")
+    with reachable_folder() as folder:
+        place = folder / "store"
         shutil.copytree(store, place)
         yield place
         place.chmod(0o755)

@@ -6,13 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from reachable_folders import reachable_folder
 from store_files import ALICE, copy, create, generation, labels, line, register, run, running, sound, until
 
 import idstore
@@ -286,9 +286,8 @@ def test_many_readers_and_writers_take_turns(registry: Registry, folder: Path) -
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder for a store that every user may read."""
-    with tempfile.TemporaryDirectory(prefix="idstore-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name) / "store"
+    with reachable_folder() as folder:
+        yield folder / "store"
 
 
 def readable(folder: Path) -> None:
