@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
+from idstore import permissions
 from idstore.errors import StoreUnavailable
 from idstore.stores import files
 from idstore.stores.contract import Answer, Limits, Runner, Store
@@ -28,18 +29,16 @@ def open(
     wait: float = 10.0,
     read_only: bool = False,
     detached: bool = False,
-    group: bool = False,
     runner: Runner[Answer] | None = None,
 ) -> "Registry":
     """Open the registry in a directory. Close it after use, or open it in a ``with`` block.
 
-    administrator  create the registry, with this first administrator, if there is none.
+    administrator  create the registry, with this first administrator, if there is none. A directory that is
+                   made is for its owner alone; one that exists says by its group and mode who uses it.
     wait           seconds to wait for another process that holds the store.
     read_only      allow no change, and let other processes read at the same time. A reader without write
                    permission sees the last applied state, and ``store.behind`` says what is missing.
     detached       with ``read_only``: read the current state and never keep a writer waiting.
-    group          share a registry that is created with the folder's group; otherwise it is private to its
-                   owner.
     runner         runs queries; by default each in a process of its own.
 
     Raises StoreUnavailable (no store, not a store, no permission), StoreBusy.
@@ -50,7 +49,7 @@ def open(
     with _released():
         if read_only:
             return Registry(_reader(folder, wait, detached=detached, runner=runner))
-        return Registry(_writer(folder, administrator, wait, group=group, runner=runner))
+        return Registry(_writer(folder, administrator, wait, runner=runner))
 
 
 def open_allocator(
@@ -118,6 +117,7 @@ class ReplicaMark:
             draft.write_text(json.dumps(asdict(self)), encoding="utf-8")
             files.sync(draft)
             draft.replace(folder / files.REPLICA)
+            permissions.conform(folder / files.REPLICA)
             files.sync(folder)
         except OSError as error:
             raise StoreUnavailable(
@@ -170,6 +170,11 @@ def is_vacant(path: str | PathLike[str]) -> bool:
     return files.is_vacant(Path(path))
 
 
+def is_open_to_others(path: str | PathLike[str]) -> bool:
+    """Return whether accounts outside the group of a directory may enter or list it. Raises OSError."""
+    return permissions.is_open_to_others(Path(path))
+
+
 def _folder(path: str | PathLike[str]) -> Path:
     """Return the path.
 
@@ -213,15 +218,12 @@ def _writer(
     administrator: "Party | None",
     wait: float,
     *,
-    group: bool = False,
     runner: Runner[Answer] | None = None,
 ) -> Store:
     from idstore.stores.store import DirectoryStore
 
     _check_no_replica(folder)
-    store = DirectoryStore(
-        folder, create=administrator is not None, wait=wait, runner=runner or _run_query, group=group
-    )
+    store = DirectoryStore(folder, create=administrator is not None, wait=wait, runner=runner or _run_query)
     if (
         administrator is not None and not store.begun
     ):  # the process that created the store may have been killed

@@ -17,6 +17,7 @@ from typing import Final
 from idstore.errors import InvalidData, NotRegistered, StoreUnavailable
 from idstore.model import times
 from idstore.model.party import Party
+from idstore.permissions import conform
 from idstore.registry import Registry
 from idstore.stores.contract import View
 
@@ -114,6 +115,7 @@ class Tokens:
         with _errors(self.path):
             try:
                 self.path.touch(mode=0o600)
+                conform(self.path)
             except OSError as error:
                 raise sqlite3.OperationalError(str(error)) from error
             with closing(sqlite3.connect(self.path, timeout=10)) as database, database:

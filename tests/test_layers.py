@@ -22,6 +22,7 @@ LAYERS = (
         "progress",
         "disk_errors",
         "forks",
+        "permissions",
         "scratch",
         "characters",
         "spreadsheets",

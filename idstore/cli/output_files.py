@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final, Protocol, cast
 
-from idstore.cli import inputs, permissions
+from idstore.cli import inputs
 from idstore.cli.output import copy_to_stdout
 from idstore.cli.termination import UsageError
 from idstore.exchange.sources import PACKED
@@ -103,13 +103,20 @@ def _is_device(path: Path) -> bool:
         return False
 
 
+def _new_mode() -> int:
+    """Return the mode of a new file, by the user's umask."""
+    umask = os.umask(0o077)  # the umask cannot be read without being set
+    os.umask(umask)
+    return 0o666 & ~umask
+
+
 @contextmanager
 def _replacement(file: str, path: Path) -> Iterator[IO[bytes]]:
     """Write a temporary file beside the target, and rename it to the target at the end.
 
     Raises UsageError: no file can be created in the folder. Raises OSError.
     """
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else permissions.output_mode()
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _new_mode()
     try:
         handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=path.parent)  # readable for its owner alone
     except OSError as error:

@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar, cast
 
-from idstore.cli import permissions
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 from idstore.errors import (
@@ -100,7 +99,6 @@ def open_reader(call: Call, *, detached: bool = False) -> "Iterator[tuple[Regist
     path = folder(call)
     with (
         store_option_hint(path),
-        permissions.store_umask(path),
         opening.open(path, wait=call.wait, read_only=True, detached=detached) as registry,
     ):
         warn_if_behind(call, path, registry.store.behind)
@@ -165,6 +163,7 @@ def write(
             result = act(registry, party)
             administrators = _administrators(registry, party)
         call.output.info(f"idstore: made a store at {path}, {administrators}")
+        warn_if_open(call, path)
         return result
     with _free_or_served(call, lambda wait: _open_writer(path, wait, party)) as registry:
         return act(registry, party)
@@ -195,7 +194,6 @@ def allocate(call: Call, act: "Callable[[Allocator, Party], T]") -> T:
         return write(call, act)
     with (
         store_option_hint(path),
-        permissions.store_umask(path),
         _free_or_served(
             call, lambda wait: opening.open_allocator(path, administrator=party, wait=wait)
         ) as registry,
@@ -226,16 +224,13 @@ def _free_or_served(call: Call, open_folder: "Callable[[float], AbstractContextM
 
 
 @contextmanager
-def _open_writer(
-    path: Path, wait: float, administrator: "Party | None", *, group: bool = False
-) -> "Iterator[Registry]":
+def _open_writer(path: Path, wait: float, administrator: "Party | None") -> "Iterator[Registry]":
     """Open the registry to change it. Parameters and errors: see `idstore.opening.open`."""
     from idstore import opening
 
     with (
         store_option_hint(path),
-        permissions.store_umask(path, group=group),
-        opening.open(path, administrator=administrator, wait=wait, group=group) as registry,
+        opening.open(path, administrator=administrator, wait=wait) as registry,
     ):
         yield registry
 
@@ -268,10 +263,8 @@ def _administrators(registry: "Registry", party: "Party") -> str:
     return f"with the administrators of the imported registry: {', '.join(names) or 'none'}"
 
 
-def initialize(call: Call, administrator: "Party", *, group: bool = False) -> Path:
+def initialize(call: Call, administrator: "Party") -> Path:
     """Create a store, or complete an interrupted creation, and return its folder.
-
-    group  share the store with the folder's group.
 
     Raises AlreadyRegistered: the store exists. Raises StoreUnavailable.
     """
@@ -282,10 +275,22 @@ def initialize(call: Call, administrator: "Party", *, group: bool = False) -> Pa
         existing = exists(call)
     if existing and is_served(path):
         raise AlreadyRegistered(f"a server holds the store at {path}, which is initialised; use it as it is")
-    with _open_writer(path, call.wait, None if existing else administrator, group=group) as registry:
+    with _open_writer(path, call.wait, None if existing else administrator) as registry:
         if existing or administrator.name not in {party.name for party in registry.parties(administrator)}:
             registry.initialize(administrator)
+    warn_if_open(call, path)
     return path
+
+
+def warn_if_open(call: Call, path: Path) -> None:
+    """Warn that the folder of a new store lets accounts in that cannot use the store."""
+    from idstore import opening
+
+    if opening.is_open_to_others(path):
+        call.output.warn(
+            f"{path} lets every account of this machine in; the files of the store are for its owner and its"
+            f" group, and chmod o= {path} keeps others from the names of the files, too"
+        )
 
 
 def _rehearse(act: "Callable[[Registry, Party], T]", party: "Party") -> T:

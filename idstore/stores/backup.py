@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from idstore import permissions
 from idstore.disk_errors import remedy
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.stores import files
@@ -48,24 +49,26 @@ def copy_store(source: Path, snapshot: Use, ledger: Ledger, target: Path) -> Non
     """
     _check(target)  # before locking: the lock of an existing store may be held
     mark = mark_of(snapshot.folder.name)
-    files.prepare(target, group=files.file_mode(source) != files.PRIVATE_FILE)
-    mode = files.file_mode(target)
-    lock = DirectoryLock(target / files.LOCK, mode)
+    made = not target.exists()
+    files.prepare(target)
+    if made:
+        permissions.imitate(source, target)
+    lock = DirectoryLock(target / files.LOCK)
     lock.acquire(shared=False, wait=0.0)
     try:
         _check(target)
         with files.Founding(target) as draft:
-            _copy_ledger(ledger, _head(snapshot, ledger, mark), draft, mode)
+            _copy_ledger(ledger, _head(snapshot, ledger, mark), draft)
             files.sync(target)
             generation = files.generation_folder(target, 1)
             generation.mkdir()
-            files.inherit_permissions(generation)
+            permissions.conform(generation)
             copy_files(snapshot.engine, generation / ENGINE)
             shutil.copyfile(snapshot.folder / CATALOGUE, generation / CATALOGUE)
-            (generation / CATALOGUE).chmod(mode)
             bases.keep(generation, lambda copy: _copy_engine(snapshot, copy, mark))
+            permissions.conform_tree(generation)
             files.sync_tree(generation)
-            _copy_replica_mark(source, target, mode)
+            _copy_replica_mark(source, target)
     finally:
         lock.release()
 
@@ -79,7 +82,7 @@ def _check(target: Path) -> None:
         )
 
 
-def _copy_replica_mark(source: Path, target: Path, mode: int) -> None:
+def _copy_replica_mark(source: Path, target: Path) -> None:
     """Make the copy of a replica a replica of the same source, and no other copy a replica.
 
     An interrupted copy may have left a mark in ``target``.
@@ -88,7 +91,7 @@ def _copy_replica_mark(source: Path, target: Path, mode: int) -> None:
     copy.unlink(missing_ok=True)
     if (source / files.REPLICA).exists():
         shutil.copyfile(source / files.REPLICA, copy)
-        copy.chmod(mode)
+        permissions.conform(copy)
         files.sync(copy)
 
 
@@ -108,13 +111,13 @@ def _head(snapshot: Use, ledger: Ledger, mark: int) -> Head:
         return Head(mark, catalogue.questions.sequence, ledger.head().at + 1, -1)
 
 
-def _copy_ledger(ledger: Ledger, head: Head, draft: Path, mode: int) -> None:
+def _copy_ledger(ledger: Ledger, head: Head, draft: Path) -> None:
     """Create a ledger file with the given head and the claims up to it."""
     if isinstance(ledger, SqliteLedger):
-        ledger.copy(draft, head, 1, mode=mode)
+        ledger.copy(draft, head, 1)
         return
     with (
-        closing(SqliteLedger(draft, create=True, mode=mode, origin=ledger.origin)) as copy,
+        closing(SqliteLedger(draft, create=True, origin=ledger.origin)) as copy,
         copy.transaction() as transaction,
     ):
         claims = (NumberedClaim(claim, head.number) for claim in ledger.claims(head.number))

@@ -74,7 +74,7 @@ class BulkChange(ActTransaction):
         files.discard([folder])
         if not fresh:
             present.copy(folder)
-        self._generation = Generation(folder, create=fresh, mode=files.file_mode(self.path))
+        self._generation = Generation(folder, create=fresh)
         if not fresh and (self._generation.engine.mark, self._generation.catalogue.mark) != (
             before.number,
             before.number,

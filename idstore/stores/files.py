@@ -1,4 +1,4 @@
-"""The files of a store's folder: what makes it a store, how files reach the disk, and their permissions.
+"""The files of a store's folder: what makes it a store, and how files reach the disk.
 
 The ledger has a draft name until everything else is on disk; renaming it completes the store. The draft name
 marks an unfinished attempt, and the next attempt removes its files.
@@ -7,7 +7,6 @@ marks an unfinished attempt, and the next attempt removes its files.
 import errno
 import os
 import sqlite3
-import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -27,12 +26,10 @@ GENERATION: Final = "generation-"
 _OLD_JOURNAL: Final = "journal.sqlite"
 """The ledger of format 1."""
 _DRAFT: Final = "ledger.draft"
-PRIVATE_FILE: Final = 0o600
-_SHARED_FILE: Final = 0o660
 _ROOM: Final = 1 << 23
 """Bytes that must be free on the disk before the engine writes its tables."""
 _PRIVATE: Final = 0o700
-_SHARED: Final = 0o2770
+"""Permissions of a folder that is made for a store."""
 
 
 def exists(path: Path) -> bool:
@@ -60,14 +57,6 @@ def is_vacant(path: Path) -> bool:
         return True
 
 
-def file_mode(folder: Path) -> int:
-    """Return the permissions of new files in a store: those of its folder, without execution.
-
-    Raises OSError.
-    """
-    return _SHARED_FILE if folder.stat().st_mode & stat.S_IWGRP else PRIVATE_FILE
-
-
 def need_room(path: Path) -> None:
     """Raise OSError if the disk is nearly full.
 
@@ -78,31 +67,20 @@ def need_room(path: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
-def inherit_permissions(folder: Path) -> None:
-    """Give a new folder the permissions of its parent, independent of the umask and of libraries.
-
-    Raises OSError.
-    """
-    folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
-
-
 def generation_folder(path: Path, number: int) -> Path:
     """Return the folder of a generation of engine and catalogue."""
     return path / f"{GENERATION}{number}"
 
 
-def prepare(path: Path, *, group: bool = False) -> None:
-    """Create the folder on disk, for its owner or also for its group, or check that it can take a store.
+def prepare(path: Path) -> None:
+    """Create the folder on disk, for its owner alone, or check that it can take a store.
 
+    A folder that exists keeps its permissions: they decide who uses the store.
     Raises StoreUnavailable.
     """
     try:
         _make(path)
         foreign = _foreign_entry(path)
-        if foreign is None:
-            # another user's folder keeps the permissions that its owner chose
-            with suppress(PermissionError):
-                path.chmod(_SHARED if group else _PRIVATE)
     except OSError as error:
         raise StoreUnavailable(
             f"no store can be made at {path}: {error.strerror}; name another folder", path=str(path)
@@ -199,7 +177,10 @@ def discard(folders: Iterable[Path]) -> None:
 def _make(path: Path) -> None:
     """Create a folder and its parents on disk. Raises OSError."""
     missing = [place for place in (path, *path.parents) if not place.exists()]
-    path.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if missing:
+        with suppress(FileExistsError):
+            path.mkdir(_PRIVATE)
     try:
         for place in missing or [path]:
             sync(place.absolute().parent)

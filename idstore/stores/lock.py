@@ -11,6 +11,7 @@ from pathlib import Path
 
 from idstore.errors import StoreBusy, StoreUnavailable
 from idstore.forks import LockHandle
+from idstore.permissions import conform
 from idstore.stores.threads import start
 
 _MAX_CLOSED = 0.5
@@ -31,9 +32,8 @@ class DirectoryLock:
     while it holds the lock, for the error of a process that waited in vain.
     """
 
-    def __init__(self, path: Path, mode: int = 0o600) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._mode = mode
         self._place = path.absolute()  # independent of later changes of the working directory
         self._file: LockHandle | None = None
         self._writes = False
@@ -114,11 +114,10 @@ class DirectoryLock:
         try:
             existed = self._path.exists()
             handle = LockHandle(
-                self._path, os.O_RDONLY if shared and existed else os.O_RDWR | os.O_CREAT, self._mode
+                self._path, os.O_RDONLY if shared and existed else os.O_RDWR | os.O_CREAT, 0o600
             )
             if not existed:
-                with suppress(PermissionError):  # another process created it
-                    os.fchmod(handle.fileno(), self._mode)  # regardless of the process's umask
+                conform(self._path)
             return handle  # noqa: TRY300
         except OSError as error:
             raise StoreUnavailable(
@@ -138,7 +137,7 @@ class DirectoryLock:
         """Return the same lock, held until both locks are released. Raises OSError: it is not held."""
         if self._file is None:
             raise OSError(f"the lock {self._path} is not held")
-        other = DirectoryLock(self._path, self._mode)
+        other = DirectoryLock(self._path)
         other._file = self._file.again()
         return other
 

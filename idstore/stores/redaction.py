@@ -8,6 +8,7 @@ until the next opening.
 from pathlib import Path
 from typing import Final
 
+from idstore.permissions import conform
 from idstore.stores import files
 from idstore.stores.ledger.contract import Ledger
 from idstore.stores.snapshots import Snapshots
@@ -18,7 +19,8 @@ _MARK: Final = "redaction"
 
 def mark(generation: Path) -> None:
     """Mark a generation before it takes effect. Raises OSError."""
-    (generation / _MARK).touch(mode=files.file_mode(generation.parent))
+    (generation / _MARK).touch()
+    conform(generation / _MARK)
 
 
 def finish(generation: Path, ledger: Ledger) -> None:

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from idstore.forks import LockHandle
+from idstore.permissions import conform, conform_tree
 from idstore.stores.files import GENERATION, discard, sync_tree
 from idstore.stores.projection.generation import CATALOGUE
 from idstore.stores.projection.oxigraph import ENGINE
@@ -62,6 +63,7 @@ class Use:
         draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
         try:
             copy(draft)
+            conform(draft)
             draft.rename(self.folder / CATALOGUE)
         finally:
             draft.unlink(missing_ok=True)
@@ -119,14 +121,16 @@ class Snapshots:
         return that one. Raises OSError, and the errors of ``fill``.
         """
         draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
-        _share(self.folder)
-        _share(draft)
+        _make_folder(self.folder)
+        _make_folder(draft)
         handle = LockHandle(draft / _IN_USE, os.O_RDWR | os.O_CREAT)
+        conform(draft / _IN_USE)
         name = ""
         try:
             fcntl.flock(handle, fcntl.LOCK_SH)
             os.write(handle.fileno(), origin.encode())
             name = fill(draft / ENGINE)
+            conform_tree(draft)
             sync_tree(draft)
             draft.rename(self.folder / name)
         except BaseException as error:
@@ -169,10 +173,11 @@ class Snapshots:
 
     def ask(self) -> Path:
         """Request a complete snapshot of the present state. Raises OSError."""
-        _share(self.folder)
-        _share(self._requests)
+        _make_folder(self.folder)
+        _make_folder(self._requests)
         request = self._requests / secrets.token_hex(8)
         request.touch(exist_ok=False)
+        conform(request)
         return request
 
     def withdraw(self, request: Path) -> None:
@@ -214,30 +219,11 @@ class Snapshots:
         return True
 
 
-def _share(folder: Path) -> None:
-    """Create a folder unless it exists, with the permissions of its parent, independent of the umask.
-
-    Raises OSError.
-    A folder created by root gets the owner of its parent.
-    """
-    try:
+def _make_folder(folder: Path) -> None:
+    """Create a folder unless it exists, for the people who may use its parent. Raises OSError."""
+    with suppress(FileExistsError):
         folder.mkdir()
-    except FileExistsError:
-        return
-    # not a member of that group, or a disk without permissions: the folder stays as created
-    with suppress(OSError):
-        handle = LockHandle(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
-            parent_status, status = folder.parent.stat(), os.fstat(handle.fileno())
-            owner = parent_status.st_uid if os.geteuid() == 0 else status.st_uid
-            if (owner, parent_status.st_gid) != (status.st_uid, status.st_gid):
-                os.fchown(handle.fileno(), owner, parent_status.st_gid)
-            os.fchmod(
-                handle.fileno(),
-                parent_status.st_mode & (stat.S_ISGID | stat.S_IRWXG | stat.S_IRWXO) | stat.S_IRWXU,
-            )
-        finally:
-            handle.close()
+        conform(folder)
 
 
 def name_of(generation: Path, mark: int) -> str:

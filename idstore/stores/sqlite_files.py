@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from idstore.disk_errors import is_full, unnumbered
 from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.forks import Connection, refuse_inherited, register
+from idstore.permissions import conform
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,14 +35,14 @@ def address(path: Path, mode: str) -> str:
     return f"{path.resolve().as_uri()}?mode={mode}" + ("&immutable=1" if immutable else "")
 
 
-def connect(path: Path, *, create: bool = False, read_only: bool = False, mode: int = 0o600) -> Connection:
+def connect(path: Path, *, create: bool = False, read_only: bool = False) -> Connection:
     """Open a connection for several threads, one at a time, without implicit transactions.
 
-    create  create the file, which must not exist, with the permissions ``mode``; its log gets the same.
+    create  create the file, which must not exist; its log gets the same permissions.
     Raises OSError, sqlite3.Error; StoreUnavailable in a fork of a process that had the file open.
     """
     if create:
-        _make(path, mode)
+        _make(path)
     refuse_inherited(path)
     database = sqlite3.connect(
         address(path, "ro" if read_only else "rw"),
@@ -61,13 +62,10 @@ def connect(path: Path, *, create: bool = False, read_only: bool = False, mode: 
     return database
 
 
-def _make(path: Path, mode: int) -> None:
-    """Create an empty file with exactly these permissions, independent of the umask. Raises OSError."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    try:
-        os.fchmod(handle, mode)
-    finally:
-        os.close(handle)
+def _make(path: Path) -> None:
+    """Create an empty file. Raises OSError."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    conform(path)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from idstore import forks
+from idstore import forks, permissions
 from idstore.disk_errors import remedy, unnumbered
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.stores import files, recovery, redaction
@@ -47,7 +47,6 @@ class DirectoryStore:
     path    the directory; created if missing and ``create`` is set.
     wait    seconds to wait for another process.
     runner  runs queries from untrusted users.
-    group   give the folder's group access to a new store.
     ledger  opens a ledger outside the directory; by default the ledger is a file in it.
     Raises StoreUnavailable, StoreBusy, StoreDamaged.
     """
@@ -61,7 +60,6 @@ class DirectoryStore:
         create: bool = False,
         wait: float = 10.0,
         runner: Runner[Answer] | None = None,
-        group: bool = False,
         ledger: OpenLedger | None = None,
     ) -> None:
         forks.refuse_fork()
@@ -72,7 +70,7 @@ class DirectoryStore:
                     f"there is no store at {path}; create one there, or name another",
                     path=str(path),
                 )
-            files.prepare(path, group=group)
+            files.prepare(path)
         check_form(path)
         self.path = path.absolute()
         self._runner = runner
@@ -89,21 +87,22 @@ class DirectoryStore:
 
     def _open(self, wait: float, open_ledger: OpenLedger | None) -> None:
         with ExitStack() as opened:
-            mode = files.file_mode(self.path)
-            lock = DirectoryLock(self.path / files.LOCK, mode)
+            permissions.check_folder(self.path)
+            lock = DirectoryLock(self.path / files.LOCK)
             lock.acquire(shared=False, wait=wait)
             opened.callback(lock.release)
+            permissions.check_files(self.path, skip=files.SNAPSHOTS)
             if open_ledger is None:
                 if not files.exists(self.path):
-                    self._create(mode)
-                ledger: Ledger = SqliteLedger(self.path / files.LEDGER, mode=mode)
+                    self._create()
+                ledger: Ledger = SqliteLedger(self.path / files.LEDGER)
             else:
                 ledger = open_ledger(self.path)
             opened.enter_context(closing(ledger))
             folder = files.generation_folder(self.path, ledger.generation)
             if open_ledger is not None and not folder.exists():
-                _make_generation(folder, mode)
-            generation = opened.enter_context(closing(Generation(folder, mend=True, mode=mode)))
+                _make_generation(folder)
+            generation = opened.enter_context(closing(Generation(folder, mend=True)))
             head = recovery.bring_up(ledger, generation)
             bases.clear(folder)
             files.discard(other for other in self.path.glob(f"{files.GENERATION}*") if other != folder)
@@ -111,6 +110,8 @@ class DirectoryStore:
             snapshots = Snapshots(self.path / files.SNAPSHOTS)
             snapshots.sweep()
             redaction.finish(folder, ledger)
+            permissions.conform_files(self.path)
+            permissions.conform_files(folder)
             self._gate = Gate()
             self._writer = Writer(ledger, generation, lock, self._gate, head)
             opened.pop_all()  # the writer owns them from here on
@@ -120,12 +121,12 @@ class DirectoryStore:
             snapshots, self._pins.publish, self._writer.folder, self._writer.has_ended
         )
 
-    def _create(self, mode: int) -> None:
+    def _create(self) -> None:
         """Create the store's files."""
         with files.Founding(self.path) as draft:
-            SqliteLedger(draft, create=True, mode=mode).close()
+            SqliteLedger(draft, create=True).close()
             files.sync(self.path)
-            _make_generation(files.generation_folder(self.path, 1), mode)
+            _make_generation(files.generation_folder(self.path, 1))
 
     @property
     def begun(self) -> bool:
@@ -248,6 +249,6 @@ class DirectoryStore:
             raise StoreUnavailable(forks.FORKED)
 
 
-def _make_generation(folder: Path, mode: int) -> None:
-    with closing(Generation(folder, create=True, mode=mode)) as generation:
+def _make_generation(folder: Path) -> None:
+    with closing(Generation(folder, create=True)) as generation:
         generation.sync()

@@ -22,7 +22,6 @@ from idstore.disk_errors import is_full
 from idstore.errors import IdstoreError, OutcomeUnknown, StoreDamaged, StoreUnavailable
 from idstore.stores import recovery
 from idstore.stores.commit_queue import CommitQueue
-from idstore.stores.files import file_mode
 from idstore.stores.gate import Gate
 from idstore.stores.ledger.contract import Head, Ledger, LedgerTransaction
 from idstore.stores.lock import DirectoryLock
@@ -361,6 +360,7 @@ class Writer:
             self.mark = batch.head.number
             self.unpruned += len(batch.rows)
             self.registry_version = batch.registry_version
+        self.generation.engine.conform()
 
     def catch_up(self) -> None:
         """After a failed projection, bring engine and catalogue up to the ledger. Raises StoreUnavailable."""
@@ -381,12 +381,12 @@ class Writer:
 
         Raises StoreUnavailable.
         """
-        folder, mode = self.generation.folder, file_mode(self.generation.folder.parent)
+        folder = self.generation.folder
         with self.gate.entrance, self.gate.room:
             self.generation.close_after_failure()
             if is_abandoned(folder):
                 raise StoreUnavailable(f"{_CATCHING_UP}; open the store in another process")
-            self.generation = Generation(folder, mode=mode)
+            self.generation = Generation(folder)
 
     def renew(self) -> None:
         """Reopen the generation's files between two batches. Raises StoreUnavailable."""

@@ -32,7 +32,9 @@ def test_a_store_is_accessible_to_its_owner_alone(run: Run, store: Path) -> None
 
 
 def test_a_store_is_shared_with_the_group_of_its_folder(run: Run, store: Path) -> None:
-    run("init", "--group")
+    store.mkdir()
+    store.chmod(0o2770)
+    run("init")
     run("namespace", "add", "own", "http://formats.example.org/", "--scheme", "puid")
     run("mint", "own", "--type", "fmt")
     assert store.stat().st_mode & 0o077 == 0o070

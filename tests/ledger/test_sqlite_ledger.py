@@ -53,16 +53,17 @@ class TestSqliteLedger(LedgerTests):
 # the file
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o660])
-def test_every_file_has_the_permissions_that_were_asked_for(place: SqlitePlace, mode: int) -> None:
+@pytest.mark.parametrize(("folder", "mode"), [(0o755, 0o640), (0o700, 0o600), (0o2770, 0o660)])
+def test_every_file_is_for_those_who_may_use_the_folder(place: SqlitePlace, folder: int, mode: int) -> None:
+    place.path.parent.chmod(folder)
     mask = os.umask(0o077 if mode == 0o660 else 0)
     try:
-        with closing(SqliteLedger(place.path, create=True, mode=mode)) as ledger:
+        with closing(SqliteLedger(place.path, create=True)) as ledger:
             append(ledger)
             files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in place.path.parent.iterdir()}
         with closing(SqliteLedger(place.path)) as ledger:
             append(ledger)
-            ledger.copy(place.path.with_name("copy"), ledger.head(), 1, mode=mode)
+            ledger.copy(place.path.with_name("copy"), ledger.head(), 1)
             files |= {file.name: stat.S_IMODE(file.stat().st_mode) for file in place.path.parent.iterdir()}
     finally:
         os.umask(mask)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from idstore.cli import permissions, session
+from idstore.cli import session
 from idstore.cli.call import Call
 from idstore.cli.output_files import check_outside_stores
 
@@ -32,6 +32,6 @@ def restore(call: Call, directory: Backup) -> None:
 
     path = session.folder(call)
     check_outside_stores(path, directory)
-    with session.store_option_hint(path), permissions.store_umask(directory):
+    with session.store_option_hint(path):
         opening.restore(directory, path, wait=call.wait)
     call.output.data(str(path), {"store": str(path)})

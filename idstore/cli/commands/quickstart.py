@@ -3,12 +3,11 @@
 import os
 import tempfile
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from idstore.cli import exits, permissions, session
+from idstore.cli import exits, session
 from idstore.cli.call import STORE, Call
 from idstore.cli.progress import Progress
 from idstore.errors import AlreadyRegistered
@@ -43,11 +42,7 @@ def quickstart(call: Call) -> int:
     call.output.info(f"A new store is made at {paths.store}; its administrator is {party}.")
     timings: list[tuple[StoryStep, StepResult, float]] = []
     progress = Progress(call.output)
-    mode = permissions.output_mode()
-    with (
-        permissions.store_umask(paths.store),
-        idstore.open(paths.store, administrator=party, wait=call.wait) as registry,
-    ):
+    with idstore.open(paths.store, administrator=party, wait=call.wait) as registry:
         story = Story(registry, party, paths.export, progress.show)
         for number, step in enumerate(STEPS, start=1):
             call.output.info(f"\n{number}/{len(STEPS)} {step.title}\n    {step.why}\n    $ {step.command}")
@@ -61,8 +56,6 @@ def quickstart(call: Call) -> int:
                 "".join(f"    | {line}\n" for line in result.lines)
                 + f"    {_figures(result)}: {timings[-1][2]:.1f} s"
             )
-    with suppress(FileNotFoundError):
-        paths.export.chmod(mode)
     _print(call.output, paths, timings)
     return exits.BROKEN if any(result.broken for _, result, _ in timings) else exits.DONE
 

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 import typer
 
 from idstore.characters import printable, printable_json
-from idstore.cli import arguments, exits, inputs, permissions, session
+from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.commands import imports
 from idstore.cli.output_files import open_output
@@ -136,7 +136,6 @@ def _compare(
 
     with (
         open_output(file, *_stores(call), *sides) as target,
-        permissions.store_umask(*sides),
         _exports(call, sides) as exports,
         report.reconcile(
             sides,

@@ -14,13 +14,16 @@ def init(
     administrator: Annotated[
         str | None, typer.Option(metavar="NAME", help="The first administrator. [default: the acting party]")
     ] = None,
-    group: Annotated[bool, typer.Option("--group", help="Share the store with the folder's group.")] = False,
 ) -> None:
-    """Create a store, with its first administrator."""
+    """Create a store, with its first administrator.
+
+    A folder that is made is for your account alone. To share a store with colleagues, first make the folder,
+    give it their group and mode 2770.
+    """
     from idstore.model.party import Party
 
     party = Party(administrator or call.user)
-    path = session.initialize(call, party, group=group)
+    path = session.initialize(call, party)
     call.output.data(str(path), {"store": str(path), "administrator": party.name})
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from idstore.cli import permissions, session
+from idstore.cli import session
 from idstore.cli.call import Call
 from idstore.cli.commands import serve
 from idstore.cli.termination import UsageError
@@ -45,7 +45,6 @@ def replica(
         return
     with (
         session.store_option_hint(path),
-        permissions.store_umask(path),
         opening.open_replica(path, source, wait=call.wait) as registry,
         Replication(registry, path, source) as replication,
     ):

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from idstore.cli import permissions, session
+from idstore.cli import session
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
@@ -87,7 +87,7 @@ def run(
     for proxy in proxies or []:
         _check_proxy(proxy)
     read = Settings() if settings is None else read_settings(settings)
-    with session.store_option_hint(path), permissions.store_umask(path):
+    with session.store_option_hint(path):
         run.serve(
             path,
             host,

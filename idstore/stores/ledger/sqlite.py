@@ -40,19 +40,13 @@ _CLAIMS: Final = "SELECT key, holder, digest, number FROM claim"
 _CLAIMS_AHEAD: Final = (
     "SELECT count(*) FROM claim WHERE number > max(?, (SELECT coalesce(max(number), 0) FROM row))"
 )
-"""Counts claims beyond the last row; a concurrent commit adds both.
-
-create     create the file, which must not exist, with the permissions ``mode``.
-origin     UUID of a new store; random by default.
-read_only  `transaction` raises StoreUnavailable.
-Raises StoreUnavailable, StoreDamaged.
-"""
+"""Counts claims beyond the last row; a concurrent commit adds both."""
 
 
 class SqliteLedger:
     """See `idstore.stores.ledger.contract.Ledger`.
 
-    create     create the file, which must not exist, with the permissions ``mode``.
+    create     create the file, which must not exist.
     origin     UUID of a new store; random by default.
     read_only  `transaction` raises StoreUnavailable.
     Raises StoreUnavailable, StoreDamaged.
@@ -65,7 +59,6 @@ class SqliteLedger:
         create: bool = False,
         read_only: bool = False,
         origin: str | None = None,
-        mode: int = 0o600,
     ) -> None:
         self._path = path
         self._lock = RLock()
@@ -74,9 +67,7 @@ class SqliteLedger:
             forms.check_form(path.parent)
         try:
             with ExitStack() as opened:
-                writing = opened.enter_context(
-                    closing(connect(path, create=create, read_only=read_only, mode=mode))
-                )
+                writing = opened.enter_context(closing(connect(path, create=create, read_only=read_only)))
                 writing.text_factory = lossless
                 if create:
                     _create(writing, origin or str(uuid4()), generation=1)
@@ -181,14 +172,14 @@ class SqliteLedger:
         except (OSError, sqlite3.Error) as error:
             yield f"{self._path}: {error}"
 
-    def copy(self, target: Path, head: Head, generation: int, *, mode: int = 0o600) -> None:
+    def copy(self, target: Path, head: Head, generation: int) -> None:
         """Create a ledger of the same origin with the given head: one row without body, and its claims.
 
         The claims are those up to the head. The ledger is on disk on return. Raises StoreUnavailable: the
         file exists, or cannot be written.
         """
         try:
-            with closing(connect(target, create=True, mode=mode)) as database:
+            with closing(connect(target, create=True)) as database:
                 database.execute("ATTACH ? AS source", (address(self._path, "ro"),))
                 _create(database, self.origin, generation, head)
             for path in (target, target.parent):

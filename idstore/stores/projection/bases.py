@@ -18,7 +18,8 @@ from typing import Final
 
 from idstore.disk_errors import is_full, unnumbered
 from idstore.errors import StoreDamaged
-from idstore.stores.files import discard, inherit_permissions, sync, sync_tree
+from idstore.permissions import conform
+from idstore.stores.files import discard, sync, sync_tree
 from idstore.stores.projection.oxigraph import ENGINE, Engine, copy_files, make_empty
 
 _PREFIX: Final = "base-"
@@ -54,7 +55,7 @@ def keep(generation: Path, copy: Callable[[Path], int]) -> int:
     discard([draft])
     _sweep(generation)
     draft.mkdir()
-    inherit_permissions(draft)
+    conform(draft)
     mark = copy(draft / ENGINE)
     sync_tree(draft)
     base = draft.rename(generation / f"{_PREFIX}{mark}-{secrets.token_hex(4)}")

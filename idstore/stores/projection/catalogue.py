@@ -55,7 +55,7 @@ class PinnedCatalogue:
 
         Raises OSError, sqlite3.Error.
         """
-        with closing(connect(path, create=True, mode=self._path.stat().st_mode & 0o777)) as copy:
+        with closing(connect(path, create=True)) as copy:
             self._db.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
 
@@ -67,7 +67,7 @@ class PinnedCatalogue:
 class Catalogue:
     """The catalogue at ``path``.
 
-    create     create the file, which must not exist, with the permissions ``mode``.
+    create     create the file, which must not exist.
     read_only  change nothing: the changing methods cannot be called.
     questions  on the last committed state, from any thread.
     own        questions from acts, which see the open transaction.
@@ -75,14 +75,12 @@ class Catalogue:
     Raises StoreUnavailable, StoreDamaged.
     """
 
-    def __init__(
-        self, path: Path, *, create: bool = False, read_only: bool = False, mode: int = 0o600
-    ) -> None:
+    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self.path = path
         with ExitStack() as opened:
             try:
                 if not read_only:
-                    self._db = opened.enter_context(closing(open_to_write(path, create=create, mode=mode)))
+                    self._db = opened.enter_context(closing(open_to_write(path, create=create)))
                 self._reading = opened.enter_context(closing(connect(path, read_only=True)))
                 self.questions = (Questions if read_only else _FinishedQuestions)(self._reading, path)
                 meta = self.questions.meta()

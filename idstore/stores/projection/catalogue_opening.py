@@ -18,9 +18,9 @@ _LOG_SIZE: Final = 1 << 24
 """Bytes to which the log's file is truncated when it is restarted."""
 
 
-def open_to_write(path: Path, *, create: bool, mode: int) -> sqlite3.Connection:
+def open_to_write(path: Path, *, create: bool) -> sqlite3.Connection:
     """Open the file. Raises OSError, sqlite3.Error, StoreUnavailable."""
-    database = connect(path, create=create, mode=mode)
+    database = connect(path, create=create)
     try:
         if create:
             database.execute(f"PRAGMA page_size={_PAGE}")

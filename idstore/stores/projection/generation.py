@@ -16,8 +16,9 @@ from pyoxigraph import Quad
 from idstore.disk_errors import remedy, unnumbered
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.model.event import Event
+from idstore.permissions import conform
 from idstore.progress import Progress
-from idstore.stores.files import discard, inherit_permissions, sync
+from idstore.stores.files import discard, sync
 from idstore.stores.projection import bases, engine_checks
 from idstore.stores.projection.catalogue import Catalogue
 from idstore.stores.projection.oxigraph import ENGINE, Engine, is_locked
@@ -40,7 +41,6 @@ class Generation:
     create     create missing files.
     read_only  change nothing.
     mend       rebuild an engine that does not open from its base; the ledger then brings it up to date.
-    mode       permissions of new files.
     Raises StoreUnavailable, StoreDamaged.
     """
 
@@ -51,13 +51,12 @@ class Generation:
         create: bool = False,
         read_only: bool = False,
         mend: bool = False,
-        mode: int = 0o600,
     ) -> None:
         self.folder = folder
         try:
             if create:
                 folder.mkdir(exist_ok=True)
-                inherit_permissions(folder)
+                conform(folder)
             self.engine = _open_engine(folder, create=create, read_only=read_only, mend=mend)
         except IdstoreError:
             raise
@@ -70,7 +69,7 @@ class Generation:
         try:
             self._identity = folder.stat()
             fresh = create and not (folder / CATALOGUE).exists()
-            self.catalogue = Catalogue(folder / CATALOGUE, create=fresh, read_only=read_only, mode=mode)
+            self.catalogue = Catalogue(folder / CATALOGUE, create=fresh, read_only=read_only)
         except BaseException:
             self.engine.close()
             raise
@@ -109,7 +108,7 @@ class Generation:
         Raises OSError, RuntimeError, sqlite3.Error.
         """
         folder.mkdir()
-        inherit_permissions(folder)
+        conform(folder)
         self.engine.checkpoint(folder / ENGINE)
         self.catalogue.copy(folder / CATALOGUE)
 

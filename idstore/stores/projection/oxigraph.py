@@ -7,6 +7,7 @@ a batch writes. Later rows are in the ledger.
 
 import re
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import wraps
@@ -21,8 +22,9 @@ from idstore import forks
 from idstore.errors import engine_error
 from idstore.model.change import Change
 from idstore.model.terms import Term
+from idstore.permissions import conform, conform_tree, fits
 from idstore.stores.contract import Node
-from idstore.stores.files import file_mode, inherit_permissions, need_room, sync
+from idstore.stores.files import need_room, sync
 from idstore.vocabulary import RDF, REGISTRY_GRAPH, SPACE, XSD
 
 P = ParamSpec("P")
@@ -32,8 +34,6 @@ ENGINE: Final = "engine"
 """Name of the engine's folder in its generation."""
 _CURRENT: Final = "CURRENT"
 """The file that every engine has."""
-_LOCK: Final = "LOCK"
-"""The file that each process opens for writing; the others are only read or replaced."""
 _LOCKED: Final = re.compile(r"lock hold by|While lock file")
 """RocksDB's messages about an engine that is already open."""
 _STALE: Final = ("bulk-*.sst", "LOG.old.*")
@@ -47,6 +47,8 @@ _STEP: Final = 200
 """Number of changes in an atomic step if some of them remove quads: each quad takes 2.5 kB meanwhile."""
 _QUADS: Final = 100_000
 """Number of quads in an atomic step if none are removed."""
+_TICK: Final = 50_000_000
+"""Nanoseconds within which two changes of a folder may have one time."""
 _MIN_BULK: Final = 1 << 22
 """Bytes of N-Quads below which separate table files do not pay: about 30,000 quads."""
 
@@ -78,13 +80,14 @@ class Engine:
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self.path = path
+        self._read_only = read_only
         forks.refuse_fork()
         if not (create or (path / _CURRENT).exists()):
             raise FileNotFoundError(f"{path} holds no engine")
         forks.engine_opened()
         if create:
             path.mkdir(exist_ok=True)
-            inherit_permissions(path)
+            conform(path)
         self._store = Oxigraph.read_only(str(path)) if read_only else Oxigraph(str(path))
         try:
             forks.register(self)
@@ -92,9 +95,10 @@ class Engine:
             self._marks = None if read_only else self._read_marks()
             self.unflushed = 1
             """Number of changes that may be in the engine's log alone."""
+            self._conformed = 0
+            """When the folder was last changed before its files were conformed, in ns."""
             if not read_only:
-                with suppress(PermissionError):  # it belongs to another user who shares the store
-                    (path / _LOCK).chmod(file_mode(path))
+                self.conform()
                 for stale_file in chain.from_iterable(map(path.glob, _STALE)):
                     stale_file.unlink(missing_ok=True)
         except BaseException:  # an interrupt leaves no engine open
@@ -264,6 +268,7 @@ class Engine:
                 store.flush()
             finally:
                 del store  # an error would keep the engine open
+            self.conform()
             self.unflushed = 0
 
     def checkpoint(self, target: Path) -> None:
@@ -273,7 +278,7 @@ class Engine:
         """
         need_room(target.parent)
         self._store.backup(str(target))
-        inherit_permissions(target)
+        conform_tree(target)
 
     @property
     def size(self) -> int:
@@ -284,6 +289,18 @@ class Engine:
                 size += table.stat().st_size
         return size
 
+    def conform(self) -> None:
+        """Give files that the engine made meanwhile the permissions of its folder.
+
+        Cost: a few µs if it made none.
+        """
+        with suppress(FileNotFoundError):  # it removes files at any time
+            changed = self.path.stat().st_mtime_ns
+            if changed != self._conformed:
+                conform_tree(self.path)
+                # a file made in the same tick of the file system's clock does not show
+                self._conformed = changed if time.time_ns() - changed > _TICK else 0
+
     def sync_folder(self) -> None:
         """Sync the folder's entries to disk. Raises OSError."""
         sync(self.path)
@@ -291,8 +308,11 @@ class Engine:
     def close(self) -> None:
         """Close the files, unless they belong to the parent of this forked process."""
         if not forks.is_inherited(self):
-            vars(self).pop("_store", None)
+            was_open = vars(self).pop("_store", None) is not None
             forks.unregister(self)
+            if was_open and not self._read_only:
+                with suppress(OSError):  # the folder was moved or removed
+                    conform_tree(self.path)
 
 
 def make_empty(path: Path) -> None:
@@ -305,14 +325,15 @@ def make_empty(path: Path) -> None:
 def copy_files(engine: Path, copy: Path, shared: Collection[str] = (".sst",)) -> None:
     """Copy the files of an engine that no process writes to a new folder. Raises OSError.
 
-    shared  suffixes of files shared by hard links if the disk allows it: table files never change.
+    shared  suffixes of files shared by hard links if the disk allows it, and if both copies are for the same
+            people: table files never change.
     An engine open for reading cannot copy itself: its checkpoint lacks the changes that are in its log alone.
     """
     copy.mkdir()
-    inherit_permissions(copy)
+    conform(copy)
     for file in engine.iterdir():
         target = copy / file.name
-        if file.suffix in shared:
+        if file.suffix in shared and fits(file, copy):
             with suppress(OSError):
                 target.hardlink_to(file)
         if not (file.name.startswith("LO") or target.exists()):  # LOCK and LOG, the engine's message log
