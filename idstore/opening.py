@@ -162,6 +162,11 @@ def exists(path: str | PathLike[str]) -> bool:
     return files.exists(Path(path))
 
 
+def store_around(path: str | PathLike[str]) -> Path | None:
+    """Return the folder of the store in which a path is, however deep; None: it is in none."""
+    return files.store_around(Path(path))
+
+
 def is_vacant(path: str | PathLike[str]) -> bool:
     """Return whether a store can be created in a directory. Raises OSError.
 

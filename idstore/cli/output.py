@@ -181,7 +181,7 @@ def report(error: BaseException, output: Output) -> int:
             output.error("interrupted", "interrupted")
             return exits.INTERRUPTED
         case UsageError():
-            output.error("usage", _usage(error.message, error.command))
+            output.error("usage", f"{error.message.rstrip('.')}; see `{error.command} --help`")
             return exits.USAGE
         case IdstoreError():
             output.error(error.code, error.message, error.fields)
@@ -215,7 +215,7 @@ def _report_other(error: BaseException, output: Output) -> int:
 
 
 def _usage(message: str, command: str) -> str:
-    """Return a usage message without capital and full stop, with a pointer to the help."""
+    """Return a usage message of typer without capital and full stop, with a pointer to the help."""
     text = message.strip().rstrip(".")
     return f"{text[:1].lower()}{text[1:]}; see `{command} --help`"
 

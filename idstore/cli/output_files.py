@@ -7,7 +7,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, Protocol, cast
 
@@ -30,21 +30,19 @@ class _Writable(Protocol):
 
 
 @contextmanager
-def open_output(file: str, *stores: str) -> Iterator[IO[bytes]]:
+def open_output(file: str) -> Iterator[IO[bytes]]:
     """Open a file, or ``-`` for standard output, to write.
 
     A file appears complete or not at all. Standard output is spooled, so that a slow reader does not hold up
     the store. A file whose name ends in ``.gz`` is compressed. A replaced file keeps its mode; until then
     only its owner can read the temporary file.
 
-    stores  folders of stores, in which no file may be written.
-
-    Raises UsageError, before the block runs: no file can be written there.
+    Raises UsageError, before the block runs: no file can be written there, or it is in a store's folder.
     Raises OSError, with the file's name: the disk is full.
     """
     path = None if file == inputs.STDIN else _target(file)
     if path is not None:
-        check_outside_stores(file, *stores)
+        check_outside_stores(file)
     if path is not None and not _is_device(path):
         with _replacement(file, path) as target:
             yield target
@@ -81,18 +79,15 @@ def _target(file: str) -> Path:
     return path
 
 
-def check_outside_stores(name: str | Path, *stores: str) -> None:
+def check_outside_stores(name: str | Path) -> None:
     """Raise UsageError if a file or folder to write is inside the folder of a store."""
     from idstore import opening
 
-    for store in stores:
-        with suppress(OSError, RuntimeError):  # a name that cannot be resolved cannot be written either
-            folder = Path(store).resolve()
-            if folder in Path(name).resolve().parents and opening.exists(folder):
-                raise UsageError(
-                    f"{name} cannot be written: it is in the folder of the store {store}; "
-                    "name a place outside it"
-                )
+    store = opening.store_around(name)
+    if store is not None:
+        raise UsageError(
+            f"{name} cannot be written: it is in the folder of the store {store}; name a place outside it"
+        )
 
 
 def _is_device(path: Path) -> bool:

@@ -183,5 +183,7 @@ def _flaw(line: str, sign: str, *, in_transaction: bool) -> str | None:
             count = sum(1 for _ in parse_rdf(line[2:], format=RdfFormat.N_QUADS))
         except SyntaxError as error:
             return f"not a quad in N-Quads: {error.msg}"
+        except MemoryError:
+            return f"a term has more than {limits.RDF_TERM} bytes, which no registry stores; shorten it"
         return None if count == 1 else "not one quad in N-Quads"
     return None if line.endswith(" .") else "it does not end with a full stop"

@@ -256,7 +256,8 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
         for name in request.query_params if operation.in_query else ():
             if name not in known:
                 raise InvalidData(
-                    f"{name!r} is no parameter of {operation.name}; it has {', '.join(known)}", place=name
+                    f"{name!r} is no parameter of {operation.name}; it has {', '.join(known) or 'none'}",
+                    place=name,
                 )
             if not known[name] and len(request.query_params.getlist(name)) > 1:
                 raise InvalidData(f"{name} stands twice; give it once", place=name)

@@ -46,6 +46,16 @@ def exists(path: Path) -> bool:
         ) from error
 
 
+def store_around(path: Path) -> Path | None:
+    """Return the folder of the store in which a path is; None: it is in none."""
+    with suppress(OSError, RuntimeError):  # a path that cannot be resolved cannot be written either
+        for folder in path.resolve().parents:
+            with suppress(StoreUnavailable):  # a folder above that cannot be read is no store of ours
+                if exists(folder):
+                    return folder
+    return None
+
+
 def is_vacant(path: Path) -> bool:
     """Whether the folder is missing, empty, or holds only the files of an unfinished attempt.
 
@@ -78,6 +88,12 @@ def prepare(path: Path) -> None:
     A folder that exists keeps its permissions: they decide who uses the store.
     Raises StoreUnavailable.
     """
+    around = store_around(path)
+    if around is not None:
+        raise StoreUnavailable(
+            f"no store can be made at {path}: it is in the folder of the store {around}; name another folder",
+            path=str(path),
+        )
     try:
         _make(path)
         foreign = _foreign_entry(path)

@@ -273,19 +273,20 @@ def open_reader(
     with _SnapshotRequest(snapshots) as request:
         deadline = time.monotonic() + max(wait, _ANSWER)
         for attempt in range(_ATTEMPTS + 1):
+            unreadable = None
             try:
                 store = open_locked(path, deadline - time.monotonic(), request.answered, runner)
             except StoreBusy as busy:
                 return _open_while_busy(path, snapshots, request, busy, wait, runner)
             except StoreDamaged:
                 raise
-            except StoreUnavailable:  # damaged by a power cut: opening it for writing repairs it
+            except StoreUnavailable as error:  # damaged by a power cut: opening it for writing repairs it
                 if attempt or not files.exists(path):
                     raise
-                store = None
+                store, unreadable = None, error
             if store is not None:
                 return store.detached() if detached else store
-            use = _bring_up(path, deadline, publish=attempt == _ATTEMPTS)
+            use = _bring_up(path, deadline, unreadable, publish=attempt == _ATTEMPTS)
             if use is not None:
                 return open_snapshot(path, use, runner)
     raise StoreUnavailable(
@@ -325,10 +326,13 @@ def _has_everything(path: Path, use: Use) -> bool:
         return False
 
 
-def _bring_up(path: Path, deadline: float, *, publish: bool) -> Use | None:
+def _bring_up(
+    path: Path, deadline: float, unreadable: StoreUnavailable | None, *, publish: bool
+) -> Use | None:
     """Apply acknowledged changes and repair the files, by opening the store for writing.
 
-    publish  return a snapshot of the state reached.
+    unreadable  the error of reading the store as it is, raised if it cannot be repaired; None: no error.
+    publish     return a snapshot of the state reached.
     """
     try:
         with DirectoryStore(path, wait=max(min(deadline - time.monotonic(), _ANSWER), _MOMENT)) as store:
@@ -340,6 +344,8 @@ def _bring_up(path: Path, deadline: float, *, publish: bool) -> Use | None:
     except StoreDamaged:
         raise
     except FAILURES as error:
+        if unreadable is not None:
+            raise unreadable from error
         raise StoreUnavailable(
             f"{path} has acknowledged changes that a killed process left unapplied;"
             f" an account with write permission must open it once: {error}",

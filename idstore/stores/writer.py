@@ -28,6 +28,7 @@ from idstore.stores.lock import DirectoryLock
 from idstore.stores.maintenance import Maintenance
 from idstore.stores.projection import bases
 from idstore.stores.projection.generation import FAILURES, Generation, is_abandoned
+from idstore.stores.sqlite_files import is_damage, unreadable
 from idstore.stores.task import Outcome, Task, without_writer_frames
 from idstore.stores.threads import start
 from idstore.stores.transaction import ActTransaction, Batch, RunLater
@@ -400,6 +401,8 @@ class Writer:
     def _translated(self, error: Exception) -> IdstoreError:
         if isinstance(error, IdstoreError):
             return error
+        if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
+            return unreadable(self.generation.catalogue.path, error)
         path = self.generation.folder.parent
         why = "the disk is full" if is_full(error, path) else f"{error}"
         return StoreUnavailable(

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from command_lines import Minting, Run
 
+import idstore
+from idstore.errors import StoreUnavailable
+
 pytestmark = pytest.mark.local("these tests set the permissions of the folder and its files")
 
 
@@ -67,6 +70,39 @@ def test_nothing_is_written_among_the_files_of_a_store(
     error = run(*words, store / below / "new.ttl", code=2).err
     assert "cannot be written: it is in the folder of the store" in error
     assert not [*store.rglob("new.ttl")]
+
+
+def test_nothing_is_written_among_the_files_of_another_store(
+    run: Run, mint: Minting, store: Path, tmp_path: Path
+) -> None:
+    mint()
+    own = tmp_path / "own"
+    run("init", "--store", own)
+    run("backup", tmp_path / "copy", "--store", own)
+    for words in (
+        ("export", "--format", "csv", "-o", store / "ledger.sqlite"),
+        ("export", "-o", store / "x.ttl"),
+        ("backup", store / "copy"),
+        ("shapes", "-o", store / "x.ttl"),
+    ):
+        assert f"is in the folder of the store {store}" in run(*words, "--store", own, code=2).err
+    run("restore", tmp_path / "copy", "--store", store / "inner", code=2)
+    run("init", "--store", store / "inner", code=6)
+    run("namespace", "add", "x", "10.5", "--scheme", "handle", "--store", store / "inner", code=6)
+    assert not (store / "inner").exists()
+    assert run("verify").line == "sound"
+
+
+def test_the_library_writes_nothing_among_the_files_of_a_store(run: Run, mint: Minting, store: Path) -> None:
+    mint()
+    with idstore.open(store) as registry:
+        for place in (store / "copy", store / "generation-1" / "x"):
+            with pytest.raises(StoreUnavailable, match="in the folder of the store"):
+                registry.backup(place, idstore.Party("alice"))
+            assert not place.exists()
+    with pytest.raises(StoreUnavailable, match="in the folder of the store"):
+        idstore.open(store / "inner", administrator=idstore.Party("alice"))
+    assert run("verify").line == "sound"
 
 
 def test_a_symbolic_link_to_a_store_opens_it(run: Run, mint: Minting, store: Path, tmp_path: Path) -> None:

@@ -102,3 +102,12 @@ def test_strings_that_double_are_refused(run: Run, rdl: str, tmp_path: Path, *, 
     told = run("mint", "sp", "--metadata", tmp_path / "a.bib", code=3).err
     assert f"more than {limits.BIBTEX_STRINGS if together else limits.BIBTEX_TEXT} characters" in told
     assert rdl
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_term_beyond_the_limit_in_a_patch_is_malformed(run: Run, tmp_path: Path) -> None:
+    row = f'A <http://example.org/a> <http://example.org/p> "{LONG}" <http://example.org/g> .'
+    (tmp_path / "long.patch").write_text(f"TX .\n{row}\nTC .\nH upto 1 .\n", encoding="utf-8")
+    told = run("import", "--format", "rdf-patch", tmp_path / "long.patch", code=3).err
+    assert "line 2" in told
+    assert "a term has more than 16777216 bytes" in told

@@ -100,6 +100,26 @@ def test_a_moved_or_removed_store_acknowledges_no_change(place: Path, fate: Call
             shutil.rmtree(left)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("name", ["ledger.sqlite", "ledger.sqlite-wal"])
+def test_a_ledger_that_was_removed_or_replaced_acknowledges_no_change(
+    place: Path, name: str, kept: bool
+) -> None:
+    registry = idstore.open(place)
+    register(registry, ["second"])
+    file, aside = place / name, place.with_name(name)
+    file.rename(aside)
+    if kept:
+        shutil.copyfile(aside, file)
+    for _ in range(2):
+        assert "was removed or replaced" in refusal(lambda: registry.register("names", "third", ALICE))
+    file.unlink(missing_ok=True)
+    aside.rename(file)
+    register(registry, ["fourth"])
+    registry.close()
+    assert sound_copy(place) == {"first", "second", "fourth"}
+
+
 @pytest.mark.parametrize("fate", FATES)
 def test_every_thread_that_waits_is_answered(place: Path, fate: Callable[[Path], None]) -> None:
     registry = idstore.open(place)

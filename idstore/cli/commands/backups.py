@@ -17,7 +17,7 @@ def backup(call: Call, directory: Directory) -> None:
 
     The copy is itself a store, which commands can read with --store.
     """
-    check_outside_stores(directory, call.store)
+    check_outside_stores(directory)
     session.read(call, lambda registry, party: registry.backup(directory, party), detached=True)
     call.output.data(directory, {"backup": directory})
 
@@ -31,7 +31,7 @@ def restore(call: Call, directory: Backup) -> None:
     from idstore import opening
 
     path = session.folder(call)
-    check_outside_stores(path, directory)
+    check_outside_stores(path)
     with session.store_option_hint(path):
         opening.restore(directory, path, wait=call.wait)
     call.output.data(str(path), {"store": str(path)})

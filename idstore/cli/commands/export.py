@@ -116,7 +116,7 @@ def _format_of(file: str) -> str:
 def _describe(call: Call, file: str, title: str | None, licence: str | None) -> None:
     from idstore.exchange.description import describe
 
-    with open_output(file, call.store) as target, Progress(call.output) as progress:
+    with open_output(file) as target, Progress(call.output) as progress:
         session.read(
             call,
             lambda registry, party: session.perform(
@@ -130,7 +130,7 @@ def _patch(call: Call, file: str, after: int) -> None:
     from idstore.exchange import exporting, patch
     from idstore.registry.export import Extract
 
-    with open_output(file, call.store) as target, Progress(call.output) as progress:
+    with open_output(file) as target, Progress(call.output) as progress:
         tail = patch.Tail(target)
         session.read(
             call,
@@ -187,7 +187,7 @@ def _write(
         if format == handle_batch.FORMAT:
             omissions.extend(session.perform(registry, exporting.omissions, party, extract))
 
-    with open_output(file, call.store) as target, Progress(call.output) as progress:
+    with open_output(file) as target, Progress(call.output) as progress:
         session.read(call, act, detached=True)
     for reason in omissions:
         call.output.warn(reason)

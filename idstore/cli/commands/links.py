@@ -76,7 +76,7 @@ def links(
 
     if str(results) == inputs.STDIN:
         raise UsageError("--results needs a file, not standard output; write ./- for a file with the name -")
-    check_outside_stores(results, call.store)
+    check_outside_stores(results)
     rows = link_check.read(results)
     with session.open_reader(call, detached=True) as (registry, party):
         targets = [*_targets(registry, party, namespace)]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
 
@@ -135,7 +135,7 @@ def _compare(
             call.output.info(f"idstore: {task}")
 
     with (
-        open_output(file, *_stores(call), *sides) as target,
+        open_output(file) as target,
         _exports(call, sides) as exports,
         report.reconcile(
             sides,
@@ -172,12 +172,6 @@ def _exports(call: Call, sides: Sequence[str]) -> Iterator[dict[str, Path]]:
             with files[address].open("wb") as target:
                 session.export_from(call, address, target)
         yield files
-
-
-def _stores(call: Call) -> Iterator[str]:
-    """Yield the store of the command line, if there is one: a comparison needs none."""
-    with suppress(UsageError):
-        yield call.store
 
 
 def _write(result: "Reconciliation", format: str, tally: Counter[str], target: IO[bytes]) -> None:

@@ -131,8 +131,7 @@ def shapes(
             namespaces = tuple(chain.from_iterable(map(registries.namespaces_of, paths)))
     else:
         namespaces = _registered(call)
-    stores = [call.store] if session.exists(call) and not session.is_address(call) else []
-    with open_output(file, *stores, *(files or [])) as target:
+    with open_output(file) as target:
         standalone.write(standalone.standalone(registries.shapes(namespaces)), target)
 
 

@@ -63,6 +63,8 @@ class SqliteWriter:
         self.path = path
         self.generation = generation
         self.verified: Head | None = None
+        self._files = {path: _identity(path)}
+        """The files in use, each with its device and inode."""
         self._commits = 0
         self._unknown = False
 
@@ -82,6 +84,7 @@ class SqliteWriter:
 
     def commit(self) -> None:
         """Commit. Raises StoreUnavailable, OutcomeUnknown."""
+        self._check_place()
         try:
             self.database.execute("COMMIT")
         except sqlite3.Error as error:
@@ -98,6 +101,21 @@ class SqliteWriter:
             self._commits += 1
             if self._commits == _GROW_AFTER:
                 self._grow_log()
+
+    def _check_place(self) -> None:
+        """Raise StoreUnavailable if another process removed or replaced the file, or its log.
+
+        SQLite would go on writing into files that no later opening finds.
+        """
+        self._files.setdefault(log := self.path.with_name(f"{self.path.name}-wal"), _identity(log))
+        for path, identity in self._files.items():
+            if identity is None or _identity(path) != identity:
+                self.roll_back()
+                raise StoreUnavailable(
+                    f"{path} was removed or replaced meanwhile; nothing was changed: put the file back, or"
+                    " restore a backup",
+                    path=str(self.path.parent),
+                )
 
     def _overwrite(self) -> bool:
         """Overwrite a transaction that could not be synced.
@@ -165,6 +183,15 @@ class SqliteWriter:
             self.roll_back()
             with suppress(sqlite3.Error):
                 self.database.execute("PRAGMA cache_size=-2000")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None: there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _wrote_nothing(error: sqlite3.Error) -> bool:
