@@ -15,6 +15,7 @@ IdstoreError
 ├── NotRegistered         well formed, but not in this registry, or not visible to this party
 │   ├── UnknownNamespace  no namespace of that name
 │   ├── UnknownParty      no party of that name
+│   ├── NoTarget          the identifier is registered, and leads nowhere
 │   └── UnknownValue      the handle has no value with that index
 ├── AlreadyRegistered     the identifier, base or name is taken (under the namespace's comparison rule)
 ├── ImportConflict        a file contradicts what is registered here; nothing was imported
@@ -192,6 +193,12 @@ class NotRegistered(IdstoreError, LookupError):
         super().__init__(
             message or f"{text!r} is not registered here; list the identifiers that you may see", text=text
         )
+
+
+class NoTarget(NotRegistered):
+    """The identifier is registered and leads nowhere: no target, no successor, no binding in its place."""
+
+    code = "no-target"
 
 
 class UnknownNamespace(NotRegistered):

@@ -229,6 +229,7 @@ class RDFS:
 class OWL:
     deprecated = _in("http://www.w3.org/2002/07/owl#", "deprecated")
     versionInfo = _in("http://www.w3.org/2002/07/owl#", "versionInfo")
+    sameAs = _in("http://www.w3.org/2002/07/owl#", "sameAs")
 
 
 class XSD:

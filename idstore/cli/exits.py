@@ -43,6 +43,7 @@ EXIT_CODES: Final[dict[type[errors.IdstoreError], int]] = {
     errors.UnknownNamespace: NOT_FOUND,
     errors.UnknownParty: NOT_FOUND,
     errors.UnknownValue: NOT_FOUND,
+    errors.NoTarget: NOT_FOUND,
     errors.AlreadyRegistered: CONFLICT,
     errors.ImportConflict: CONFLICT,
     errors.StageConflict: CONFLICT,

@@ -60,6 +60,8 @@ _RESERVED = frozenset(
 )
 
 
+EQUIVALENCES = frozenset({SKOS.exactMatch, OWL.sameAs})
+"""Relations that say that a target is the identified thing itself."""
 RELATIONS = frozenset({IDS.hasPriorityOver, IDS.hasLowerPriorityThan, IDS.canContain, IDS.canBeContainedIn})
 """Relations of the ontology between identified things, which bindings may use."""
 
@@ -161,17 +163,19 @@ class Record:
         return next((value for value in self.values if value.index == index), None)
 
     def resolves_to(self, names: Names) -> NamedNode | None:
-        """Return the target; without one, the target of the owner's oldest live binding, or None.
+        """Return the target; without one, that of the owner's oldest live binding by an equivalence, or None.
 
-        A binding to another identifier of the namespace, in any written form, does not count: it relates
-        things and locates none.
+        A mere relation never stands in for a target. A binding to another identifier of the namespace, in
+        any written form, does not count either: it relates things and locates none.
         """
         if self.target is not None:
             return self.target
         own = [
             binding
             for binding in self.bindings
-            if binding.by == self.owner and names.kind(binding.target.value) != self.namespace
+            if binding.by == self.owner
+            and binding.relation in EQUIVALENCES
+            and names.kind(binding.target.value) != self.namespace
         ]
         return min(own, key=lambda binding: (binding.at, binding.node.value)).target if own else None
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NotRegistered
+from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NoTarget, NotRegistered
 from idstore.model.names import Names
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
@@ -135,15 +135,16 @@ class Resolver(Lookup):
     def resolve(
         self, text: str, party: Party, options: ResolutionOptions = ResolutionOptions()
     ) -> Resolution:
-        """Resolve an identifier: to its target, else to that of its only successor.
+        """Resolve an identifier: to its target, else to that of its only successor, else as it is bound.
 
+        Only the owner's bindings by skos:exactMatch or owl:sameAs count, the oldest first.
         A tombstone to its reason. An article that was replaced and has no target since resolves to no target,
         but to both copies.
         An alias resolves as the handle that it names; a handle with several locations to one of them. With
         types or indexes the result is these values, as far as the party may read them. A work resolves as its
         newest published version that has a target, for all parties alike. A superseded identifier without any
         target resolves to None; the result tells the whole succession.
-        Raises as `show`; also NotRegistered: no target yet, no such value, or a cycle of aliases; InvalidData
+        Raises as `show`; also NoTarget; NotRegistered: no such value, or a cycle of aliases; InvalidData
         (an address).
         Cost: one read for each transitive successor.
         """
@@ -160,7 +161,7 @@ class Resolver(Lookup):
             return replace(result, values=chosen_values(result.answer, options))
         target = leads_to(result.answer, options, names).target
         if target is None and not result.current:
-            raise NotRegistered(text, _no_target(result))
+            raise NoTarget(text, _no_target(result))
         return replace(result, target=target)
 
     def _followed(self, view: View, first: Record, sight: Sight, options: ResolutionOptions) -> Resolution:
@@ -193,7 +194,7 @@ class Resolver(Lookup):
         """
         alias = None if record.stage is Stage.TOMBSTONE else _alias(record, options)
         if alias is None:
-            successor = self._newest(view, record) or self._successor(view, record, sight)
+            successor = self._newest(view, record) or self._successor(view, record, sight, options)
             return None if successor is None or successor.iri in path else successor
         try:
             holder = self._identify_for(view, f"hdl:{alias}", sight)
@@ -271,11 +272,13 @@ class Resolver(Lookup):
         ]
         return min(leading, key=lambda version: version.deprecated, default=None)
 
-    def _successor(self, view: View, record: Record, sight: Sight) -> Record | None:
-        """Return the only successor of a record without target, if visible."""
+    def _successor(
+        self, view: View, record: Record, sight: Sight, options: ResolutionOptions
+    ) -> Record | None:
+        """Return the only successor of a record without a target of its own, if visible."""
         if record.stage is Stage.TOMBSTONE or len(record.successors) != 1:
             return None
-        if record.resolves_to(self.core.facts(view).names) is not None:
+        if record.target is not None or lead_of(record, record.values, options).target is not None:
             return None
         try:
             return self.core.load(view, record.successors[0], sight)
@@ -376,6 +379,8 @@ def leads_to(record: Record, options: ResolutionOptions, names: Names) -> Lead:
     lead = lead_of(record, record.values, options)
     if lead.target is not None:
         return lead
+    if record.successors and record.target is None:  # a successor precedes a binding
+        return lead
     target = record.resolves_to(names)
     return Lead(target and target.value)
 
@@ -415,7 +420,10 @@ def _no_target(resolution: Resolution) -> str:
     if resolution.succession:
         cycle = "; ".join(f"{step.iri} by {', '.join(step.by)}" for step in resolution.succession)
         return f"{iri} has no target, and its successors form a cycle ({cycle}); {remedy}"
-    return f"{iri} has no target yet; {remedy}"
+    if resolution.asked.deprecated:
+        reason = resolution.asked.reason
+        return f"{iri} is deprecated{f' ({reason})' if reason else ''} and has no target; {remedy}"
+    return f"{iri} has no target yet and is only a citation; {remedy}"
 
 
 def _deriving(namespace: Namespace) -> Deriving:

@@ -295,6 +295,42 @@ def test_resolve_follows_the_only_successor(run: Run) -> None:
     assert run("resolve", draft, "--json", "--quiet").object["path"] == [draft, formal]
 
 
+@pytest.mark.usefixtures("rdl")
+def test_a_successor_precedes_a_binding(run: Run) -> None:
+    old, new = run("mint", "own").line, run("mint", "own").line
+    run("fixate", old, new)
+    run("deprecate", old, "--reason", "x", "--by", new)
+    for relation in ("skos:relatedMatch", "skos:exactMatch"):
+        run("bind", old, f"{WIKIDATA}{relation[5]}", "--relation", relation)
+        assert run("resolve", old).line == new
+    run("target", new, "http://example.org/new")
+    assert run("resolve", old).line == "http://example.org/new"
+    run("target", old, "http://example.org/old")
+    outcome = run("resolve", old)
+    assert (outcome.line, f"superseded by {new}" in outcome.err) == ("http://example.org/old", True)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_mere_relation_is_no_target(run: Run) -> None:
+    iri = run("mint", "own").line
+    for relation in ("skos:relatedMatch", "skos:closeMatch", "skos:broadMatch", "rdfs:seeAlso"):
+        run("bind", iri, WIKIDATA, "--relation", relation)
+    run("bind", iri, "http://example.org/by-another", by="bob", code=4)
+    error = run("resolve", iri, "--json", code=4).err
+    assert json.loads(error.splitlines()[-1])["error"] == "no-target"
+    assert "is only a citation" in error
+    run("fixate", iri)
+    run("bind", iri, "http://example.org/by-another", by="bob")
+    run("resolve", iri, code=4)
+    run("bind", iri, "http://example.org/same", "--relation", "owl:sameAs")
+    run("bind", iri, "http://example.org/exact")
+    assert run("resolve", iri).line == "http://example.org/same"
+    lonely = run("mint", "own").line
+    run("fixate", lonely)
+    run("deprecate", lonely, "--reason", "withdrawn")
+    assert "is deprecated (withdrawn) and has no target" in run("resolve", lonely, code=4).err
+
+
 def test_a_tombstone_resolves_to_its_reason(run: Run, mint: Minting) -> None:
     iri, other = mint("--target", WIKIDATA), mint()
     run("fixate", iri, other)

@@ -123,10 +123,11 @@ def resolve(
 ) -> None:
     """Print the target of an identifier.
 
-    Without a target, prints the first binding of the owner. For a tombstone, prints reason, date and
-    successors. For a handle that is an alias, prints the target of the other handle; with --type or --index,
-    the data of these values. For a superseded identifier without a target, prints the target of its only
-    successor, or else the IRIs of the latest successors, one a line; a warning lists the successions. For an
+    For a superseded identifier without a target, prints the target of its only successor, or else the IRIs of
+    the latest successors, one a line; a warning lists the successions. For any other identifier without a
+    target, prints the target of its owner's first binding by skos:exactMatch or owl:sameAs. For a tombstone,
+    prints reason, date and successors. For a handle that is an alias, prints the target of the other handle;
+    with --type or --index, the data of these values. For an
     article that was replaced and has no target since, prints the IRIs of both copies.
     """
     from idstore.registry.resolution import ResolutionOptions
