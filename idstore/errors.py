@@ -163,13 +163,18 @@ class UnknownScheme(IdstoreError, LookupError):
 
 
 class AmbiguousIdentifier(IdstoreError, LookupError):
-    """The text is a written form of several identifiers."""
+    """The text is a written form of several identifiers.
+
+    candidates  their IRIs.
+    forms       for each of them a text that names it alone, such as ``NAMESPACE:label``.
+    """
 
     code = "ambiguous"
 
-    def __init__(self, text: str, candidates: Sequence[str]) -> None:
+    def __init__(self, text: str, candidates: Sequence[str], forms: Sequence[str] = ()) -> None:
         super().__init__(
-            f"{text!r} names several identifiers: {', '.join(candidates)}; write one of them in full",
+            f"{text!r} names several identifiers: {', '.join(candidates)}; write"
+            f" {' or '.join(forms or ['one of them in full'])}",
             text=text,
             candidates=list(candidates),
         )

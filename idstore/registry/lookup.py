@@ -93,16 +93,19 @@ class Lookup(Part):
         readings = self._readings(view, text)
         if not readings:
             raise self._unreadable(view, text)
-        held = (
-            visible_holder(view, namespace, label_node(namespace, label), sight)
-            for namespace, label in readings
-        )
-        holders = {holder for holder in held if holder is not None}
+        by_name = self.core.facts(view).by_name
+        holders: dict[NamedNode, str] = {}  # with a text that names it alone
+        for namespace, label in readings:
+            holder = visible_holder(view, namespace, label_node(namespace, label), sight)
+            if holder is not None:
+                named = by_name.get(namespace.name) is namespace and not is_form_prefix(namespace.name)
+                holders[holder] = f"{namespace.name}:{label}" if named else holder.value
         if not holders:
             raise self._misspelt(view, text) or NotRegistered(text)
         if len(holders) > 1:
-            raise AmbiguousIdentifier(text, sorted(iri.value for iri in holders))
-        return holders.pop()
+            candidates = sorted(iri.value for iri in holders)
+            raise AmbiguousIdentifier(text, candidates, [holders[NamedNode(iri)] for iri in candidates])
+        return next(iter(holders))
 
     def _readings(self, view: View, text: str, *, whole: bool = False) -> "list[tuple[Namespace, str]]":
         """Return every namespace that can read the text, with the label it reads.

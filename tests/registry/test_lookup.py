@@ -41,6 +41,9 @@ def test_a_written_form_is_not_read_as_a_namespace_of_that_name(registry: Regist
     with pytest.raises(AmbiguousIdentifier) as caught:
         registry.fixate(["hdl:12345/x"], ADA)
     assert caught.value.fields["candidates"] == sorted([OURS, THEIRS]) == sorted([ours, theirs])
+    assert caught.value.message.endswith(f"; write {OURS} or other:x")
+    for form in ("other:x", OURS):
+        assert registry.identify(form, ADA) in (OURS, THEIRS)
     assert [registry.identify(text, ADA) for text in (OURS, "hdl:10.5/12345/x")] == [ours] * 2
     assert registry.identify(THEIRS, ADA) == theirs  # although there is a namespace https
 
