@@ -165,6 +165,19 @@ def line(process: "subprocess.Popen[str]") -> str:
     return process.stdout.readline().rstrip("\n")
 
 
+def rest(process: "subprocess.Popen[str]") -> str:
+    """Return what a process printed after the last `line`, until its end.
+
+    `communicate` would read past the lines that are in a buffer already.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    text = process.stdout.read()
+    process.wait()
+    return text
+
+
 def forked(act: Callable[[], Any]) -> Any:
     """Return the result of an act in a fork of this process, passed as JSON. Fails if the act raises."""
     ours, theirs = os.pipe()

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from store_files import ALICE, create, generation, ledger, line, register, running, sound
+from store_files import ALICE, create, generation, ledger, line, register, rest, running, sound
 
 import idstore
 from idstore import Filter, Stage
@@ -35,7 +35,7 @@ def killed_after(place: Path, seconds: float) -> list[list[str]]:
         output = line(process) + "\n"
         time.sleep(seconds)  # the moment of the kill is arbitrary
         process.send_signal(signal.SIGKILL)
-        output += process.communicate()[0]
+        output += rest(process)
     whole = [
         words for one in output.splitlines(keepends=True) if one.endswith("\n") and (words := one.split())
     ]
@@ -92,7 +92,7 @@ def test_a_kill_while_threads_share_batches_loses_nothing(tmp_path: Path) -> Non
             output = line(process) + "\n"
             time.sleep(chance.uniform(0, 0.4))  # the moment of the kill is arbitrary
             process.send_signal(signal.SIGKILL)
-            output += process.communicate()[0]
+            output += rest(process)
         minted = {one.strip() for one in output.splitlines(keepends=True) if one.endswith("\n")}
         assert not minted & acknowledged
         acknowledged |= minted

@@ -21,7 +21,20 @@ from types import FrameType
 from typing import Any, Self
 
 import pytest
-from store_files import ALICE, PATIENCE, Thread, create, labels, line, locked, register, running, sound, until
+from store_files import (
+    ALICE,
+    PATIENCE,
+    Thread,
+    create,
+    labels,
+    line,
+    locked,
+    register,
+    rest,
+    running,
+    sound,
+    until,
+)
 
 import idstore
 from idstore import Registry, Statement
@@ -594,6 +607,6 @@ def test_an_import_that_is_interrupted_can_be_repeated(place: Path, tmp_path: Pa
             if answer == "imported":
                 break
             assert answer in ("0", f"{many}"), f"interrupt {number} left a part of the import"
-        rest = process.communicate(timeout=PATIENCE)[0]
-    assert rest.splitlines()[-1] == f"{many} 0"
+        answers = rest(process)
+    assert answers.splitlines()[-1] == f"{many} 0"
     assert len(sound(place)) == many
