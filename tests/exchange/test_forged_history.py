@@ -136,3 +136,30 @@ def test_an_import_names_what_it_changes_about_power(here: Registry, tmp_path: P
         "ownership": [IDS.NamespaceAddition],
         "publication": [IDS.Fixation],
     }
+
+
+EDITS = {
+    "a label": ('notation> "published"', 'notation> "another"'),
+    "a stage": ("ontology#Fixated>", "ontology#Tombstone>"),
+    "an owner": (f"<{IDS.owner.value}> {node('ann')}", f"<{IDS.owner.value}> {node('mallory')}"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_record_is_refused_by_every_registry(here: Registry, tmp_path: Path, edit: str) -> None:
+    """Also where the file is merged: the triples of the record have to follow from its events."""
+    file = exported(here, ROOT, tmp_path / "edited.nq")
+    text, (before, after) = file.read_text(encoding="utf-8"), EDITS[edit]
+    records = [line for line in text.splitlines() if "/12345/published>" in line.split(" ")[0]]
+    assert any(before in line for line in records)
+    edited = [line.replace(before, after) if line in records else line for line in text.splitlines()]
+    file.write_text("\n".join(edited) + "\n", encoding="utf-8")
+    with idstore.open(tmp_path / "there", administrator=ROOT) as there:
+        there.add_namespace("own", "54321", "handle", ROOT)
+        with pytest.raises(ExchangeError, match="does not follow from the events in it"):
+            rdf.import_registry(there, [file], ROOT)
+        with pytest.raises(NotRegistered):
+            there.show("hdl:12345/published", ROOT)
+    with pytest.raises(ExchangeError, match="does not follow from the events in it"):
+        rdf.import_registry(here, [file], ROOT)
+    sound(here)
