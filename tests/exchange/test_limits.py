@@ -1,0 +1,113 @@
+"""Hostile and odd files end with an error, a line and bounded memory."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from command_lines import Run
+from hypothesis import given
+from hypothesis import strategies as st
+from pyoxigraph import RdfFormat
+
+from idstore.errors import ExchangeError
+from idstore.exchange import limits, rdf_input
+
+LONG = "A" * (limits.RDF_TERM + 4096)
+
+
+def nested(depth: int, opening: str = '{"http://example.org/p":', closing: str = "}") -> str:
+    return opening * depth + '"x"' + closing * depth
+
+
+FILES = {
+    "nested.jsonld": nested(20_000),
+    "arrays.jsonld": nested(20_000, "[", "]"),
+    "long.nt": f'<http://example.org/a> <http://example.org/p> "{LONG}" .\n',
+    "long.nq": f'<http://example.org/a> <http://example.org/p> "{LONG}" .\n',
+    "long.ttl": f'<http://example.org/a> <http://example.org/p> "{LONG}" .\n',
+    "long.trig": f"<http://example.org/a> <http://example.org/p> <http://example.org/{LONG}> .\n",
+    "long.jsonld": json.dumps({"@id": "http://example.org/a", "http://example.org/p": LONG}),
+}
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("command", ["import", "validate", "reconcile"])
+@pytest.mark.parametrize("name", FILES)
+def test_an_rdf_file_beyond_the_limits_is_malformed(
+    run: Run, store: Path, tmp_path: Path, name: str, command: str
+) -> None:
+    (tmp_path / name).write_text(FILES[name], encoding="utf-8")
+    told = run(command, tmp_path / name, *([store] if command == "reconcile" else []), code=3).err
+    assert ("nested more than 100 deep" in told) or ("a term has more than 16777216 bytes" in told)
+    assert "Traceback" not in told
+
+
+def parsed(text: bytes) -> int | str:
+    """Return the number of quads, or the error."""
+
+    def fail(line: int | None, reason: str) -> ExchangeError:
+        return ExchangeError("file", line, reason)
+
+    try:
+        return sum(1 for _ in rdf_input.quads(io.BytesIO(text), RdfFormat.JSON_LD, fail))
+    except ExchangeError as error:
+        return error.reason
+
+
+def test_json_ld_may_be_nested_as_deep_as_the_limit() -> None:
+    assert parsed(nested(limits.JSON_DEPTH).encode()) == limits.JSON_DEPTH
+    assert parsed(nested(limits.JSON_DEPTH + 1).encode()) == "it is nested more than 100 deep"
+
+
+@given(st.text(alphabet='[]{}"\\ab', max_size=3000))
+def test_brackets_in_strings_do_not_count(text: str) -> None:
+    """The parser reads about a thousand bytes at once, so strings and escapes are cut anywhere."""
+    document = json.dumps([{"@id": "http://example.org/a", "http://example.org/p": [text, "end"]}])
+    assert parsed(document.encode()) == 2 - (text == "end")
+
+
+@pytest.mark.parametrize("position", range(1020, 1030))
+def test_a_string_may_be_cut_after_a_backslash(position: int) -> None:
+    text = "x" * (position - 50) + '"[[' + "{" * 300
+    document = json.dumps({"@id": "http://example.org/a", "http://example.org/p": text})
+    assert parsed(document.encode()) == 1
+
+
+def test_a_lone_carriage_return_in_a_list_is_a_malformed_line(run: Run, rdl: str, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_bytes(b"R1234567891\rR1234567892\nR1234567893\n")
+    outcome = run("import", tmp_path / "list.txt", "--namespace", rdl, code=3)
+    assert "a carriage return stands alone" in outcome.out
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("options", [(), ("--namespace", "rdl")])
+def test_a_table_with_too_many_malformed_lines_is_refused_at_once(
+    run: Run, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    lines = "x\ty\tz\tw\n" * (limits.MALFORMED_LINES + 5)
+    (tmp_path / "bad.tsv").write_text(f"id\trelation\ttarget\n{lines}")
+    told = run("import", tmp_path / "bad.tsv", "--dry-run", *options, code=3).err
+    assert "bad.tsv, line 2: it has 4 cells" in told
+    assert f"the last one read is line {limits.MALFORMED_LINES + 2}" in told
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_strings_that_double_are_refused(run: Run, rdl: str, tmp_path: Path, *, together: bool) -> None:
+    """Thirty doublings of ten characters would be ten gigabytes."""
+    strings = [f"@string{{a{i + 1} = a{i} # a{i}}}" for i in range(30)]
+    many = [f'@string{{b{i} = "{"y" * 60_000}"}}' for i in range(80)]
+    text = "\n".join(['@string{a0 = "xxxxxxxxxx"}', *(many if together else strings)])
+    (tmp_path / "a.bib").write_text(f'{text}\n@article{{k, title = a30, issn = "0016-0032"}}\n')
+    told = run("mint", "sp", "--metadata", tmp_path / "a.bib", code=3).err
+    assert f"more than {limits.BIBTEX_STRINGS if together else limits.BIBTEX_TEXT} characters" in told
+    assert rdl
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_term_beyond_the_limit_in_a_patch_is_malformed(run: Run, tmp_path: Path) -> None:
+    row = f'A <http://example.org/a> <http://example.org/p> "{LONG}" <http://example.org/g> .'
+    (tmp_path / "long.patch").write_text(f"TX .\n{row}\nTC .\nH upto 1 .\n", encoding="utf-8")
+    told = run("import", "--format", "rdf-patch", tmp_path / "long.patch", code=3).err
+    assert "line 2" in told
+    assert "a term has more than 16777216 bytes" in told
