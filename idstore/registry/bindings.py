@@ -10,6 +10,7 @@ from pyoxigraph import Literal, NamedNode
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.model import terms
 from idstore.model.binding import Binding
+from idstore.model.closed_vocabularies import correction
 from idstore.model.event import Event
 from idstore.model.names import Names
 from idstore.model.namespace import TRUE
@@ -79,7 +80,8 @@ class Statement:
     def arguments(self) -> list[tuple[NamedNode, Term]]:
         """Return the event's arguments.
 
-        Raises InvalidData: not an absolute IRI, or a relation that is reserved for records.
+        Raises InvalidData: not an absolute IRI, a relation that is reserved for records, or one that its
+        vocabulary does not define.
         """
         relation = terms.iri(self.relation, "IRI of a relation")
         if reserved(relation):
@@ -87,6 +89,13 @@ class Statement:
                 f"{self.relation} is reserved for records and cannot relate identifiers; use skos:exactMatch"
                 " or another relation",
                 text=self.relation,
+            )
+        meant = correction(self.relation)
+        if meant is not None:
+            raise InvalidData(
+                f"the vocabulary of {self.relation} has no such term; did you mean {meant}?",
+                text=self.relation,
+                meant=meant,
             )
         arguments: list[tuple[NamedNode, Term]] = [
             (RDF.predicate, relation),
