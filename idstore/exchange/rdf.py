@@ -4,9 +4,10 @@ An export holds the log, and an import reads the log back: records, bindings and
 events. A file is refused if its other triples do not follow from its events.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -95,10 +96,6 @@ def rdf_format(name: str) -> RdfFormat:
         raise InvalidData(f"no RDF format {name!r}; there are {', '.join(FORMATS)}", format=name) from None
 
 
-class ContradictedTriple(ExchangeError):
-    """A file has a triple that does not follow from the events in it."""
-
-
 @dataclass(frozen=True, slots=True)
 class ImportReport:
     """The result of an import, or of its dry run.
@@ -177,9 +174,7 @@ def import_registry(
         sorting_in("the import", place),
         SortedImport(files, place, progress) as events,
     ):
-        if events.whole and not registry.pristine():
-            registry.only_administrators(party)
-            _check_whole(paths, party, format, place)
+        check = partial(_check_whole, paths, party, format, place)
         return _import(
             registry,
             events,
@@ -189,21 +184,21 @@ def import_registry(
             own_history=own_history,
             dry_run=dry_run,
             force=force,
+            check=check,
         )
 
 
 def _check_whole(paths: Sequence[Path], party: Party, format: str | None, place: Path) -> None:
-    """Raise ContradictedTriple unless the triples of complete exports follow from the events in them.
+    """Raise ExchangeError unless the triples of complete exports follow from the events in them.
 
-    A file of events alone, which continue the log here, says nothing to check.
+    A file of events alone, which continue the log here, has no such triples.
     """
     try:
         with opening.open(place / "check", administrator=party) as empty:
             import_registry(empty, paths, party, format, own_history=True, dry_run=True, force=True)
-    except ContradictedTriple:
-        raise
-    except ExchangeError:  # the import itself says what it needs
-        pass
+    except ExchangeError as error:
+        if "triple" in error.fields:
+            raise
 
 
 def _format(path: Path, format: str | None) -> tuple[RdfFormat | None, str]:
@@ -233,8 +228,12 @@ def _import(
     own_history: bool,
     dry_run: bool,
     force: bool,
+    check: Callable[[], None] | None = None,
 ) -> ImportReport:
-    """Import sorted events, for an administrator or for none: see `import_registry` and `replicate`."""
+    """Import sorted events, for an administrator or for none: see `import_registry` and `replicate`.
+
+    check  called for complete exports whose triples are not compared with their events here; it raises.
+    """
     if party is not None:
         registry.only_administrators(party)  # before the bulk copies the store
     report = ImportReport(0, 0, 0)
@@ -256,6 +255,8 @@ def _import(
             forbidden = frozenset() if own_history else target.core.homes(bulk)
             intake = _Intake(target, bulk, events, source, progress, force=force)
             report = intake.all(compare=fresh, forbidden=forbidden)
+            if check is not None and events.whole and not fresh:
+                check()
             if party is not None:
                 intake.log_forced(party)
             report = replace(
@@ -437,13 +438,13 @@ class _Intake:
             yield replace(pending, state=pending.state + lines)
         self._progress("finishing", 0, new)  # one step of the engine, and one of the catalogue
 
-    def _contradicted(self, line: str) -> ContradictedTriple:
-        return ContradictedTriple(
-            self._source,
-            None,
+    def _contradicted(self, line: str) -> ExchangeError:
+        error = self._refused(
             f"the triple {line} does not follow from the events in it;"
-            " change a registry by its commands, not in its export",
+            " change a registry by its commands, not in its export"
         )
+        error.fields = {**error.fields, "triple": line}
+        return error
 
     def _history(self, events: Sequence[tuple[int, Event]]) -> History:
         number, first = events[0]
