@@ -37,11 +37,14 @@ class Call:
     def store(self) -> str:
         """Directory or address of the store: from the option, the environment, or the user's data folder.
 
-        Raises UsageError: the option is empty, or the user has no home folder.
+        A home folder at its beginning (``~``) is written out: a shell leaves it in a quoted text, or after
+        ``--store=``.
+        Raises UsageError: the option is empty, or there is no such home folder.
         """
         if self.store_option == "":
             raise UsageError("--store is empty; name a directory, or leave it out")
-        return self.store_option or os.environ.get(STORE) or _default_store()
+        store = self.store_option or os.environ.get(STORE) or _default_store()
+        return _at_home(store) if store.startswith("~") else store
 
     @property
     def user(self) -> str:
@@ -83,6 +86,16 @@ class Call:
             wait=self.wait if wait is None else wait,
             output=Output(json=self.output.json or output.json, quiet=self.output.quiet or output.quiet),
         )
+
+
+def _at_home(path: str) -> str:
+    """Return a path with the home folder that it begins with. Raises UsageError."""
+    try:
+        return str(Path(path).expanduser())
+    except RuntimeError as error:
+        raise UsageError(
+            f"there is no home folder for the store {path!r}; write its full path, or ./{path}"
+        ) from error
 
 
 def _default_store() -> str:

@@ -173,3 +173,29 @@ def test_a_reader_without_write_permission_reads_a_recovered_store(left_behind: 
     run("stats", "--store", left_behind)
     assert len(as_reader(left_behind, "list").stdout.splitlines()) == 2
     assert as_reader(left_behind, "verify").stdout == "sound\n"
+
+
+@pytest.mark.parametrize("form", ["~/reg", "~"])
+def test_a_home_folder_is_written_out(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Otherwise each working directory would get a registry of its own, in a folder named ~."""
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    for folder in (home, elsewhere):
+        folder.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(elsewhere)
+    place = home / form[2:]
+    assert run("init", "--store", form).line == str(place)
+    assert (place / "ledger.sqlite").is_file()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_the_home_folder_of_nobody_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "there is no home folder" in run("init", "--store", "~no-such-account/x", code=2).err
+    assert list(tmp_path.iterdir()) == []
+    run("init", "--store", "./~no-such-account")
+    assert (tmp_path / "~no-such-account" / "ledger.sqlite").is_file()
