@@ -35,6 +35,9 @@ For a FILE or a list, `-` is standard input. Times are ISO 8601, in UTC unless t
 
 With `IDSTORE_TRACEBACK=1` in the environment, an unexpected failure (exit code 1) prints a traceback; include
 it in a report.
+
+`idstore --install-completion` installs completion of commands and options for your shell.
+`_IDSTORE_COMPLETE=source_zsh idstore` prints the script alone, as do `source_bash` and `source_fish`.
 """
 
 
