@@ -181,8 +181,7 @@ class _BibtexReader:
     def _decoded(self, text: str) -> str:
         """Return LaTeX as text.
 
-        Raises InvalidData: malformed, nested too deep, or an unknown macro may stand for the first letter of a
-        word.
+        Raises InvalidData: malformed, nested too deep, or an unknown macro may begin a word.
         """
         if _depth(text) > limits.BIBTEX_DEPTH:
             raise InvalidData(f"its braces are nested more than {limits.BIBTEX_DEPTH} deep; remove some")

@@ -87,7 +87,7 @@ class _LineCount:
 
     @property
     def line_of_term(self) -> int | None:
-        """The line of the term that fills the buffer; None if line ends within the term hide its beginning."""
+        """The line of the term that fills the buffer; None if the term has several lines."""
         return self._line if self._line_start <= self._bytes - limits.RDF_TERM else None
 
 
