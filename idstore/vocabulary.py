@@ -398,6 +398,9 @@ PREFIXES: Final = {
 }
 """Prefixes for queries and for Turtle."""
 
+SHARED_SPACES: Final = tuple(space for space in PREFIXES.values() if space not in OWN_SPACES)
+"""Namespaces of the terms that idstore takes from vocabularies of others."""
+
 MAPPING_PREFIXES: Final = {
     **PREFIXES,
     "foaf": "http://xmlns.com/foaf/0.1/",

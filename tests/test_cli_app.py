@@ -14,11 +14,14 @@ from typing import Annotated, Any
 
 import pytest
 import typer
+from typer.exceptions import TyperException
 
 from idstore import errors, schemes
 from idstore.cli import app, exits, inputs
 from idstore.cli.call import Call
 from idstore.cli.lazy import CommandGroup, Section, lazy_group
+from idstore.cli.output import Output, report
+from idstore.cli.termination import UsageError
 
 Run = Callable[..., int]
 
@@ -214,6 +217,25 @@ def test_usage_errors_are_one_line(
 ) -> None:
     assert run(*words) == exits.USAGE
     assert capsys.readouterr() == ("", f"idstore: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("No such option: --nix.", "no such option: --nix"),
+        ("Invalid value: A is none.", "invalid value: A is none"),
+        ("RDF/XML describes identifiers", "RDF/XML describes identifiers"),
+        ("Documents/A.ttl cannot be read", "Documents/A.ttl cannot be read"),
+        ("SSSOM has no title", "SSSOM has no title"),
+    ],
+)
+def test_only_a_word_of_the_language_loses_its_capital(
+    capsys: pytest.CaptureFixture[str], said: str, message: str
+) -> None:
+    assert report(TyperException(said), Output()) == exits.USAGE
+    assert capsys.readouterr().err == f"idstore: {message}; see `idstore --help`\n"
+    assert report(UsageError(said), Output()) == exits.USAGE
+    assert capsys.readouterr().err == f"idstore: {said.rstrip('.')}; see `idstore --help`\n"
 
 
 def test_usage_errors_are_objects_with_json(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

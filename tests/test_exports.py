@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import rdflib
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, Literal, NamedNode, Quad, RdfFormat, parse
@@ -325,6 +326,35 @@ def test_prefixes_that_yaml_reads_as_other_types_survive_a_round_trip(
     assert target in {converter.expand(one.object.curie, strict=True) for one in found}
     with mappings.read(file, "sssom") as reading:
         assert target in {row.target for row in reading.rows if isinstance(row, mappings.MappingRow)}
+
+
+@pytest.mark.parametrize(
+    ("publisher", "type_hint"),
+    [
+        ('The "Example" Press: Ltd.', "http://www.w3.org/2001/XMLSchema#string"),
+        ("https://press.example.org/", "https://w3id.org/linkml/Uriorcurie"),
+    ],
+)
+def test_the_publisher_of_the_namespaces_is_in_the_header(
+    registry: Registry, tmp_path: Path, publisher: str, type_hint: str
+) -> None:
+    import sssom_pydantic
+
+    file = tmp_path / "x.sssom.tsv"
+    registry.set_namespace("names", {"publisher": publisher}, ROOT)
+    assert b"publisher" not in exported(registry, ANN, "sssom"), "the namespaces differ"
+    registry.set_namespace("rdl", {"publisher": publisher}, ROOT)
+    file.write_bytes(exported(registry, ANN, "sssom"))
+    found, converter, metadata = sssom_pydantic.read(file)[:3]
+    assert metadata.extension_definitions is not None
+    [slot] = metadata.extension_definitions
+    assert converter.expand(slot.predicate.curie) == "http://purl.org/dc/terms/publisher"
+    assert converter.expand(slot.datatype.curie) == type_hint
+    lines = file.read_text(encoding="utf-8").splitlines()
+    header = yaml.safe_load("\n".join(line[1:] for line in lines if line.startswith("#")))
+    assert header[slot.name] == publisher
+    with mappings.read(file, "sssom") as reading:
+        assert len(list(reading.rows)) == len(found)
 
 
 def test_a_licence_is_an_iri(registry: Registry) -> None:

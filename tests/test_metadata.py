@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idstore import errors
-from idstore.exchange import metadata
+from idstore.exchange import limits, metadata
 
 UNICORN = {
     "issn": "0392-1921",
@@ -384,6 +384,36 @@ def test_a_broken_entry_does_not_hide_the_others_in_bibtex() -> None:
     ):
         with pytest.raises(errors.InvalidData, match=reason):
             entry.fields()
+
+
+@pytest.mark.parametrize("opening", ["{", r"\emph{", r"$\sqrt{"])
+@pytest.mark.parametrize(
+    ("depth", "reason"),
+    [
+        (limits.BIBTEX_DEPTH, None),
+        (limits.BIBTEX_DEPTH + 1, "braces are nested more than 12 deep"),
+        (20_000, "braces are nested more than 12 deep"),
+    ],
+)
+def test_bibtex_that_is_nested_too_deep_is_malformed(opening: str, depth: int, reason: str | None) -> None:
+    title = f"{{{opening * depth}x{'}' * depth}{'$' * opening.count('$') * depth}}}"
+    entry, last = metadata.entries(
+        io.BytesIO(f"@article{{a,\n title = {title}}}\n@article{{last, title={{z}}}}".encode())
+    )
+    assert last.fields() == {"title": "z"}
+    if reason is None:
+        assert "x" in entry.fields()["title"]
+        return
+    with pytest.raises(errors.InvalidData, match=f"the stream, line 1: its {reason}; remove some"):
+        entry.fields()
+
+
+@pytest.mark.parametrize("opening", [r"\sqrt[", r"\begin{a}", r"\("])
+def test_latex_that_is_nested_too_deep_without_braces_is_malformed(opening: str) -> None:
+    [entry] = metadata.entries(io.BytesIO(f"@article{{a, title = {{{opening * 1000}}}}}\n".encode()))
+    with pytest.raises(errors.InvalidData) as caught:
+        entry.fields()
+    assert caught.value.message == "the stream, line 1: it is not LaTeX: it is nested too deep"
 
 
 @pytest.mark.parametrize(

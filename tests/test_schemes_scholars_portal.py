@@ -216,6 +216,22 @@ def test_fields(field: str, printed: str, written: str) -> None:
     assert written in derived(**{field: printed})
 
 
+@pytest.mark.parametrize("text", ["12", "012", "12.0", "012.00", "(12.0)", "\u0661\u0662.0"])
+@pytest.mark.parametrize(("field", "written"), [("volume", "/v12i"), ("issue", "i0012/")])
+def test_a_number_in_several_writings_is_one(field: str, written: str, text: str) -> None:
+    assert written in derived(**{field: text})
+
+
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [("5", "/5_"), ("5.0", "/5_"), ("5.0-9.0", "/5_"), ("0012", "/0012_"), ("0012-15", "/0012_")],
+)
+def test_a_page_is_one_number_with_its_zeros_in_front(page: str, written: str) -> None:
+    assert written in derived(page=page)
+    zeros = "begins with 0, which is kept: without it the label is another one"
+    assert (zeros in beyond(page=page)) == page.startswith("0")
+
+
 def test_absent_fields_equal_empty_ones() -> None:
     answer = ScholarsPortal().derive({"issn": "0305-4179"}, CONTEXT)
     assert answer.label == "03054179/vnoneicomplete/nfp_nt"
@@ -265,6 +281,9 @@ def test_extensions_of_the_policy_are_reported(metadata: dict[str, str], told: s
         *(("issue", text, False) for text in ("4", "No. 4", "3/4", "03/04", "Nos. 3-4", "null")),
         *(("issue", text, True) for text in ("S1", "Spring", "4A", "ahead-of-print", "Part 2, No. 4A")),
         *(("page", text, False) for text in ("1-3, 10-12", "pp. 12-15", "S12", "xii", "12:1", "9TR9", "n/a")),
+        *(("page", text, False) for text in ("0", "5.0", "e0012", "S012", "10")),
+        *(("page", text, True) for text in ("0012", "0012-0015", "pp. 07", "00", "012.e1", "012.0")),
+        *((field, text, False) for field in ("volume", "issue") for text in ("12.0", "012", "012.00", "00")),
         *(("page", text, True) for text in ("15 p.", "Back Page", "Article 12", "12/13", "前言")),
         ("issn", "0305-4178", True),
         ("issn", "0305-4179, 1936-0851", False),

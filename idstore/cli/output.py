@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ TRACEBACK = "IDSTORE_TRACEBACK"
 
 _CHUNK: Final = 1 << 16
 """Bytes that are copied at once."""
+_CAPITALISED_WORD: Final = re.compile(r"\A[A-Z][a-z]*(?=[ :])")
 _LISTED: Final = 10
 """Items of each kind that a report lists without --json."""
 
@@ -215,9 +217,13 @@ def _report_other(error: BaseException, output: Output) -> int:
 
 
 def _usage(message: str, command: str) -> str:
-    """Return a usage message of typer without capital and full stop, with a pointer to the help."""
+    """Return a usage message of typer without full stop, with a pointer to the help.
+
+    An initial word of the language loses its capital; a name or a path keeps it.
+    """
     text = message.strip().rstrip(".")
-    return f"{text[:1].lower()}{text[1:]}; see `{command} --help`"
+    text = _CAPITALISED_WORD.sub(lambda word: word[0].lower(), text, count=1)
+    return f"{text}; see `{command} --help`"
 
 
 def _report_unexpected(error: BaseException, output: Output) -> int:

@@ -8,6 +8,7 @@ Source: O. Patashnik, BibTeXing, 1988; P. Kime et al., The biblatex Package, sec
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, Final
 
 from idstore.errors import InvalidData
@@ -45,6 +46,8 @@ _IN_DOI: Final = re.compile(
     r"|\\(?:url|ensuremath)(?=\{)|[{}]"
 )
 """Escapes that programs write for characters of a DOI."""
+_LIBRARY_PREFIX: Final = "Middleware could not be fully applied: "
+"""The beginning of the package's error for malformed LaTeX."""
 _CHARACTERS: Final = {
     "textless": "<", "textgreater": ">", "textasciitilde": "~", "sim": "~", "textunderscore": "_",
     "textbar": "|", "textbackslash": "\\", "textasciicircum": "^",
@@ -178,8 +181,10 @@ class _BibtexReader:
     def _decoded(self, text: str) -> str:
         """Return LaTeX as text.
 
-        Raises InvalidData: malformed, or an unknown macro may stand for the first letter of a word.
+        Raises InvalidData: malformed, nested too deep, or an unknown macro may begin a word.
         """
+        if _depth(text) > limits.BIBTEX_DEPTH:
+            raise InvalidData(f"its braces are nested more than {limits.BIBTEX_DEPTH} deep; remove some")
         escaped = _SPECIAL.sub(lambda mark: mark[0] if mark[0] not in "%&" else f"\\{mark[0]}", text)
         escaped = _LINK.sub("", _LOGO.sub(r"{\1}", escaped))
         for macro in _BEGINS_A_WORD.findall(escaped):
@@ -205,10 +210,18 @@ def _pieces(value: str) -> Iterator[str]:
     yield value[start:].strip()
 
 
+def _depth(text: str) -> int:
+    """Return how deep the braces of a text are nested."""
+    steps = ({"{": 1, "}": -1}.get(mark[0], 0) for mark in _MARK.finditer(text))
+    return max(accumulate(steps), default=0)
+
+
 def _in_doi(mark: re.Match[str]) -> str:
     return mark[1] or mark[3] or (_CHARACTERS.get(mark[2], mark[0]) if mark[2] else "")
 
 
 def _reason(error: object) -> str:
-    text = " ".join(str(error).split()).partition(". Note: ")[0]
+    text = " ".join(str(error).split()).partition(". Note: ")[0].removeprefix(_LIBRARY_PREFIX)
+    if text.startswith("maximum recursion depth"):
+        return "it is nested too deep"
     return text or "the entry does not end, or begins another within it"

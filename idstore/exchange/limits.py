@@ -21,6 +21,9 @@ MALFORMED_LINES: Final = 10_000
 """Malformed lines of a table that are reported; a file with more is refused at once."""
 BIBTEX_TEXT: Final = 1 << 16
 """Characters of a text that BibTeX's ``#`` joins; joined strings can double with every line."""
+BIBTEX_DEPTH: Final = 12
+"""Depth of braces in a field of a BibTeX entry, which really has up to five; the time to read formulas with
+macros can double with every level."""
 BIBTEX_STRINGS: Final = 1 << 22
 """Characters of all strings that a BibTeX file defines."""
 XML_ITEM: Final = 1 << 20

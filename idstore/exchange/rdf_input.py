@@ -36,9 +36,9 @@ def quads(
           the reading: the parser goes on after the statement.
     Raises the error of ``fail``: a syntax error, or more than the limits allow.
     """
-    checked = _DepthCheck(stream) if format == RdfFormat.JSON_LD else stream
+    counted = _LineCount(_DepthCheck(stream) if format == RdfFormat.JSON_LD else stream)
     try:
-        parsed = parse(cast("IO[bytes]", checked), format=format)
+        parsed = parse(cast("IO[bytes]", counted), format=format)
         while True:
             try:
                 yield from parsed
@@ -50,7 +50,8 @@ def quads(
                 return
     except MemoryError as error:
         raise fail(
-            None, f"a term has more than {limits.RDF_TERM} bytes, which no registry stores; shorten it"
+            counted.line_of_term,
+            f"a term has more than {limits.RDF_TERM} bytes, which no registry stores; shorten it",
         ) from error
     except _TooDeepError as error:
         raise fail(error.line, f"it is nested more than {limits.JSON_DEPTH} deep") from error
@@ -60,6 +61,34 @@ class _TooDeepError(Exception):
     def __init__(self, line: int) -> None:
         super().__init__(line)
         self.line = line
+
+
+class _LineCount:
+    """A stream that counts its lines, for terms that the parser gives up.
+
+    The parser gives up when its buffer is full: it holds the last `limits.RDF_TERM` bytes, from the beginning
+    of the term.
+    """
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._bytes = 0
+        self._line = 1
+        self._line_start = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Return at most ``size`` bytes."""
+        data = self._stream.read(size)
+        if lines := data.count(b"\n"):
+            self._line += lines
+            self._line_start = self._bytes + data.rindex(b"\n") + 1
+        self._bytes += len(data)
+        return data
+
+    @property
+    def line_of_term(self) -> int | None:
+        """The line of the term that fills the buffer; None if the term has several lines."""
+        return self._line if self._line_start <= self._bytes - limits.RDF_TERM else None
 
 
 class _DepthCheck:

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import IO, Final
 
+from pyoxigraph import NamedNode
+
 from idstore import spreadsheets
 from idstore.exchange.curies import Curies
-from idstore.model import times
+from idstore.model import particulars, times
 from idstore.model.binding import Binding
 from idstore.model.namespace import shared
 from idstore.model.party import Party, node
@@ -20,7 +22,7 @@ from idstore.model.terms import UNDETERMINED, iri
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.export import Extract
-from idstore.vocabulary import MAPPING_PREFIXES, PAV, SKOS, SSSOM, store_name
+from idstore.vocabulary import DCTERMS, MAPPING_PREFIXES, PAV, SKOS, SSSOM, store_name
 
 FORMATS: Final = ("sssom", "csv")
 UNLICENSED: Final = "https://w3id.org/sssom/license/unspecified"
@@ -29,6 +31,10 @@ UNLICENSED: Final = "https://w3id.org/sssom/license/unspecified"
 _IN_MEMORY: Final = 1 << 20
 """Bytes of a body in memory; a longer one goes to a temporary file."""
 _UNSPECIFIED: Final = MAPPING_PREFIXES["semapv"] + "UnspecifiedMatching"
+_PUBLISHER: Final = "ext_publisher"
+"""The extension slot of a mapping set's publisher."""
+_IRI_TYPE: Final = MAPPING_PREFIXES["linkml"] + "Uriorcurie"
+"""The type of an extension slot whose value is an IRI; a slot without a type has a text."""
 _SSSOM: Final = (
     "subject_id", "subject_label", "predicate_id", "object_id", "mapping_justification", "author_id",
     "author_label", "creator_id", "mapping_date", "confidence", "comment",
@@ -100,6 +106,7 @@ def export_sssom(
     The same state gives the same bytes.
 
     licence  IRI of the licence of the mappings; None: the one that all their namespaces state.
+    The publisher that all their namespaces state is in the extension slot ``ext_publisher``.
     Raises InvalidData (no IRI), UnknownNamespace, OSError.
     Memory: flat but for the prefixes, one for each namespace of the targets.
     """
@@ -109,6 +116,7 @@ def export_sssom(
     spaces = [(namespace.name, namespace.base) for namespace in namespaces]
     chosen = namespaces if extract.namespace is None else [registry.namespace(extract.namespace)]
     licence = licence or shared(chosen, "licence")
+    publisher = shared(chosen, "publisher")
     curies = Curies([*MAPPING_PREFIXES.items(), ("party", node("").value), *spaces])
     with (
         tempfile.SpooledTemporaryFile(_IN_MEMORY) as body,
@@ -121,11 +129,26 @@ def export_sssom(
         target.writelines(
             f"#{key}: {json.dumps(value)}\n".encode() for key, value in head.items() if value is not None
         )
+        if publisher is not None:
+            target.writelines(_publisher(publisher, curies))
         target.write(b"#curie_map:\n" if curies.used else b"#curie_map: {}\n")
         prefixes = sorted(curies.used.items())
         target.writelines(f"#  {_key(prefix)}: {json.dumps(space)}\n".encode() for prefix, space in prefixes)
         body.seek(0)
         shutil.copyfileobj(body, target)
+
+
+def _publisher(publisher: str, curies: Curies) -> Iterator[bytes]:
+    """Yield the header lines that state the publisher of a mapping set.
+
+    SSSOM has no slot for a publisher, so that an extension slot states ``dcterms:publisher``.
+    """
+    yield b"#extension_definitions:\n"
+    yield f"#  - slot_name: {_PUBLISHER}\n".encode()
+    yield f"#    property: {json.dumps(curies.short(DCTERMS.publisher.value))}\n".encode()
+    if isinstance(particulars.term("publisher", publisher), NamedNode):
+        yield f"#    type_hint: {json.dumps(curies.short(_IRI_TYPE))}\n".encode()
+    yield f"#{_PUBLISHER}: {json.dumps(publisher)}\n".encode()
 
 
 def _key(prefix: str) -> str:

@@ -2,7 +2,8 @@
 
 Known forms are a number, numbers joined by a dash, slash, plus or ampersand, and a page with letters
 (``e12``, ``S12``, ``xii``, ``12.e1``), each also in brackets and after its word (``Vol. 3``, ``No. 4``,
-``pp. 12-15``); and the words for a missing one (``n/a``). Any other text is kept as far as a label can hold
+``pp. 12-15``) or with the zeros of a decimal fraction (``12.0``); and the words for a missing one
+(``n/a``). Any other text is kept as far as a label can hold
 it, and reported.
 """
 
@@ -25,6 +26,9 @@ _LEADING_NUMBER: Final = re.compile("^0*([0-9]+)(?=i|$)")
 _NUMBERS: Final = re.compile(f"[0-9]+(?:{_JOIN}[0-9]+)*")
 _COMBINED: Final = re.compile("[0-9]+(?:-[0-9]+)+")
 _PADDING: Final = re.compile("(?<![0-9])0+(?=[0-9])")
+_WHOLE: Final = re.compile(r"([0-9]+)\.0+")
+"""A whole number as programs write it that know no others: 12.0."""
+_LEADING_ZERO: Final = re.compile("0+[0-9]")
 _FIRST_PAGE: Final = re.compile(
     r"[a-z]{0,5}[0-9]+(?:[.:][a-z]{0,3}[0-9]+|[a-z]{1,3}[0-9]+)*[a-z]{0,3}|[ivxlcdm]+", re.IGNORECASE
 )
@@ -98,7 +102,7 @@ def numbered(
     notes, doubts, irregular  what goes beyond the policy, what a person should check, and what has no known
                               form, is appended as a sentence.
     """
-    bare = _digits(_unwrapped(text, name))
+    bare = _whole(_digits(_unwrapped(text, name)))
     if _all_say_none(bare):
         notes.append(_told_missing(text, f"no {name}", missing))
         return missing
@@ -133,9 +137,13 @@ def unpadded(text: str) -> str:
 
 
 def first_page(text: str, notes: list[str], irregular: list[str]) -> str:
-    """Return the first page of a page or range; arguments as for `numbered`."""
+    """Return the first page of a page or range; arguments as for `numbered`.
+
+    Zeros in front of it are kept, since no rule strips them, and reported.
+    """
     first = _BETWEEN_PAGES.split(_unwrapped(text, "page"), maxsplit=1)[0]
-    bare = _FOLLOWING.sub("", _digits(_unwrapped(first, "page")))
+    printed = _FOLLOWING.sub("", _digits(_unwrapped(first, "page")))
+    bare = _whole(printed)
     if _says_none(bare):
         notes.append(_told_missing(text, "no first page", "nfp"))
         return "nfp"
@@ -143,7 +151,11 @@ def first_page(text: str, notes: list[str], irregular: list[str]) -> str:
     if not _FIRST_PAGE.fullmatch(bare):
         irregular.append(f"the page {text!r} is not a page number; it is written {written or 'nfp'!r}")
         return written or "nfp"
-    if not text.startswith(written):
+    if _LEADING_ZERO.match(written):
+        irregular.append(
+            f"the page {text!r} begins with 0, which is kept: without it the label is another one"
+        )
+    elif bare != printed or not text.startswith(written):
         _note_change(text, "page", written, notes)
     return written
 
@@ -198,6 +210,16 @@ def _written(text: str, allowed: str) -> str:
     """
     spelled = _digits(unicodedata.normalize("NFKC", text))
     return re.sub(f"[^{allowed}]", "", _JOINING.sub("-", "".join(map(plain, spelled))))
+
+
+def _whole(text: str) -> str:
+    """Return a whole number without its decimal places, and any other text as it is.
+
+    >>> [_whole(text) for text in ("12.0", "012.00", "4.10", "1.0.0")]
+    ['12', '012', '4.10', '1.0.0']
+    """
+    number = _WHOLE.fullmatch(text)
+    return number[1] if number else text
 
 
 def _digits(text: str) -> str:

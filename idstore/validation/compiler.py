@@ -24,7 +24,7 @@ from idstore.validation.shape import Target
 from idstore.validation.shapes import Shapes
 from idstore.validation.source import QuadSource
 from idstore.validation.suspects import Search
-from idstore.vocabulary import RDFS
+from idstore.vocabulary import RDFS, SHARED_SPACES
 
 Pairs = tuple[tuple[Term, Term], ...]
 
@@ -62,13 +62,18 @@ def covers(shapes: Shapes) -> bool:
 
 
 def applies(source: QuadSource, shapes: Shapes) -> bool:
-    """Whether the data hold a node that a class or a property of the shapes targets."""
+    """Whether the data hold a node that a class or a property of the shapes targets.
+
+    A target that is a term of a shared vocabulary, such as ``rdf:subject``, says nothing: other data use it
+    with another meaning.
+    """
     graph = Graph(shapes.triples)
     writer = ExpressionWriter((*hierarchy(graph), *_subclasses(source)))
     targets = [
         Target(kind, term)
         for kind, predicate in reader.TARGETS_IN_DATA.items()
         for _, term in graph.pairs(predicate)
+        if not str(term).removeprefix("<").startswith(SHARED_SPACES)
     ]
     patterns = " UNION ".join(f"{{ {pattern} }}" for pattern in writer.starts(targets, "?this"))
     return any(source.rows(f"SELECT ?this {{ {patterns} }} LIMIT 1"))

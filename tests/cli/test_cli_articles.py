@@ -108,6 +108,25 @@ def test_numbers_are_found_in_every_format(run: Run, format: str) -> None:
     assert (line, "the issue 'Spring' is not a number" in refusal) == ("", True)
 
 
+def test_numbers_of_json_in_several_writings_give_one_identifier(run: Run) -> None:
+    article = json.dumps({"issn": ISSN, "volume": "V", "issue": "I", "page": "P", "title": TITLE})
+    rows = ("12", "4", "5"), ("12.0", "4.0", "5.0"), ('"012"', '"0004"', '"5.0"'), ('"12.0"', '"4"', "5")
+    texts = [
+        article.replace('"V"', volume).replace('"I"', issue).replace('"P"', page)
+        for volume, issue, page in rows
+    ]
+    answer = run("derive", "sp", "--metadata", "-", "--strict", stdin="\n".join(texts))
+    assert answer.lines == ["http://journals.example.org/03921921/v12i0004/5_tmotu"] * len(rows)
+
+
+def test_a_page_with_a_zero_in_front_is_kept_with_a_warning(run: Run) -> None:
+    article = json.dumps({**UNICORN, "page": "0012"})
+    kept = run("derive", "sp", "--metadata", "-", stdin=article)
+    assert kept.line == IRI.replace("/1_", "/0012_") and "the page '0012' begins with 0" in kept.err
+    refused = run("derive", "sp", "--metadata", "-", "--strict", stdin=article, code=3)
+    assert "the page '0012' begins with 0, which is kept" in refused.err
+
+
 def test_strict_minting_refuses_what_is_else_kept_with_a_warning(run: Run) -> None:
     odd = json.dumps({**UNICORN, "issue": "Suppl. 1"})
     words = ("mint", "sp", "--metadata", "-")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from command_lines import Minting, Run
+from command_lines import WIKIDATA, Minting, Run
 from engine_files import engine_of
 from pyoxigraph import NamedNode
 
@@ -50,3 +50,25 @@ def test_changes_with_a_violation_are_checked_again(run: Run) -> None:
     for _ in range(2):
         found = run("validate", "--changed", code=5)
         assert (len(found.lines), found.err) == (1, "idstore: checked everything\n")
+
+
+@pytest.mark.parametrize(
+    ("own", "foreign"),
+    [
+        ("https://w3id.org/idstore/ontology#", "https://w3id.org/idstore/ontologyX#"),
+        ("https://w3id.org/idstore", "http://example.org/other"),
+    ],
+)
+@pytest.mark.parametrize(("format", "extension"), [("nquads", "nq"), ("turtle", "ttl")])
+def test_a_file_without_a_term_of_the_ontology_is_not_checked(
+    run: Run, mint: Minting, tmp_path: Path, format: str, extension: str, own: str, foreign: str
+) -> None:
+    """The shapes also target terms of shared vocabularies, such as rdf:subject: they alone say nothing."""
+    iri = mint()
+    run("bind", iri, WIKIDATA)
+    file = tmp_path / f"export.{extension}"
+    run("export", "-o", file, "--format", format)
+    assert run("validate", file).out == "conforms\n"
+    file.write_text(file.read_text(encoding="utf-8").replace(own, foreign), encoding="utf-8")
+    refused = run("validate", file, code=3)
+    assert refused.out == "" and refused.err.endswith("; nothing was checked\n")

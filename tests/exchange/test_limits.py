@@ -43,6 +43,33 @@ def test_an_rdf_file_beyond_the_limits_is_malformed(
     assert "Traceback" not in told
 
 
+@pytest.mark.parametrize("format", [RdfFormat.N_TRIPLES, RdfFormat.N_QUADS, RdfFormat.TURTLE, RdfFormat.TRIG])
+@pytest.mark.parametrize("before", [0, 1, 500])
+def test_a_term_beyond_the_limit_is_reported_with_its_line(format: RdfFormat, before: int) -> None:
+    statement = b"<http://example.org/a> <http://example.org/p> <http://example.org/b> .\n"
+    long = statement.replace(b"<http://example.org/b>", f'"{LONG}"'.encode())
+    [(line, reason)] = failures(statement * before + long + statement, format)
+    assert line == before + 1 and reason.startswith("a term has more than 16777216 bytes")
+
+
+def test_the_line_of_a_long_term_of_many_lines_is_not_guessed() -> None:
+    text = '\n<http://example.org/a> <http://example.org/p> """' + "A\n" * len(LONG) + '""" .\n'
+    assert [line for line, _ in failures(text.encode(), RdfFormat.TURTLE)] == [None]
+
+
+def failures(text: bytes, format: RdfFormat) -> list[tuple[int | None, str]]:
+    """Return the line and the reason of each error."""
+    told: list[tuple[int | None, str]] = []
+
+    def fail(line: int | None, reason: str) -> ExchangeError:
+        told.append((line, reason))
+        return ExchangeError("file", line, reason)
+
+    with pytest.raises(ExchangeError):
+        list(rdf_input.quads(io.BytesIO(text), format, fail))
+    return told
+
+
 def parsed(text: bytes) -> int | str:
     """Return the number of quads, or the error."""
 

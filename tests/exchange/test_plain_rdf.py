@@ -103,7 +103,7 @@ def test_what_is_deprecated_elsewhere_is_deprecated_here(run: Run, tmp_path: Pat
     record = run("show", FIRST, "--json").object
     assert (record["deprecated"], record["supersededBy"]) == (True, [SECOND])
     assert run("show", SECOND, "--json").object["deprecated"] is False
-    assert "3 known" in run("import", file, "--namespace", "rdl").err
+    assert "2 known" in run("import", file, "--namespace", "rdl").err
     assert run("verify").line == "sound"
 
 
@@ -118,6 +118,24 @@ def test_a_dry_run_lists_new_known_and_contradictory_lines(run: Run, tmp_path: P
     lines = imported(run, later, "--dry-run")
     assert [line.split("\t")[1:3] for line in lines] == [["contradictory", FIRST], ["new", SECOND]]
     run("show", SECOND, code=4)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_line_that_says_several_things_has_one_verdict(run: Run, tmp_path: Path) -> None:
+    text = (
+        f'{PREFIXES}\nrdl:R3732211754 rdfs:label "valve"@en , "Ventil"@de ; rdfs:seeAlso e:1 , e:2 , e:3 .\n'
+        'rdl:R6569332477 rdfs:label "vessel"@en .\nrdl:R6569332477 rdfs:label "Kessel"@de .\n'
+    )
+    file = write(tmp_path, "nodes.ttl", text)
+    before = PREFIXES.count("\n")
+    expected = [(before + 2, FIRST), (before + 3, SECOND), (before + 4, SECOND)]
+    for words, verdict in (("--dry-run",), "new"), ((), "new"), (("--dry-run",), "known"):
+        outcome = run("import", file, "--namespace", "rdl", *words)
+        assert f"idstore: 3 {verdict}; " in outcome.err
+        if words:
+            assert [tuple(line.split("\t")) for line in outcome.lines] == [
+                (f"line {line}", verdict, id) for line, id in expected
+            ]
 
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def print_table(output: Output, report: "TableReport", name: str, *, keep_going: bool, dry_run: bool) -> int:
-    """Print the outcome of each line, and return the exit code."""
+    """Print the outcome of each line, and return the exit code.
+
+    A line of RDF can say several things of one identifier. Those with the same outcome are printed once.
+    """
     from idstore.exchange import mappings
 
     output.info(f"idstore: reading {report.reading}")
@@ -23,11 +26,12 @@ def print_table(output: Output, report: "TableReport", name: str, *, keep_going:
             output.warn(f"line {outcome.line}: {outcome.warning}")
     rows = [(outcome.line, str(outcome.verdict), outcome.id, outcome.reason) for outcome in report.outcomes]
     rows += [(row.line, "malformed", "", row.reason) for row in report.malformed]
+    rows = sorted(dict.fromkeys(rows))
     tally = Counter(verdict for _, verdict, _, _ in rows)
     failed = tally["refused"] + tally["malformed"]
     notable = {"contradictory", "refused", "malformed"}
     complete = dry_run or output.json or (failed and not keep_going)
-    for line, verdict, id, reason in sorted(rows):
+    for line, verdict, id, reason in rows:
         if complete or verdict in notable:
             output.data(
                 "\t".join(map(printable, filter(None, (f"line {line}", verdict, id, reason)))),
