@@ -1,6 +1,6 @@
 """Import of identifiers issued elsewhere, from a table with their names, targets and bindings."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from pyoxigraph import Literal, NamedNode
@@ -28,7 +28,7 @@ from idstore.registry.imports.adopt import local
 from idstore.registry.imports.replay import assigned_elsewhere, check_made, home_of, is_imported
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.lookup import label_node, target_index
-from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, refused
+from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, refused, unobserved
 from idstore.schemes import Deriving
 from idstore.stores.contract import Bulk, Transaction, View
 from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
@@ -93,6 +93,7 @@ class ListImport(Mappings, Allocations):
         keep_going: bool = False,
         dry_run: bool = False,
         force: bool = False,
+        on_outcome: Callable[[LineOutcome], object] = unobserved,
     ) -> list[LineOutcome]:
         """Register the missing identifiers of a table, and add what it states; none if a line is refused.
 
@@ -104,6 +105,7 @@ class ListImport(Mappings, Allocations):
         dry_run     only predict the outcomes.
         force       also take labels that tell a time in the future, and lines about local identifiers where
                     another registry assigns the labels; the log says so.
+        on_outcome  called with each outcome in turn; if it raises, nothing is changed.
 
         Only administrators may, and they own the new identifiers. A line that contradicts existing data
         changes none of it, but its binding is added. A repeated call changes nothing. Returns one outcome for
@@ -123,7 +125,9 @@ class ListImport(Mappings, Allocations):
                     bulk, f"{note} (forced)" if force else note, keep_going=keep_going, force=force
                 )
                 importer, before = ListImport(Core(bulk)), bulk.sequence
-                outcomes.extend(importer.outcome(home, line, party, batches) for line in listed)
+                for line in listed:
+                    outcomes.append(importer.outcome(home, line, party, batches))
+                    on_outcome(outcomes[-1])
                 failed = refused(outcomes) and not keep_going
                 if dry_run or failed or bulk.sequence == before:
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
