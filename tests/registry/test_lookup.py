@@ -101,6 +101,13 @@ def test_a_batch_file_names_whole_handles(registry: Registry) -> None:
         ("urn:doi:10.1045/x", "it looks like hdl:10.1045/x of another registry"),
         ("10.1045%2Fx", "it looks like hdl:10.1045/x of another registry"),
         (" 10.1045/x", "it looks like hdl:10.1045/x of another registry"),
+        ("handle.net/10.1045/x", "it looks like hdl:10.1045/x of another registry"),
+        ("www.handle.net:80/12345/x", "it is the identifier hdl:12345/x of namespace other"),
+        ("Handle.net/about", "it looks like https://Handle.net/about of another registry"),
+        ("10./x", "it looks like hdl:10./x of another registry"),
+        ("10..1045/x", "it looks like hdl:10..1045/x of another registry"),
+        ("0./x", "it looks like hdl:0./x of another registry"),
+        ("20.500./x", "it looks like hdl:20.500./x of another registry"),
     ],
 )
 def test_a_bare_handle_of_elsewhere_is_no_label(registry: Registry, text: str, said: str) -> None:
