@@ -42,7 +42,8 @@ class Proposal:
 class LineOutcome:
     """The outcome of a proposal, real or predicted.
 
-    verdict  ``new``: done; ``known``: it was so before; ``contradictory``: done, and `reason` names the
+    verdict  ``new``: done; ``known``: it was so before, or of a list, its identifier was registered before,
+             and `reason` names what the line adds; ``contradictory``: done, and `reason` names the
              contradiction; ``absent``: no such binding exists or ever was visible to the party; ``refused``:
              not possible, for `reason`; ``malformed``: the subject is not an identifier of the namespace.
     warning  the other identifiers of a target that the line sets, in words.

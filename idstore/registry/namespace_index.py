@@ -133,7 +133,8 @@ def named_readings(
         if not ambiguous and index.home(text) is None:
             raise
         return index.readings(text, whole=whole)
-    return named + (index.readings(text, whole=whole) if ambiguous else [])
+    others = index.readings(text, whole=whole) if ambiguous else []
+    return named + [reading for reading in others if reading not in named]
 
 
 def readings_in(namespaces: Iterable[Namespace], text: str) -> Iterator[tuple[Namespace, str]]:

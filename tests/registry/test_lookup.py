@@ -22,6 +22,7 @@ from idstore.registry.namespace_index import NamespaceIndex
 from idstore.schemes import scheme
 
 ADA = Party("ada")
+SEE_ALSO = "http://www.w3.org/2000/01/rdf-schema#seeAlso"
 OURS, THEIRS = "https://hdl.handle.net/10.5/12345/x", "https://hdl.handle.net/12345/x"
 
 
@@ -150,6 +151,54 @@ def test_a_list_is_routed_by_prefix(registry: Registry) -> None:
     homes = {namespace.base: namespace.name for namespace in registry.namespaces()}
     assert [homes[registry.show(outcome.id, ADA).namespace] for outcome in outcomes] == [*lines.values()]
     assert {outcome.verdict for outcome in registry.enrol(None, listed, ADA, "mixed.txt")} == {"known"}
+
+
+def test_a_known_identifier_in_another_spelling_is_known_by_its_own_iri(registry: Registry) -> None:
+    registry.add_namespace("doi", "10.5072", "handle", ADA)
+    registry.add_namespace("folded", "777", "handle", ADA, {"case_sensitive": "false"})
+    first = registry.register("doi", "ABC", ADA).iri.value
+    second = registry.register("folded", "ABC", ADA).iri.value
+    listed = [Listed(1, "doi:10.5072/aBC", "hello"), Listed(2, "777/abc"), Listed(3, "777/aBc", "hello")]
+    outcomes = registry.enrol(None, listed, ADA, "list.txt", force=True)
+    assert [(outcome.verdict, outcome.id, outcome.reason) for outcome in outcomes] == [
+        ("known", first, "its name 'hello' is new"),
+        ("known", second, ""),
+        ("known", second, "its name 'hello' is new"),
+    ]
+    assert registry.show(first, ADA).names == registry.show(second, ADA).names != ()
+    again = registry.enrol(None, listed, ADA, "list.txt", force=True)
+    assert [(outcome.verdict, outcome.reason) for outcome in again] == [("known", "")] * 3
+
+
+def test_what_a_list_adds_to_a_known_identifier_is_told_and_to_a_new_one_it_is_part_of_it(
+    registry: Registry,
+) -> None:
+    registry.register("hdl", "10.5/a", ADA)
+    lines = [
+        Listed(
+            number,
+            text,
+            name,
+            lang,
+            leads_to=target,
+            statement=Statement(f"http://y.example/{lang}", SEE_ALSO),
+        )
+        for number, (text, name, lang, target) in enumerate(
+            [
+                ("10.5/a", "pump", "en", "http://x.example/a"),
+                ("10.5/b", "valve", "en", "http://x.example/b"),
+                ("10.5/b", "Ventil", "de", None),
+                ("10.5/b", "Ventil", "de", None),
+            ]
+        )
+    ]
+    outcomes = registry.enrol(None, lines, ADA, "list.txt", force=True)
+    assert [(outcome.verdict, outcome.reason) for outcome in outcomes] == [
+        ("known", "its name 'pump' is new; its target http://x.example/a is new; its binding is new"),
+        ("new", ""),
+        ("new", ""),
+        ("known", ""),
+    ]
 
 
 def test_lines_of_no_namespace_are_reported_and_nothing_is_imported(registry: Registry) -> None:
