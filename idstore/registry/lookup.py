@@ -31,6 +31,12 @@ _HOST: Final = re.compile("[a-z][a-z0-9+.-]*://[^/]*", re.IGNORECASE | re.ASCII)
 """The beginning of a web address."""
 
 
+def host_end(text: str) -> int:
+    """Return where the host of a web address ends; 0 for another text."""
+    host = _HOST.match(text)
+    return host.end() if host else 0
+
+
 def label_node(namespace: Namespace, label: str) -> NamedNode:
     """Return the claim node of a label, derived from its comparison key."""
     return NamedNode(namespace.key_iri(label))
@@ -118,8 +124,7 @@ class Lookup(Part):
         if misspelt is not None:
             return misspelt
         refusals, partial = [], []
-        host = _HOST.match(text)
-        start = host.end() if host else 0
+        start = host_end(text)
         for namespace in self.core.facts(view).index.candidates(text):
             with suppress(UnknownScheme):
                 try:
@@ -138,9 +143,10 @@ class Lookup(Part):
         name = _name_in(text)
         if name:
             return UnknownNamespace(name)
-        if host and not partial:  # an address elsewhere; the grammars of all schemes break at its beginning
+        if start and not partial:  # an address elsewhere; the grammars of all schemes break at its beginning
             return NotRegistered(text)
-        return clearest(partial or refusals)
+        spaces = self.core.facts(view).by_base.values()
+        return clearest(partial or refusals, {namespace.scheme_name for namespace in spaces})
 
     def _misspelt(self, view: View, text: str) -> UnknownNamespace | None:
         """Return the error for ``NAME:label`` if no namespace has that name, but one has a similar name."""
