@@ -1,6 +1,6 @@
 """``idstore check``: recognise identifiers and their schemes."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -255,7 +255,7 @@ def _advice_line(item: "Advice") -> str:
     return f"  {item.rule} {item.guideline}: {'yes' if item.follows else 'no'}{item.why and f', {item.why}'}"
 
 
-def _print_refusal(refusals: list[InvalidIdentifier], registered: Container[str], output: Output) -> None:
+def _print_refusal(refusals: list[InvalidIdentifier], registered: Collection[str], output: Output) -> None:
     """Print why no scheme accepts a text: the reason of the scheme that could read most of it.
 
     registered  the schemes of the store's namespaces, which count first.
