@@ -39,7 +39,7 @@ IdstoreError
     └── StoreDamaged      the contents of its files differ from the data written
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import ClassVar
 
 from idstore.disk_errors import remedy, unnumbered
@@ -82,12 +82,17 @@ class InvalidIdentifier(IdstoreError, ValueError):
         self.scheme = scheme
 
 
-def clearest(refusals: Sequence[InvalidIdentifier]) -> InvalidIdentifier:
+def clearest(
+    refusals: Sequence[InvalidIdentifier], registered: Container[str] = frozenset()
+) -> InvalidIdentifier:
     """Return the most helpful refusal of a text that no scheme accepts.
 
     This is the refusal with the highest position. Refusals at the end of the text (too short) come last.
+
+    registered  names of the schemes of a registry's namespaces; other schemes count only without these.
     """
-    return max(refusals, key=lambda refusal: (refusal.position < len(refusal.text), refusal.position))
+    near = [refusal for refusal in refusals if refusal.scheme in registered]
+    return max(near or refusals, key=lambda refusal: (refusal.position < len(refusal.text), refusal.position))
 
 
 class InvalidData(IdstoreError, ValueError):

@@ -70,8 +70,11 @@ def test_growth_continues_after_a_reopening(fast_folder: Path) -> None:
 
 def test_labels_cannot_be_chosen(registry: Registry) -> None:
     registry.add_namespace("rdl", BASE, "rdswip", ROOT)
-    with pytest.raises(NotPermitted, match="identifiers in rdl cannot be chosen"):
+    with pytest.raises(NotPermitted, match=r"identifiers in rdl cannot be chosen: .* makes them itself"):
         registry.register("rdl", "R3732211754", ROOT)
+    registry.add_namespace("pil", "102.100.272", "pilin", ROOT)
+    with pytest.raises(NotPermitted, match="the scheme pilin makes their suffixes from the clock; mint one"):
+        registry.register("pil", "ABC", ROOT)
 
 
 def test_bulk_allocation_is_refused(registry: Registry) -> None:

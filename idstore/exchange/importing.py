@@ -319,12 +319,15 @@ def _import_bindings(
     metadata: str | None,
     progress: Progress,
 ) -> Imported:
-    malformed = mappings.MalformedLines(str(file))
+    malformed = mappings.BadLines(str(file))
     format = choices.format or tables.format_of(name) or "tsv"
     with mappings.read(file, format, choices.columns, metadata) as reading:
         proposals = list(mappings.proposals(reading.rows, malformed))
     outcomes = registry.state(
-        _watched(proposals, progress), party, dry_run=choices.dry_run or bool(malformed)
+        _watched(proposals, progress),
+        party,
+        dry_run=choices.dry_run or bool(malformed),
+        on_outcome=malformed.check,
     )
     return _table_report(reading, file, name, outcomes, malformed)
 
@@ -338,7 +341,7 @@ def _import_table(
     metadata: str | None,
     progress: Progress,
 ) -> Imported:
-    malformed = mappings.MalformedLines(str(file))
+    malformed = mappings.BadLines(str(file))
     format = choices.format or tables.format_of(name) or tables.LIST
     with identifiers.read(file, format, choices.columns, metadata) as reading:
         rows = list(identifiers.valid(reading.rows, malformed))
@@ -380,7 +383,7 @@ def _enrol(
     party: Party,
     name: str,
     choices: ImportChoices,
-    malformed: Sequence[Malformed],
+    malformed: mappings.BadLines,
     progress: Progress,
 ) -> list[LineOutcome]:
     return registry.enrol(
@@ -391,6 +394,7 @@ def _enrol(
         keep_going=choices.keep_going,
         dry_run=choices.dry_run or (bool(malformed) and not choices.keep_going),
         force=choices.force,
+        on_outcome=malformed.check,
     )
 
 

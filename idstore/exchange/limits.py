@@ -17,8 +17,8 @@ RDF_TERM: Final = 1 << 24
 """Bytes of a term in an RDF file; the parser sets it."""
 JSON_DEPTH: Final = 100
 """Depth of nested objects and arrays in JSON-LD; the parser's memory grows with its square."""
-MALFORMED_LINES: Final = 10_000
-"""Malformed lines of a table that are reported; a file with more is refused at once."""
+BAD_LINES: Final = 10_000
+"""Malformed and refused lines of a table or list that are reported; a file with more is refused at once."""
 BIBTEX_TEXT: Final = 1 << 16
 """Characters of a text that BibTeX's ``#`` joins; joined strings can double with every line."""
 BIBTEX_DEPTH: Final = 12

@@ -21,7 +21,7 @@ from idstore.exchange.sources import Readable
 from idstore.model import terms
 from idstore.model.uri_schemes import begins_uri
 from idstore.registry.bindings import Statement
-from idstore.registry.mappings import Proposal, proposal
+from idstore.registry.mappings import LineOutcome, Proposal, proposal, refused
 from idstore.vocabulary import MAPPING_PREFIXES, PREFIXES, SKOS
 
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -128,23 +128,41 @@ class Malformed:
     reason: str
 
 
-class MalformedLines(list[Malformed]):
-    """The malformed lines of the table ``name``. Memory: `idstore.exchange.limits.MALFORMED_LINES`."""
+class BadLines(list[Malformed]):
+    """The malformed lines of the table ``name``, and the number of those that the registry refuses.
+
+    Both together are at most `idstore.exchange.limits.BAD_LINES`.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name
+        self._count, self._last = 0, 0
+        self._first: Malformed | None = None
 
     def append(self, line: Malformed, /) -> None:
-        """Add a line. Raises ExchangeError: there are too many."""
+        """Add a malformed line. Raises ExchangeError: there are too many bad lines."""
         super().append(line)
-        if len(self) > limits.MALFORMED_LINES:
-            first = self[0]
+        self._add(line)
+
+    def check(self, outcome: LineOutcome) -> None:
+        """Count the outcome of a line if it is a refusal.
+
+        Raises ExchangeError: there are too many bad lines.
+        """
+        if refused((outcome,)):
+            self._add(Malformed(outcome.line, outcome.reason))
+
+    def _add(self, line: Malformed) -> None:
+        first = self._first
+        self._first = first = line if first is None or line.line < first.line else first
+        self._count, self._last = self._count + 1, max(self._last, line.line)
+        if self._count > limits.BAD_LINES:
             raise ExchangeError(
                 self._name,
                 first.line,
-                f"{first.reason}; more than {limits.MALFORMED_LINES} lines are malformed, the last one read"
-                f" is line {line.line}: check the format and the columns",
+                f"{first.reason}; more than {limits.BAD_LINES} lines are malformed or refused, the last one"
+                f" read is line {self._last}: check the format, the columns and the namespaces",
             )
 
 

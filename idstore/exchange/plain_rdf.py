@@ -15,7 +15,7 @@ from pyoxigraph import Literal, NamedNode, Quad, RdfFormat
 
 from idstore.errors import ExchangeError, InvalidData, InvalidIdentifier
 from idstore.exchange import rdf, rdf_input, rdfxml
-from idstore.exchange.mappings import Malformed, MalformedLines
+from idstore.exchange.mappings import BadLines, Malformed
 from idstore.exchange.sources import Readable, Source, ending, opened
 from idstore.model import terms
 from idstore.model.namespace import Namespace
@@ -139,7 +139,7 @@ class RdfReading:
     name: str
     format: str
     rows: list[Listed]
-    malformed: MalformedLines
+    malformed: BadLines
     passed: Counter[str] = field(default_factory=Counter)
     others: int = 0
 
@@ -179,7 +179,7 @@ class _Reader:
 
     def __init__(self, name: str, namespace: Namespace) -> None:
         self._name, self._namespace = name, namespace
-        self._malformed = MalformedLines(name)
+        self._malformed = BadLines(name)
         self._descriptions: dict[str, _Description] = {}
         self._passed: Counter[str] = Counter()
         self._others: Counter[str] = Counter()

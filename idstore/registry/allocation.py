@@ -17,7 +17,7 @@ from idstore.registry import iris
 from idstore.registry.disclosure import arguments_below
 from idstore.registry.lookup import Lookup, label_node, target_index
 from idstore.registry.requests import Key, Request, check_key_free, check_regular, earlier_record, key_of
-from idstore.schemes import Context, Deriving, Reserving, Restricting
+from idstore.schemes import Context, Deriving, Reserving, Restricting, Timestamped
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, SKOS
 
@@ -238,11 +238,12 @@ class Allocations(Lookup):
     def _chosen(self, view: View, namespace: Namespace, text: str) -> str:
         scheme = namespace.scheme
         if not scheme.chosen:
-            why = (
-                "derives them from an article's metadata; mint one from metadata instead"
-                if isinstance(scheme, Deriving)
-                else "makes them itself, so that no label carries a meaning; mint one instead"
-            )
+            if isinstance(scheme, Deriving):
+                why = "derives them from an article's metadata; mint one from metadata instead"
+            elif isinstance(scheme, Timestamped):
+                why = "makes their suffixes from the clock; mint one instead"
+            else:
+                why = "makes them itself, so that no label carries a meaning; mint one instead"
             raise NotPermitted(
                 f"identifiers in {namespace.name} cannot be chosen: the scheme {scheme.name} {why}",
                 namespace=namespace.name,

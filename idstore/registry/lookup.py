@@ -1,10 +1,11 @@
 """Resolution of text to identifiers of this registry."""
 
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import (
     AmbiguousIdentifier,
@@ -21,14 +22,20 @@ from idstore.model.record import Record
 from idstore.model.terms import Term
 from idstore.model.value import first_url, free_index, integer
 from idstore.registry.core import Part
-from idstore.registry.namespace_index import named_readings
+from idstore.registry.namespace_index import LabelGroup, named_readings
 from idstore.registry.visibility import Sight
 from idstore.schemes import installed, value_types
 from idstore.stores.contract import View
-from idstore.vocabulary import IDS
+from idstore.vocabulary import IDS, PUBLIC_LOG, SKOS
 
 _HOST: Final = re.compile("[a-z][a-z0-9+.-]*://[^/]*", re.IGNORECASE | re.ASCII)
 """The beginning of a web address."""
+
+
+def host_end(text: str) -> int:
+    """Return where the host of a web address ends; 0 for another text."""
+    host = _HOST.match(text)
+    return host.end() if host else 0
 
 
 def label_node(namespace: Namespace, label: str) -> NamedNode:
@@ -90,9 +97,10 @@ class Lookup(Part):
         return self._identify_for(view, text, self.core.sight(view, party))
 
     def _identify_for(self, view: View, text: str, sight: Sight) -> NamedNode:
-        readings = self._readings(view, text)
-        if not readings:
+        groups, readings = self._grouped_readings(view, text, sight)
+        if not groups and not readings:
             raise self._unreadable(view, text)
+        readings += self._visible_readings(view, groups, sight)
         by_name = self.core.facts(view).by_name
         holders: dict[NamedNode, str] = {}  # with a text that names it alone
         for namespace, label in readings:
@@ -106,6 +114,43 @@ class Lookup(Part):
             candidates = sorted(iri.value for iri in holders)
             raise AmbiguousIdentifier(text, candidates, [holders[NamedNode(iri)] for iri in candidates])
         return next(iter(holders))
+
+    def _grouped_readings(
+        self, view: View, text: str, sight: Sight
+    ) -> tuple[list[LabelGroup], list[tuple[Namespace, str]]]:
+        """Return the readings of a text: groups of namespaces whose visible identifiers are found at once.
+
+        There are groups only for the public and for a party that sees everything. For other parties each
+        reading takes the same steps, so that the time does not depend on hidden identifiers.
+        """
+        if ":" in text or not (sight.everything or sight.public):
+            return [], self._readings(view, text)
+        return self.core.facts(view).index.grouped(text)
+
+    def _visible_readings(
+        self, view: View, groups: Iterable[LabelGroup], sight: Sight
+    ) -> Iterator[tuple[Namespace, str]]:
+        """Yield those readings of groups whose identifiers are registered and not hidden.
+
+        Those of the public come from the public log, so that the time does not depend on hidden identifiers.
+        """
+        index = self.core.facts(view).index
+        for group in groups:
+            label, found = Literal(group.label), list[object]()
+            if sight.everything:
+                found = [quad.subject for quad in view.quads(None, SKOS.notation, label)]
+            else:
+                events = [quad.subject for quad in view.quads(None, IDS.withLabel, label, PUBLIC_LOG)]
+                found = [
+                    quad.object
+                    for event in events
+                    if isinstance(event, NamedNode)
+                    for quad in view.quads(event, IDS.about)
+                ]
+            for iri in found:
+                home = index.home(iri.value) if isinstance(iri, NamedNode) else None
+                if home is not None and home.base in group.bases:
+                    yield home, group.label
 
     def _readings(self, view: View, text: str, *, whole: bool = False) -> "list[tuple[Namespace, str]]":
         """Return every namespace that can read the text, with the label it reads.
@@ -121,8 +166,7 @@ class Lookup(Part):
         if misspelt is not None:
             return misspelt
         refusals, partial = [], []
-        host = _HOST.match(text)
-        start = host.end() if host else 0
+        start = host_end(text)
         for namespace in self.core.facts(view).index.candidates(text):
             with suppress(UnknownScheme):
                 try:
@@ -141,9 +185,10 @@ class Lookup(Part):
         name = _name_in(text)
         if name:
             return UnknownNamespace(name)
-        if host and not partial:  # an address elsewhere; the grammars of all schemes break at its beginning
+        if start and not partial:  # an address elsewhere; the grammars of all schemes break at its beginning
             return NotRegistered(text)
-        return clearest(partial or refusals)
+        spaces = self.core.facts(view).by_base.values()
+        return clearest(partial or refusals, {namespace.scheme_name for namespace in spaces})
 
     def _misspelt(self, view: View, text: str) -> UnknownNamespace | None:
         """Return the error for ``NAME:label`` if no namespace has that name, but one has a similar name."""

@@ -1,6 +1,6 @@
 """Bulk binding and unbinding: imported mappings and the decisions of a curator."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -42,7 +42,8 @@ class Proposal:
 class LineOutcome:
     """The outcome of a proposal, real or predicted.
 
-    verdict  ``new``: done; ``known``: it was so before; ``contradictory``: done, and `reason` names the
+    verdict  ``new``: done; ``known``: it was so before, or of a list, its identifier was registered before,
+             and `reason` names what the line adds; ``contradictory``: done, and `reason` names the
              contradiction; ``absent``: no such binding exists or ever was visible to the party; ``refused``:
              not possible, for `reason`; ``malformed``: the subject is not an identifier of the namespace.
     warning  the other identifiers of a target that the line sets, in words.
@@ -55,6 +56,10 @@ class LineOutcome:
     warning: str = ""
 
 
+def unobserved(outcome: LineOutcome) -> None:
+    """Ignore an outcome."""
+
+
 class Mappings(Bindings):
     """Bulk binding and unbinding."""
 
@@ -64,11 +69,17 @@ class Mappings(Bindings):
         """key of a target → the lists that the proposals so far named for it."""
 
     def state(
-        self, proposals: Iterable[Proposal], party: Party, *, dry_run: bool = False
+        self,
+        proposals: Iterable[Proposal],
+        party: Party,
+        *,
+        dry_run: bool = False,
+        on_outcome: Callable[[LineOutcome], object] = unobserved,
     ) -> list[LineOutcome]:
         """Carry out the proposals: all, or none if any is refused. Returns one outcome for each, in order.
 
-        dry_run  only predict the outcomes.
+        dry_run     only predict the outcomes.
+        on_outcome  called with each outcome in turn; if it raises, nothing is changed.
 
         The rights are those of `bind` and `unbind`. A repeated call changes nothing.
         Raises StoreUnavailable. Cost: as `bind` for each, and one commit. Memory: the outcomes.
@@ -77,7 +88,9 @@ class Mappings(Bindings):
         try:
             with self.store.bulk() as bulk:
                 mappings = Mappings(Core(bulk))
-                outcomes.extend(_outcome(mappings, proposal, party) for proposal in proposals)
+                for proposal in proposals:
+                    outcomes.append(_outcome(mappings, proposal, party))
+                    on_outcome(outcomes[-1])
                 if (
                     dry_run
                     or all(outcome.verdict in ("known", "absent", "refused") for outcome in outcomes)

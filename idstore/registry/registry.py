@@ -26,7 +26,7 @@ parts share a `Core` (records, acts, events), a `Visibility` (parties, namespace
     Allocator = Lists + Allocations + Log: what a command opens that only allocates. `Registry` extends it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from os import PathLike
 from types import MappingProxyType
@@ -53,7 +53,7 @@ from idstore.registry.imports.enroll import Listed, ListImport
 from idstore.registry.imports.publication import PublicationImport
 from idstore.registry.imports.relate import Related, RelationImport, Stated
 from idstore.registry.lifecycle import Lifecycle
-from idstore.registry.mappings import LineOutcome, Mappings, Proposal
+from idstore.registry.mappings import LineOutcome, Mappings, Proposal, unobserved
 from idstore.registry.parties import Parties
 from idstore.registry.query import Queries
 from idstore.registry.redaction import Redacted, Redaction
@@ -104,10 +104,15 @@ class Registry(Allocator, Parties, HandleRecords, Lifecycle, Citations, Versions
         return BatchMint(self.core).load(namespace, party, requests)
 
     def state(
-        self, proposals: Iterable[Proposal], party: Party, *, dry_run: bool = False
+        self,
+        proposals: Iterable[Proposal],
+        party: Party,
+        *,
+        dry_run: bool = False,
+        on_outcome: Callable[[LineOutcome], object] = unobserved,
     ) -> list[LineOutcome]:
         """Bind and unbind as proposed, all or none: see `Mappings.state`."""
-        return Mappings(self.core).state(proposals, party, dry_run=dry_run)
+        return Mappings(self.core).state(proposals, party, dry_run=dry_run, on_outcome=on_outcome)
 
     def enrol(
         self,
@@ -119,10 +124,18 @@ class Registry(Allocator, Parties, HandleRecords, Lifecycle, Citations, Versions
         keep_going: bool = False,
         dry_run: bool = False,
         force: bool = False,
+        on_outcome: Callable[[LineOutcome], object] = unobserved,
     ) -> list[LineOutcome]:
         """Register the listed identifiers that the namespace lacks: see `ListImport.enrol`."""
         return ListImport(self.core).enrol(
-            namespace, listed, party, note, keep_going=keep_going, dry_run=dry_run, force=force
+            namespace,
+            listed,
+            party,
+            note,
+            keep_going=keep_going,
+            dry_run=dry_run,
+            force=force,
+            on_outcome=on_outcome,
         )
 
     def redact_text(self, text: str, reason: str, party: Party, *, dry_run: bool = False) -> Redacted:

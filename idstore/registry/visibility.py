@@ -32,6 +32,11 @@ class Sight:
     party: str
     everything: bool
 
+    @property
+    def public(self) -> bool:
+        """Whether it sees what everyone sees, and nothing else."""
+        return not self.everything and not self.party and self.names <= {""}
+
     def sees(self, graph: NamedNode) -> bool:
         """Return whether the quads of ``graph`` may be shown."""
         if self.everything:

@@ -318,6 +318,18 @@ class Addressed(Protocol):
 
 
 @runtime_checkable
+class Uniform(Protocol):
+    """Extension of `Scheme` for schemes whose contexts read bare labels alike."""
+
+    def uniform(self, context: Context) -> bool:
+        """Return whether a context reads a bare label as every context with the same settings does.
+
+        A bare label has no ``:`` and states no base (see `Address`). Each label that the context reads must
+        also be its own comparison key.
+        """
+
+
+@runtime_checkable
 class Hierarchical(Protocol):
     """Extension of `Scheme` for schemes whose bases derive from each other, as prefixes of handles do."""
 

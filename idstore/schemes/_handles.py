@@ -31,12 +31,16 @@ _FORM: Final = re.compile(
 )
 _FOREIGN: Final = re.compile(r"info:|[a-z][a-z0-9+.-]*://", re.IGNORECASE | re.ASCII)
 _ELSEWHERE: Final = re.compile(
-    r"\s*(?://)?(?P<host>(?:(?:www\.|dx\.)?doi\.org|hdl\.handle\.net|resolver\.net\.au/hdl)(?::\d+)?/)(?P<path>.+)"
+    r"\s*(?://)?(?P<host>(?:(?:www\.|dx\.)?doi\.org|hdl\.handle\.net|(?P<site>(?:www\.)?handle\.net)"
+    r"|resolver\.net\.au/hdl)(?::\d+)?/)(?P<path>.+)"
     r"|\s*(?:urn:(?:doi|hdl):|doi\s+)(?P<named>.+)"
-    r"|\s*(?P<handle>(?:10|20\.500|0)\.[^/%\s]+(?:/|%2F).+)",
+    r"|\s*(?P<handle>(?:10|20\.500|0)\.[^/%\s]*(?:/|%2F).+)",
     re.IGNORECASE | re.ASCII | re.DOTALL,
 )
-"""A DOI name, a handle of two large issuers of prefixes, or a resolver's address without its scheme."""
+"""A DOI name, a handle of two large issuers of prefixes, or a resolver's address without its scheme.
+
+The prefix may be incomplete. The site of the Handle System is no resolver, but is written like one.
+"""
 _PORT: Final = re.compile(r":\d+(?=/)")
 _CONTROL: Final = re.compile(f"[{CONTROLS}]")
 _UNWRITABLE: Final = re.compile(f"[\u0000{SURROGATES}]")
@@ -183,20 +187,27 @@ def address(text: str) -> Address | None:
 
 
 def _likely(text: str) -> str | None:
-    """Return the identifier of another registry that a bare text looks like."""
+    """Return the identifier of another registry that a bare text looks like; it may be misspelt.
+
+    >>> _likely("handle.net/10.1045/a"), _likely("handle.net/about"), _likely("10./a")
+    ('hdl:10.1045/a', 'https://handle.net/about', 'hdl:10./a')
+    """
     match = _ELSEWHERE.match(text)
     if match is None:
         return None
+    unread: str | None
     if match["host"]:
-        form = f"https://{_PORT.sub('', match['host'])}{match['path']}"
+        unread = f"https://{_PORT.sub('', match['host'])}{match['path']}"
+        form = f"{PROXY}{match['path']}" if match["site"] else unread
     else:
         written = (match["handle"] or match["named"]).strip()
         form = f"hdl:{written}" if "/" in written else f"{PROXY}{written}"
+        unread = form if match["handle"] else None
     try:
         excerpt, _ = unwrap(form, "handle")
         split_handle(excerpt)
     except InvalidIdentifier:
-        return form if match["host"] else None
+        return unread
     return f"hdl:{excerpt.text}"
 
 

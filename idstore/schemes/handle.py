@@ -144,8 +144,11 @@ class Handles(Carrying):
 
     def key(self, label: str, context: Context) -> str:
         """See `Scheme`."""
-        folded = context.settings["case_sensitive"] == "false" or ignores_case(prefix_of(context.base))
-        return ascii_upper(label) if folded else label
+        return label if self.uniform(context) else ascii_upper(label)
+
+    def uniform(self, context: Context) -> bool:
+        """See `Uniform`: where case counts."""
+        return context.settings["case_sensitive"] != "false" and not ignores_case(prefix_of(context.base))
 
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
         """See `Scheme`; a bare suffix that would be read as another form is left out."""

@@ -186,6 +186,10 @@ class Pilin(Carrying):
             raise InvalidIdentifier(text, f"it is not under {context.base}", 0, NAME)
         return _suffix(excerpt)
 
+    def uniform(self, context: Context) -> bool:  # noqa: ARG002 - the same for all namespaces
+        """See `Uniform`."""
+        return True
+
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
         """See `Scheme`.
 

@@ -170,6 +170,10 @@ class Puids(SchemeBase):
             start = form.end()
         return str(_puid(Excerpt(text, text[start:], start, NAME), _types(context.settings["types"])))
 
+    def uniform(self, context: Context) -> bool:  # noqa: ARG002 - the same for all namespaces
+        """See `Uniform`."""
+        return True
+
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
         """See `Scheme`."""
         own = (WrittenForm("uri", self.iri(label, context)), WrittenForm("bare", label))

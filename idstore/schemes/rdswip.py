@@ -181,6 +181,10 @@ class RdsWip(SchemeBase):
         length = text.find("#") + 1
         return Address(text[:length] or text) if length or ":" in text else None
 
+    def uniform(self, context: Context) -> bool:  # noqa: ARG002 - the same for all namespaces
+        """See `Uniform`."""
+        return True
+
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
         """See `Scheme`."""
         return WrittenForm("uri", self.iri(label, context)), WrittenForm("bare", label)

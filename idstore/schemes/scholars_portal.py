@@ -165,6 +165,10 @@ class ScholarsPortal(SchemeBase):
         """See `Scheme`."""
         return str(_identifier(_excerpt(text, context.base)))
 
+    def uniform(self, context: Context) -> bool:  # noqa: ARG002 - the same for all namespaces
+        """See `Uniform`."""
+        return True
+
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
         """See `Scheme`."""
         forms = (

@@ -418,3 +418,19 @@ def test_an_address_elsewhere_is_not_registered_and_no_malformed_label(
     assert rdl
     near = run("show", "https://hdl.handle.net/10.1000", code=3).err
     assert "not a valid handle identifier: a '/' is missing after the prefix" in near
+
+
+def test_a_text_of_no_scheme_is_explained_by_the_schemes_of_the_namespaces(run: Run, tmp_path: Path) -> None:
+    run("init")
+    run("namespace", "add", "h", "12345", "--scheme", "handle")
+    told = run("check", "zzz", code=3)
+    assert told.err.startswith("idstore: no scheme fits: 'zzz' is not a valid handle identifier: a '/' is")
+    assert run("check", "https://example.org/x", code=3).err == (
+        "idstore: no registered namespace and no scheme fits the address 'https://example.org/x'\n"
+    )
+    (tmp_path / "list.txt").write_text("plain\n")
+    told = run("import", tmp_path / "list.txt", code=3)
+    assert "'plain' is not a valid handle identifier: a '/' is missing after the prefix" in told.out
+    run("namespace", "add", "formats", "http://formats.example.org/", "--scheme", "puid")
+    assert "'fmt/A' is not a valid puid identifier" in run("check", "fmt/A", "--scheme", "puid", code=3).err
+    assert "no registered namespace" in run("check", "https://example.org/x", code=3).err

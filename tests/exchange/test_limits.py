@@ -112,11 +112,40 @@ def test_a_lone_carriage_return_in_a_list_is_a_malformed_line(run: Run, rdl: str
 def test_a_table_with_too_many_malformed_lines_is_refused_at_once(
     run: Run, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    lines = "x\ty\tz\tw\n" * (limits.MALFORMED_LINES + 5)
+    lines = "x\ty\tz\tw\n" * (limits.BAD_LINES + 5)
     (tmp_path / "bad.tsv").write_text(f"id\trelation\ttarget\n{lines}")
     told = run("import", tmp_path / "bad.tsv", "--dry-run", *options, code=3).err
     assert "bad.tsv, line 2: it has 4 cells" in told
-    assert f"the last one read is line {limits.MALFORMED_LINES + 2}" in told
+    assert f"the last one read is line {limits.BAD_LINES + 2}" in told
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize(
+    ("row", "options", "reason"),
+    [
+        ("hdl:12345/q{0}\thttp://x.org/{0}", ["--dry-run"], "'hdl:12345/q0' is not registered here"),
+        ("nope:{0}\thttp://x.org/{0}", [], "'nope:0' is not registered here"),
+        ("99999/{0}", ["--format", "list"], "'99999/0' belongs to no namespace here"),
+        ("99999/{0}", ["--format", "list", "--keep-going"], "'99999/0' belongs to no namespace here"),
+        ("word{0}", ["--format", "list"], "'word0'"),
+        ("hdl:12345/q{0}\tx" + "\nnope:{0}\tx\ty" * 2, ["--dry-run"], "'hdl:12345/q0' is not registered"),
+    ],
+)
+def test_a_table_or_list_with_too_many_refused_lines_is_refused_at_once(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, options: list[str], reason: str
+) -> None:
+    monkeypatch.setattr(limits, "BAD_LINES", 20)
+    head = [] if "list" in options else ["id\ttarget"]
+    lines = "\n".join(row.format(number) for number in range(21)).splitlines()
+    for count in (21, 20):
+        (tmp_path / "bad.tsv").write_text("\n".join([*head, *lines[:count]]))
+        outcome = run("import", tmp_path / "bad.tsv", *options, code=3)
+        if count == 20:
+            assert outcome.out.count("\n") == 20
+        else:
+            assert outcome.out == ""
+            assert f"bad.tsv, line {1 + len(head)}: {reason}" in outcome.err
+            assert f"the last one read is line {21 + len(head)}: check the format" in outcome.err
 
 
 @pytest.mark.parametrize("together", [True, False])

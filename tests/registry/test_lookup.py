@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyoxigraph import NamedNode, Quad
 
 import idstore
 from idstore import Party, Registry, Statement
@@ -16,12 +17,16 @@ from idstore.errors import (
     UnknownNamespace,
 )
 from idstore.exchange import handle_batch, rdf
+from idstore.model.change import Claim
 from idstore.model.namespace import Namespace, settings_of
+from idstore.model.party import NOBODY
 from idstore.registry.imports.enroll import Listed
 from idstore.registry.namespace_index import NamespaceIndex
 from idstore.schemes import scheme
+from idstore.stores.views import EngineView
 
 ADA = Party("ada")
+SEE_ALSO = "http://www.w3.org/2000/01/rdf-schema#seeAlso"
 OURS, THEIRS = "https://hdl.handle.net/10.5/12345/x", "https://hdl.handle.net/12345/x"
 
 
@@ -104,6 +109,13 @@ def test_a_batch_file_names_whole_handles(registry: Registry) -> None:
         ("urn:doi:10.1045/x", "it looks like hdl:10.1045/x of another registry"),
         ("10.1045%2Fx", "it looks like hdl:10.1045/x of another registry"),
         (" 10.1045/x", "it looks like hdl:10.1045/x of another registry"),
+        ("handle.net/10.1045/x", "it looks like hdl:10.1045/x of another registry"),
+        ("www.handle.net:80/12345/x", "it is the identifier hdl:12345/x of namespace other"),
+        ("Handle.net/about", "it looks like https://Handle.net/about of another registry"),
+        ("10./x", "it looks like hdl:10./x of another registry"),
+        ("10..1045/x", "it looks like hdl:10..1045/x of another registry"),
+        ("0./x", "it looks like hdl:0./x of another registry"),
+        ("20.500./x", "it looks like hdl:20.500./x of another registry"),
     ],
 )
 def test_a_bare_handle_of_elsewhere_is_no_label(registry: Registry, text: str, said: str) -> None:
@@ -148,6 +160,54 @@ def test_a_list_is_routed_by_prefix(registry: Registry) -> None:
     assert {outcome.verdict for outcome in registry.enrol(None, listed, ADA, "mixed.txt")} == {"known"}
 
 
+def test_a_known_identifier_in_another_spelling_is_known_by_its_own_iri(registry: Registry) -> None:
+    registry.add_namespace("doi", "10.5072", "handle", ADA)
+    registry.add_namespace("folded", "777", "handle", ADA, {"case_sensitive": "false"})
+    first = registry.register("doi", "ABC", ADA).iri.value
+    second = registry.register("folded", "ABC", ADA).iri.value
+    listed = [Listed(1, "doi:10.5072/aBC", "hello"), Listed(2, "777/abc"), Listed(3, "777/aBc", "hello")]
+    outcomes = registry.enrol(None, listed, ADA, "list.txt", force=True)
+    assert [(outcome.verdict, outcome.id, outcome.reason) for outcome in outcomes] == [
+        ("known", first, "its name 'hello' is new"),
+        ("known", second, ""),
+        ("known", second, "its name 'hello' is new"),
+    ]
+    assert registry.show(first, ADA).names == registry.show(second, ADA).names != ()
+    again = registry.enrol(None, listed, ADA, "list.txt", force=True)
+    assert [(outcome.verdict, outcome.reason) for outcome in again] == [("known", "")] * 3
+
+
+def test_what_a_list_adds_to_a_known_identifier_is_told_and_to_a_new_one_it_is_part_of_it(
+    registry: Registry,
+) -> None:
+    registry.register("hdl", "10.5/a", ADA)
+    lines = [
+        Listed(
+            number,
+            text,
+            name,
+            lang,
+            leads_to=target,
+            statement=Statement(f"http://y.example/{lang}", SEE_ALSO),
+        )
+        for number, (text, name, lang, target) in enumerate(
+            [
+                ("10.5/a", "pump", "en", "http://x.example/a"),
+                ("10.5/b", "valve", "en", "http://x.example/b"),
+                ("10.5/b", "Ventil", "de", None),
+                ("10.5/b", "Ventil", "de", None),
+            ]
+        )
+    ]
+    outcomes = registry.enrol(None, lines, ADA, "list.txt", force=True)
+    assert [(outcome.verdict, outcome.reason) for outcome in outcomes] == [
+        ("known", "its name 'pump' is new; its target http://x.example/a is new; its binding is new"),
+        ("new", ""),
+        ("new", ""),
+        ("known", ""),
+    ]
+
+
 def test_lines_of_no_namespace_are_reported_and_nothing_is_imported(registry: Registry) -> None:
     listed = [Listed(1, "12345/a"), Listed(2, "99999/a"), Listed(3, "word"), Listed(4, "othr:a")]
     good, *bad = registry.enrol(None, listed, ADA, "mixed.txt")
@@ -174,6 +234,93 @@ def test_the_namespaces_of_a_whole_name_are_found_without_trying_all() -> None:
     assert index.candidates("https://doi.org/10.1/a") == index.candidates("http://example.org/a") == []
     assert index.candidates("3000/a") == spaces  # it may be a label
     assert index.candidates("3000/a", whole=True) == []
+
+
+@pytest.fixture
+def many(registry: Registry) -> Registry:
+    """Return a registry with 30 namespaces of each of two schemes; one in ten ignores case."""
+    for number in range(30):
+        settings = {"case_sensitive": "false"} if number % 10 == 9 else {}
+        registry.add_namespace(f"h{number}", f"3000{number}", "handle", ADA, settings)
+        registry.add_namespace(f"f{number}", f"http://f{number}.example.org/", "puid", ADA)
+    return registry
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that collects the quads and claims that are asked for from now on."""
+    asked: list[object] = []
+    quads, claim = EngineView.quads, EngineView.claim
+
+    def ask_quads(view: EngineView, *pattern: NamedNode | None) -> Iterator[Quad]:
+        found = list(quads(view, *pattern))
+        asked.extend(["quads", *("quad" for _ in found)])
+        return iter(found)
+
+    def ask_claim(view: EngineView, key: NamedNode) -> Claim | None:
+        asked.append("claim")
+        return claim(view, key)
+
+    monkeypatch.setattr(EngineView, "quads", ask_quads)
+    monkeypatch.setattr(EngineView, "claim", ask_claim)
+    return asked
+
+
+@pytest.mark.parametrize("party", [ADA, Party("ben"), NOBODY])
+def test_a_bare_label_means_what_it_means_in_each_namespace(many: Registry, party: Party) -> None:
+    public = [many.register(name, "fmt/1", ADA).iri.value for name in ("f3", "h4")]
+    public.append(many.register("h9", "FMT/1", ADA).iri.value)
+    alone = many.register("f5", "fmt/2", ADA).iri.value
+    many.fixate([*public, alone], ADA)
+    draft = many.register("f6", "fmt/2", ADA).iri.value
+    released = many.register("h6", "fmt/3", ADA).iri.value
+    many.release(released, ADA)
+    with pytest.raises(AmbiguousIdentifier) as caught:
+        many.identify("fmt/1", party)
+    assert caught.value.fields["candidates"] == sorted(public)
+    if party is ADA:
+        with pytest.raises(AmbiguousIdentifier) as caught:
+            many.identify("fmt/2", party)
+        assert caught.value.fields["candidates"] == sorted([alone, draft])
+    else:
+        assert many.identify("fmt/2", party) == alone
+    many.revoke(alone, "wrong", ADA)
+    assert party is ADA or many.show("fmt/2", party).iri.value == alone
+    for text in ("fmt/3", "fmt/4", "Fmt/2", "word"):
+        with pytest.raises(NotRegistered):
+            many.identify(text, party)
+    with pytest.raises(NotRegistered):
+        many.identify("FMT/2", party)
+
+
+@pytest.mark.parametrize("party", [Party("ben"), NOBODY])
+def test_a_lookup_of_a_bare_label_reads_nothing_of_hidden_identifiers(
+    many: Registry, read: list[object], party: Party
+) -> None:
+    many.register("f1", "fmt/2", ADA)
+    for number in range(8):
+        many.register(f"h{number}", "fmt/1", ADA)
+        many.register(f"f{number}", "fmt/1", ADA)
+    counts = []
+    for text in ("fmt/1", "fmt/1", "fmt/2", "fmt/3"):
+        read.clear()
+        with pytest.raises(NotRegistered):
+            many.identify(text, party)
+        counts.append((read.count("claim"), read.count("quads")))
+    assert len({*counts[1:]}) == 1
+
+
+@pytest.mark.parametrize("party", [ADA, NOBODY])
+def test_a_lookup_of_a_bare_label_does_not_try_each_namespace(
+    many: Registry, read: list[object], party: Party
+) -> None:
+    iri = many.register("f1", "fmt/1", ADA).iri.value
+    many.fixate([iri], ADA)
+    many.identify("fmt/1", party)
+    read.clear()
+    assert many.identify("fmt/1", party) == iri
+    assert read.count("claim") <= 8  # four namespaces of handles and one of PUIDs, and those of the fixture
+    assert read.count("quads") <= 20
 
 
 def test_a_registry_with_such_a_namespace_is_imported(registry: Registry, tmp_path: Path) -> None:

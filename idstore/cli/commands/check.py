@@ -1,6 +1,6 @@
 """``idstore check``: recognise identifiers and their schemes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -110,7 +110,8 @@ def _check(
             ]
         output.data("\n".join(lines), record)
     if not matches:
-        _print_refusal(refusals[: len(named)] or refusals, output)
+        registered = {namespace.scheme_name for namespace in namespaces}
+        _print_refusal(refusals[: len(named)] or refusals, registered, output)
     return bool(matches)
 
 
@@ -254,12 +255,15 @@ def _advice_line(item: "Advice") -> str:
     return f"  {item.rule} {item.guideline}: {'yes' if item.follows else 'no'}{item.why and f', {item.why}'}"
 
 
-def _print_refusal(refusals: list[InvalidIdentifier], output: Output) -> None:
+def _print_refusal(refusals: list[InvalidIdentifier], registered: Collection[str], output: Output) -> None:
     """Print why no scheme accepts a text: the reason of the scheme that could read most of it.
 
+    registered  the schemes of the store's namespaces, which count first.
     The JSON object lists each scheme once, also if several of its namespaces were tried.
     """
-    furthest = clearest(refusals)
+    from idstore.registry.lookup import host_end
+
+    furthest = clearest(refusals, registered)
     by_scheme: dict[str, list[InvalidIdentifier]] = {}
     for refusal in refusals:
         by_scheme.setdefault(refusal.scheme, []).append(refusal)
@@ -268,4 +272,6 @@ def _print_refusal(refusals: list[InvalidIdentifier], output: Output) -> None:
         for refusal in map(clearest, by_scheme.values())
     ]
     message = furthest.message if len(reasons) == 1 else f"no scheme fits: {furthest.message}"
+    if registered and len(reasons) > 1 and furthest.position < host_end(furthest.text):
+        message = f"no registered namespace and no scheme fits the address {furthest.text!r}"
     output.error(furthest.code, message, {**furthest.fields, "refusals": reasons})

@@ -1,6 +1,6 @@
 """Import of identifiers issued elsewhere, from a table with their names, targets and bindings."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from pyoxigraph import Literal, NamedNode
@@ -28,7 +28,7 @@ from idstore.registry.imports.adopt import local
 from idstore.registry.imports.replay import assigned_elsewhere, check_made, home_of, is_imported
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.lookup import label_node, target_index
-from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, refused
+from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, refused, unobserved
 from idstore.schemes import Deriving
 from idstore.stores.contract import Bulk, Transaction, View
 from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
@@ -70,6 +70,7 @@ class _Batches:
     keep_going, force  see `ListImport.enrol`.
     logged  by base of the namespace: the event for public lines (True), and the one for private lines
             (False), if there are any.
+    begun   IRIs of the identifiers that it registered.
     """
 
     def __init__(self, bulk: Bulk, note: str, *, keep_going: bool, force: bool) -> None:
@@ -78,6 +79,7 @@ class _Batches:
         self.keep_going = keep_going
         self.force = force
         self.logged: dict[tuple[str, bool], Event] = {}
+        self.begun: set[str] = set()
 
 
 class ListImport(Mappings, Allocations):
@@ -93,6 +95,7 @@ class ListImport(Mappings, Allocations):
         keep_going: bool = False,
         dry_run: bool = False,
         force: bool = False,
+        on_outcome: Callable[[LineOutcome], object] = unobserved,
     ) -> list[LineOutcome]:
         """Register the missing identifiers of a table, and add what it states; none if a line is refused.
 
@@ -104,6 +107,7 @@ class ListImport(Mappings, Allocations):
         dry_run     only predict the outcomes.
         force       also take labels that tell a time in the future, and lines about local identifiers where
                     another registry assigns the labels; the log says so.
+        on_outcome  called with each outcome in turn; if it raises, nothing is changed.
 
         Only administrators may, and they own the new identifiers. A line that contradicts existing data
         changes none of it, but its binding is added. A repeated call changes nothing. Returns one outcome for
@@ -123,7 +127,9 @@ class ListImport(Mappings, Allocations):
                     bulk, f"{note} (forced)" if force else note, keep_going=keep_going, force=force
                 )
                 importer, before = ListImport(Core(bulk)), bulk.sequence
-                outcomes.extend(importer.outcome(home, line, party, batches) for line in listed)
+                for line in listed:
+                    outcomes.append(importer.outcome(home, line, party, batches))
+                    on_outcome(outcomes[-1])
                 failed = refused(outcomes) and not keep_going
                 if dry_run or failed or bulk.sequence == before:
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
@@ -152,8 +158,7 @@ class ListImport(Mappings, Allocations):
         """Carry out one line, and return its outcome."""
         try:
             namespace, label = self._place(batches.bulk, home, line.id)
-            iri = namespace.scheme.iri(label, namespace.context)
-            results = list(self._carry_out_line(namespace, label, line, party, batches))
+            iri, results = self._carry_out_line(namespace, label, line, party, batches)
         except ImportConflict as error:
             if not batches.keep_going:
                 raise
@@ -163,14 +168,15 @@ class ListImport(Mappings, Allocations):
         except IdstoreError as error:
             return LineOutcome(line.line, "refused", line.id, error.message)
         verdicts = {verdict for verdict, _ in results}
-        verdict: Verdict = (
-            "contradictory" if "contradictory" in verdicts else "new" if "new" in verdicts else "known"
-        )
+        begun = iri in batches.begun
+        verdict: Verdict = "new" if begun and "new" in verdicts else "known"
+        if "contradictory" in verdicts:
+            verdict = "contradictory"
         return LineOutcome(
             line.line,
             verdict,
             iri,
-            "; ".join(reason for _, reason in results if reason),
+            "; ".join(reason for told, reason in results if reason and not (begun and told == "new")),
             self._shared(line, iri, party, verdicts),
         )
 
@@ -199,7 +205,8 @@ class ListImport(Mappings, Allocations):
 
     def _carry_out_line(
         self, namespace: Namespace, label: str, line: Listed, party: Party, batches: _Batches
-    ) -> Iterator[tuple[Verdict, str]]:
+    ) -> tuple[str, list[tuple[Verdict, str]]]:
+        """Carry out a line. Return the IRI of its identifier, and verdicts with reasons."""
         claim_node, before = label_node(namespace, label), batches.bulk.sequence
         public = _published(line)
 
@@ -229,23 +236,24 @@ class ListImport(Mappings, Allocations):
         result = self.core.act(party, begin)
         if isinstance(result, Event):
             batches.logged[namespace.base, public] = result
-            yield "new", ""
             iri = namespace.scheme.iri(label, namespace.context)
+            batches.begun.add(iri)
+            results: list[tuple[Verdict, str]] = [("new", "")]
         else:
-            yield "known", ""
-            yield from self._compare_line(result, line, party)
-            iri = result.iri.value
+            iri = result.iri.value  # its spelling can be another one than that of the line
+            results = [("known", ""), *self._compare_line(result, line, party)]
         if line.statement is not None:
             _, verdict, reason = self.carry_out(Proposal(line.line, "bind", iri, line.statement), party)
-            yield verdict, reason
+            results.append((verdict, "its binding is new" if verdict == "new" else reason))
         if line.outdated is not None and not self.show(iri, party).deprecated:
             Lifecycle(self.core).deprecate(iri, line.outdated, party, line.successors)
-            yield "new", ""
+            results.append(("new", "its deprecation is new"))
         if isinstance(result, Record) and batches.bulk.sequence != before:
             changed = result.public
             batches.logged[namespace.base, changed] = self.core.act(
                 party, lambda transaction: self.batch(transaction, namespace, party, batches, public=changed)
             )
+        return iri, results
 
     def _shared(self, line: Listed, iri: str, party: Party, verdicts: Container[str]) -> str:
         """Return what to warn of: other identifiers that lead or are bound to a target that a line sets."""
@@ -317,12 +325,12 @@ class ListImport(Mappings, Allocations):
             )
         if line.name is not None and line.lang not in names:
             self.name(iri, line.name, party, line.lang)
-            yield "new", ""
+            yield "new", f"its name {line.name!r} is new"
         elif line.name is not None and names[line.lang] != line.name:
             yield "contradictory", f"it is called {names[line.lang]!r} here"
         if line.leads_to is not None and record.target is None:
             self.target(iri, line.leads_to, party, verbatim=line.verbatim)
-            yield "new", ""
+            yield "new", f"its target {line.leads_to} is new"
         elif line.leads_to is not None and record.target is not None:
             facts, target = self.store.read(self.core.facts), record.target.value
             readings = iris.readings(line.leads_to, facts)
