@@ -815,7 +815,7 @@ def test_only_counters_are_repaired(sound: Sound, fault: str) -> None:
     assert dump(sound) == before
 
 
-@pytest.mark.parametrize("step", [80, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [80, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_loss_of_any_triple_is_found(sound: Sound, step: int) -> None:
     with opened(sound) as bench:
         quads = sorted((quad for quad in bench.engine if quad.graph_name != MARK), key=str)[::step]

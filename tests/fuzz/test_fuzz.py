@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 HERE = Path(__file__).parent
-SECONDS = 6
+SECONDS = 3
 """Seconds of coverage-guided fuzzing for each target."""
 DEAR = {"turtle", "trig", "ntriples", "nquads", "jsonld", "pronom"}
 """Targets that read into a store."""

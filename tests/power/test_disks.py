@@ -187,7 +187,7 @@ STEPS = ("mint", "register", "bind", "fixate", "release", "take_in", "back_up", 
     [
         ("mint", 5, 4, 0.5),
         pytest.param("take_in", None, 6, 0.5, marks=pytest.mark.slow),
-        *(pytest.param(act, prune, 20, 0.0, marks=pytest.mark.slow) for act in STEPS for prune in (None, 5)),
+        *(pytest.param(act, prune, 8, 0.0, marks=pytest.mark.slow) for act in STEPS for prune in (None, 5)),
     ],
 )
 def test_an_act_may_be_killed_at_every_call(

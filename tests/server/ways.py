@@ -1,7 +1,8 @@
 """The ways to a store: its folder, the socket of a server that holds it, and HTTPS.
 
-Tests of the command line with the fixture `run` run in each way. The marker ``local`` gives the reason of
-those that need the folder; ``near_and_far`` marks those that every run of the tests does in all ways.
+Tests of the command line with the fixture `run` run on the folder and, as slow tests, over HTTPS. The marker
+``local`` gives the reason of those that need the folder; ``near_and_far`` marks those that every run of the
+tests does in all ways.
 """
 
 import subprocess
@@ -24,9 +25,14 @@ CLI: Final = Path(__file__).parents[1] / "cli"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test of the command line in each way."""
+    """Run each test of the command line over HTTPS, too; by the socket, the same operations are called."""
     if {"run", "way"} <= {*metafunc.fixturenames} and CLI in metafunc.definition.path.parents:
-        ways = [pytest.param(way, marks=_marks(metafunc.definition, way), id=way) for way in (SOCKET, HTTPS)]
+        test = metafunc.definition
+        near_and_far = test.get_closest_marker("near_and_far") is not None
+        ways = [
+            pytest.param(way, marks=_marks(test, way), id=way)
+            for way in ((SOCKET, HTTPS) if near_and_far else (HTTPS,))
+        ]
         metafunc.parametrize("way", [pytest.param(FOLDER, id=pytest.HIDDEN_PARAM), *ways], indirect=True)
 
 

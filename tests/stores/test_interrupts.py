@@ -544,7 +544,7 @@ os.write(1, b"sound\\n")
     ("threads", "rounds"),
     [
         (0, 15),
-        *(pytest.param(threads, rounds, marks=pytest.mark.slow) for threads, rounds in ((0, 200), (3, 40))),
+        *(pytest.param(threads, rounds, marks=pytest.mark.slow) for threads, rounds in ((0, 100), (3, 40))),
     ],
 )
 def test_real_signals_at_random_moments(place: Path, threads: int, rounds: int) -> None:
