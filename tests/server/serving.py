@@ -113,7 +113,7 @@ class Server:
         body = sent if isinstance(sent, bytes) or sent is None else json.dumps(sent).encode()
         if body is not None:
             sending.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path + (f"?{urlencode(query)}" if query else ""), body, sending)
             reply = connection.getresponse()
