@@ -1,6 +1,7 @@
-"""Use an installed wheel as a newcomer would: load everything it ships, and carry out the main commands.
+"""Check an installed wheel: load all files that it ships, and run the main commands.
 
-To be run by the interpreter of an environment that holds nothing but the wheel and its dependencies: ``python -I smoke.py CHECKOUT``.
+Run it by the interpreter of an environment that holds only the wheel and its dependencies:
+``python -I smoke.py CHECKOUT``.
 """
 
 import subprocess
@@ -20,7 +21,7 @@ COMMAND = Path(sys.executable).parent / "idstore"
 
 
 def check_files(checkout: Path) -> None:
-    """Everything is in the wheel, and every Turtle file is Turtle."""
+    """Check that the wheel has all files, and that every Turtle file can be parsed."""
     package = Path(idstore.__file__).parent
     assert package.is_relative_to(sys.prefix), f"{package} is not the wheel"
     assert (package / "py.typed").is_file()
@@ -28,24 +29,30 @@ def check_files(checkout: Path) -> None:
         packed = files("idstore") / "_data" / folder
         names = {path.name for path in (checkout / folder).glob("*.ttl")}
         assert names, f"{folder} is empty"
-        assert {path.name for path in packed.iterdir()} >= names, f"{folder} is not all there"
+        assert {path.name for path in packed.iterdir()} >= names, f"{folder} is incomplete"
         for name in sorted(names):
-            print(f"{folder}/{name}: {len(Graph().parse(data=(packed / name).read_text(encoding='utf-8'), format='turtle'))} triples")
+            text = (packed / name).read_text(encoding="utf-8")
+            print(f"{folder}/{name}: {len(Graph().parse(data=text, format='turtle'))} triples")
 
 
 def check_schemes() -> None:
-    """The five schemes announce themselves."""
+    """Check that the entry points announce the five schemes."""
     assert set(installed()) >= SCHEMES, sorted(installed())
 
 
 def command(folder: Path) -> Callable[..., str]:
-    """A function that runs ``idstore`` on a store in the folder, and gives what it prints."""
+    """Return a function that runs ``idstore`` on a store in the folder and returns the output."""
 
     def run(*words: str, code: int = 0) -> str:
         done = subprocess.run(
-            [COMMAND, *words, "--store", folder / "store", "--user", "alice"], capture_output=True, text=True, check=False
+            [COMMAND, *words, "--store", folder / "store", "--user", "alice"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
-        assert done.returncode == code, f"idstore {' '.join(words)}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        assert done.returncode == code, (
+            f"idstore {' '.join(words)}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        )
         assert "Traceback" not in done.stderr, done.stderr
         return done.stdout.strip()
 
@@ -53,7 +60,7 @@ def command(folder: Path) -> Callable[..., str]:
 
 
 def check_commands(folder: Path) -> None:
-    """The story of one identifier."""
+    """Follow one identifier through the main commands."""
     run = command(folder)
     assert "mint" in run("--help")
     assert run("check", "info:pronom/fmt/18", "--scheme", "puid") == "fmt/18"
@@ -68,7 +75,9 @@ def check_commands(folder: Path) -> None:
     assert run("resolve", minted) == "http://www.wikidata.org/entity/Q178803"
     assert minted in run("list")
     run("show", "http://rdl.example.org/data#R1029384756", code=4)
-    assert minted in run("query", "SELECT ?s WHERE { ?s <http://www.w3.org/2004/02/skos/core#exactMatch> ?o }")
+    assert minted in run(
+        "query", "SELECT ?s WHERE { ?s <http://www.w3.org/2004/02/skos/core#exactMatch> ?o }"
+    )
     assert "valve" in run("export", "--format", "turtle")
     run("validate")
     run("verify")

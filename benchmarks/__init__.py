@@ -1,1 +1,1 @@
-"""How fast idstore is, each row a ratio to a floor that is measured in the same run: ``python -m benchmarks``."""
+"""Benchmarks of idstore: ``python -m benchmarks``. Each row compares with a floor of the same run."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [ROW…]``: measure, print a table, and keep it as JSON."""
+"""``python -m benchmarks [ROW…]``: measure rows, print a table, and write it as JSON."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import comparing, minting, moving, reading, showing
+from benchmarks import comparing, minting, moving, reading, serving, showing, waiting
 from benchmarks.filling import Bench
 from benchmarks.measure import Row
 
@@ -15,14 +15,15 @@ SIZES = (10_000, 100_000)
 
 
 def rows(*, heavy: bool) -> dict[str, Callable[[Bench], Iterable[Row]]]:
-    """What can be measured, by name."""
+    """Return the functions that measure, by row name."""
     return {
-        "mint": minting.one_client,
-        "threads": minting.threads,
+        "mint": minting.clients,
+        "grow": minting.growing,
         "publish": minting.publishing,
-        "noid": minting.noid,
         "pilin": minting.pilin_sustained,
         "encode": minting.pilin_encode,
+        "beside": waiting.beside_pilin,
+        "reader": waiting.beside_reader,
         "command": minting.command,
         "lookup": reading.lookups,
         "list": reading.lists,
@@ -31,51 +32,85 @@ def rows(*, heavy: bool) -> dict[str, Callable[[Bench], Iterable[Row]]]:
         "validate": partial(moving.validate, heavy=heavy),
         "size": moving.space,
         "reconcile": comparing.reconcile,
+        "serve": serving.requests,
+        "redirect": serving.redirects,
+        "sparql": serving.queries,
     }
 
 
-def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("python -m benchmarks", description="Measure idstore, each row beside a floor of the same run.")
-    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"what to measure, all unless given: {', '.join(rows(heavy=False))}")
-    parser.add_argument("--size", type=int, action="append", metavar="N", help="identifiers in a store; may be repeated (10000 and 100000)")
-    parser.add_argument("--heavy", action="store_true", help="import and validate at every size, however long it takes")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there as well")
-    parser.add_argument("--plot", type=Path, metavar="PNG", help="draw there how cost grows with size (needs matplotlib, else as text)")
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks", description="Measure idstore, and a floor for each row in the same run."
+    )
+    parser.add_argument(
+        "rows",
+        nargs="*",
+        metavar="ROW",
+        help=f"rows to measure; default: all of {', '.join(rows(heavy=False))}",
+    )
+    parser.add_argument(
+        "--size",
+        type=int,
+        action="append",
+        metavar="N",
+        help="identifiers in a store; repeatable (default: 10000 and 100000)",
+    )
+    parser.add_argument(
+        "--heavy", action="store_true", help="import and validate at every size, without a limit"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows into this file")
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="PNG",
+        help="plot cost against size into this file (needs matplotlib; otherwise text)",
+    )
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
-    parser.add_argument("--folder", type=Path, help="make stores there, keep them, and use them again; it decides which disk is measured")
-    parser.add_argument("--quick", action="store_true", help="only see that everything runs: the figures mean nothing")
-    found = parser.parse_args(given)
-    unknown = set(found.rows) - rows(heavy=False).keys()
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="folder for the stores, on the disk to measure; stores are kept and reused",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="only test that every row runs; the figures are meaningless"
+    )
+    options = parser.parse_args(arguments)
+    unknown = set(options.rows) - rows(heavy=False).keys()
     if unknown:
         parser.error(f"no row {', '.join(sorted(unknown))}; there are {', '.join(rows(heavy=False))}")
-    return found
+    return options
 
 
 def measure(names: Sequence[str], bench: Bench, *, heavy: bool = False) -> list[Row]:
-    """The rows of those names, all if there are none."""
-    known, made = rows(heavy=heavy), []
-    for name in names or known:
-        for row in known[name](bench):
-            print(showing.table([row]).splitlines()[1], f"[{row.note}]" if row.note else "", file=sys.stderr, flush=True)
-            made.append(row)
-    return made
+    """Return the rows with these names; all rows for no names."""
+    measures, measured = rows(heavy=heavy), []
+    for name in names or measures:
+        for row in measures[name](bench):
+            print(
+                showing.table([row]).splitlines()[1],
+                f"[{row.note}]" if row.note else "",
+                file=sys.stderr,
+                flush=True,
+            )
+            measured.append(row)
+    return measured
 
 
-def main(given: Sequence[str] | None = None) -> int:
-    """Run the command."""
-    chosen = _arguments(given)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command. Returns the exit code."""
+    options = _arguments(arguments)
     before = showing.machine()
     with tempfile.TemporaryDirectory(prefix="idstore-bench-") as temporary:
-        folder = (chosen.folder or Path(temporary)).resolve()
+        folder = (options.folder or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="run-", dir=folder) as run:
-            bench = Bench(folder, tuple(chosen.size or SIZES), Path(run), quick=chosen.quick)
-            found = measure(chosen.rows, bench, heavy=chosen.heavy)
-    print(showing.table(found, markdown=chosen.markdown))
-    if chosen.json:
-        chosen.json.write_text(showing.as_json(found, before) + "\n", encoding="utf-8")
-    if chosen.plot:
-        print(showing.plot(found, chosen.plot))
+            bench = Bench(folder, tuple(options.size or SIZES), Path(run), quick=options.quick)
+            results = measure(options.rows, bench, heavy=options.heavy)
+    print(showing.table(results, markdown=options.markdown))
+    if options.json:
+        options.json.write_text(showing.as_json(results, before) + "\n", encoding="utf-8")
+    if options.plot:
+        print(showing.plot(results, options.plot))
     return 0
 
 

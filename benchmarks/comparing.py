@@ -1,4 +1,4 @@
-"""Two sides compared: tables of mappings as large as the stores that the other rows measure."""
+"""Reconciliation: two tables of mappings of the sizes of the other rows' stores."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,15 +7,15 @@ from benchmarks.measure import Row, child, judged
 
 _SECONDS, _MEMORY = 120, 2_000
 _ODD = 100
-"""One binding of so many is to something else on the second side, which other identifiers claim there as well."""
+"""One binding in so many has another target on the second side, which another identifier claims there too."""
 
 
 def reconcile(bench: Bench) -> Iterable[Row]:
-    """As many bindings on each side, beside reading both files line by line; in a process of its own, everything found looked at."""
+    """Compare ``size`` bindings a side in a separate process, read all findings. Floor: reading the files."""
     for size in bench.sizes:
         sides = [bench.path("side").with_suffix(".tsv") for _ in range(2)]
-        for number, place in enumerate(sides):
-            with place.open("w", encoding="utf-8") as file:
+        for number, path in enumerate(sides):
+            with path.open("w", encoding="utf-8") as file:
                 file.writelines(_rows(size, shifted=number > 0))
         done = child("reconcile", *sides)
         seconds, memory = done["seconds"], done["peak"]
@@ -34,12 +34,13 @@ def reconcile(bench: Bench) -> Iterable[Row]:
             judged(reached, size, 1_000_000),
             note,
         )
-        for place in sides:
-            place.unlink()
+        for path in sides:
+            path.unlink()
 
 
 def _rows(size: int, *, shifted: bool) -> Iterator[str]:
     yield "subject_id\tpredicate_id\tobject_id\tconfidence\n"
     for number in range(size):
         target = number + (shifted and number % _ODD == 0)
-        yield f"http://rdl.example.org/data#R{1_000_000_000 + number}\tskos:exactMatch\thttp://www.wikidata.org/entity/Q{target}\t0.9\n"
+        subject, item = f"R{1_000_000_000 + number}", f"http://www.wikidata.org/entity/Q{target}"
+        yield f"http://rdl.example.org/data#{subject}\tskos:exactMatch\t{item}\t0.9\n"

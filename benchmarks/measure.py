@@ -1,4 +1,4 @@
-"""Rows, floors, and how to measure beside each other on a machine that others use as well."""
+"""Rows, floors, and alternating measurements on a machine with other load."""
 
 import json
 import os
@@ -13,18 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROUNDS = 7
-"""How often floor and measured alternate."""
+"""Counted rounds of alternating measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line of the table.
 
-    size      identifiers in the store; None where it does not matter.
-    measured  and ``floor``, both in ``unit``; None where nothing was measured.
-    against   what the floor is.
-    ratio     the figure that the target speaks of.
-    target    what is to be reached, in words; ``met`` says whether it is, None where there is no target or no measurement.
+    size      identifiers in the store; None if it does not matter.
+    measured  the result, in ``unit`` like ``floor``; None if nothing was measured.
+    against   description of the floor.
+    ratio     the figure that the target limits.
+    target    the goal, in words.
+    met       whether the goal is met; None without a target or a measurement.
     """
 
     name: str
@@ -40,24 +41,27 @@ class Row:
 
 
 def skipped(name: str, reason: str, target: str = "") -> Row:
-    """A row that was not measured, and why."""
+    """Return a row that was not measured, with the reason."""
     return Row(name, None, "", None, target=target, note=f"not measured: {reason}")
 
 
 def judged(reached: bool, size: int, wanted: int) -> bool | None:
-    """Whether a target for stores of ``wanted`` identifiers is met; a smaller store cannot prove it, only refute it."""
+    """Return whether a target for stores of ``wanted`` identifiers is met.
+
+    A smaller store can refute the target but not prove it: then the result is None.
+    """
     return None if reached and size < wanted else reached
 
 
 def seconds(act: Callable[[], object]) -> float:
-    """How long an act takes."""
+    """Return the duration of an act, in seconds."""
     start = time.perf_counter()
     act()
     return time.perf_counter() - start
 
 
-def at_once(threads: int, work: Callable[[int], None]) -> None:
-    """Have so many threads work, each given its number, and return when all have done."""
+def in_threads(threads: int, work: Callable[[int], None]) -> None:
+    """Run ``work`` in so many threads, each with its number, and wait for all."""
     workers = [threading.Thread(target=work, args=(place,)) for place in range(threads)]
     for worker in workers:
         worker.start()
@@ -66,22 +70,22 @@ def at_once(threads: int, work: Callable[[int], None]) -> None:
 
 
 def alternate(acts: Sequence[Callable[[int], float]], rounds: int = ROUNDS) -> list[float]:
-    """The median of what each act returns, given the number of the round, when they take turns; a first round is thrown away."""
-    found: list[list[float]] = [[] for _ in acts]
+    """Return the median result of each act, run in turns. Acts get the round's number; round 0 is ignored."""
+    results: list[list[float]] = [[] for _ in acts]
     for number in range(rounds + 1):
-        for values, act in zip(found, acts, strict=True):
+        for values, act in zip(results, acts, strict=True):
             values.append(act(number))
-    return [statistics.median(values[1:]) for values in found]
+    return [statistics.median(values[1:]) for values in results]
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """The value that this share of the values does not exceed."""
+    """Return the value that this share of the values does not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def appends(path: Path, number: int) -> float:
-    """Appends of 1 kB, each followed by fdatasync, per second."""
+    """Return the rate of appends of 1 kB, each followed by fdatasync, per second."""
     block = os.urandom(1024)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     sync = getattr(os, "fdatasync", os.fsync)
@@ -96,9 +100,9 @@ def appends(path: Path, number: int) -> float:
 
 
 def peak() -> float:
-    """The most memory that this process has had, in MB."""
+    """Return the peak memory of this process, in MB."""
     status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count the parent's from before the start as well
+    if status.exists():  # getrusage includes the parent's memory from before the start
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) / 1024
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -106,18 +110,18 @@ def peak() -> float:
 
 
 def child(act: str, *arguments: object) -> dict[str, float]:
-    """What an act of `benchmarks.child` reports from a process of its own."""
+    """Return the report of an act of `benchmarks.child`, run in a separate process."""
     command = [sys.executable, "-m", "benchmarks.child", act, *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[1])
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    report: dict[str, float] = json.loads(done.stdout)
+    return report
 
 
 def occupied(folder: Path) -> dict[Path, int]:
-    """Bytes that each file in a folder takes on disk; a file with two names counts once, under the shorter path."""
-    found: dict[tuple[int, int], tuple[Path, int]] = {}
-    for path in sorted(folder.rglob("*"), key=lambda one: len(one.parts), reverse=True):
+    """Return the bytes on disk of each file in a folder. Of two names of a file the shorter path counts."""
+    files: dict[tuple[int, int], tuple[Path, int]] = {}
+    for path in sorted(folder.rglob("*"), key=lambda path: len(path.parts), reverse=True):
         if path.is_file():
             state = path.stat()
-            found[state.st_dev, state.st_ino] = (path, state.st_blocks * 512)
-    return dict(found.values())
+            files[state.st_dev, state.st_ino] = (path, state.st_blocks * 512)
+    return dict(files.values())

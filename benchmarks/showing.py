@@ -1,4 +1,4 @@
-"""The table, JSON, and a plot of how cost grows with size."""
+"""Results as a table, as JSON, and as a plot of cost against size."""
 
 import json
 import os
@@ -15,13 +15,16 @@ _HEAD = ("row", "size", "measured", "floor", "ratio", "target", "reached")
 
 
 def table(rows: Sequence[Row], *, markdown: bool = False) -> str:
-    """The rows side by side; as a Markdown table where asked for."""
+    """Return the rows as a table in columns, or in Markdown."""
     cells = [_HEAD, *(_cells(row) for row in rows)]
     if markdown:
         lines = ["| " + " | ".join(line) + " |" for line in cells]
         return "\n".join([lines[0], "|---|" + "---:|" * 4 + "---|---|", *lines[1:]])
     widths = [max(len(line[place]) for line in cells) for place in range(len(_HEAD))]
-    return "\n".join("  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in cells)
+    return "\n".join(
+        "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -35,61 +38,73 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _number(value: float | None) -> str:
     if value is None:
         return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 digits enough to compare
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 enough digits to compare
 
 
 def machine() -> dict[str, object]:
-    """On what this is measured."""
+    """Describe the machine, its load and the versions."""
     versions = {name: version(name) for name in ("idstore", "pyoxigraph", "pyshacl", "rdflib", "typer")}
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {"python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count(), "load": load, **versions}
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "cores": os.cpu_count(),
+        "load": load,
+        **versions,
+    }
 
 
 def as_json(rows: Iterable[Row], before: dict[str, object]) -> str:
-    """The rows, and the machine as it was before the run."""
-    return json.dumps({"machine": before, "rows": [asdict(row) for row in rows]}, indent=1, ensure_ascii=False)
+    """Return the rows as JSON, with the state of the machine before the run."""
+    return json.dumps(
+        {"machine": before, "rows": [asdict(row) for row in rows]}, indent=1, ensure_ascii=False
+    )
 
 
 def growth(rows: Iterable[Row]) -> dict[str, list[tuple[int, float]]]:
-    """Milliseconds (or ms for 1,000 quads) at each size, of the rows that were measured at more than one."""
-    found: dict[str, list[tuple[int, float]]] = {}
+    """Return the cost at each size, by row with its unit, for rows measured at more than one size."""
+    costs: dict[str, list[tuple[int, float]]] = {}
     for row in rows:
         if row.size is not None and row.measured and not row.name.endswith("growth"):
             name, cost = _cost(row)
-            found.setdefault(name, []).append((row.size, cost))
-    return {name: sorted(points) for name, points in found.items() if len(points) > 1}
+            costs.setdefault(name, []).append((row.size, cost))
+    return {name: sorted(points) for name, points in costs.items() if len(points) > 1}
 
 
 def _cost(row: Row) -> tuple[str, float]:
     assert row.measured
-    cost = {"µs": row.measured / 1000, "quads/s": 1e6 / row.measured, "s": row.measured * 1000}.get(row.unit, row.measured)
+    cost = {"µs": row.measured / 1000, "quads/s": 1e6 / row.measured, "s": row.measured * 1000}.get(
+        row.unit, row.measured
+    )
     unit = {"quads/s": "ms for 1,000 quads", "bytes/id": "bytes/id"}.get(row.unit, "ms")
     return f"{row.name.partition(',')[0] if row.unit == 'µs' else row.name}, {unit}", cost
 
 
 def plot(rows: Iterable[Row], path: Path) -> str:
-    """Draw how cost grows into a PNG file; without matplotlib as text. Returns what to print."""
+    """Plot cost against size into a PNG file. Returns the text to print; without matplotlib, the plot."""
     lines = growth(rows)
     try:
         drawing = import_module("matplotlib.figure")
     except ImportError:
-        return "no matplotlib here, so as text:\n" + text_plot(lines)
+        return "matplotlib is not installed; the plot as text:\n" + text_plot(lines)
     figure = drawing.Figure(figsize=(8, 6), layout="constrained")
     axes = figure.add_subplot()
     for place, (name, points) in enumerate(lines.items()):
         axes.plot(*zip(*points, strict=True), marker="osv^D"[place % 5], label=name)
-    axes.set(xscale="log", yscale="log", xlabel="identifiers in the store", ylabel="cost (unit in the legend)")
+    axes.set(
+        xscale="log", yscale="log", xlabel="identifiers in the store", ylabel="cost (unit in the legend)"
+    )
     axes.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1, 1))
     axes.grid(visible=True, alpha=0.3)
     figure.savefig(path, dpi=80)
-    return f"drawn in {path}"
+    return f"plotted into {path}"
 
 
 def text_plot(lines: dict[str, list[tuple[int, float]]]) -> str:
-    """One line for each row: the cost at each size, and how often the first the last is."""
-    made = []
+    """Return a line for each row: the cost at each size, and the ratio of the last to the first."""
+    text = []
     for name, points in lines.items():
         steps = "  ".join(f"{size:,}: {_number(cost)}" for size, cost in points)
         times = points[-1][1] / points[0][1]
-        made.append(f"{name:58} {steps}  x {times:.2f} {'#' * min(40, round(4 * times))}")
-    return "\n".join(made)
+        text.append(f"{name:58} {steps}  x {times:.2f} {'#' * min(40, round(4 * times))}")
+    return "\n".join(text)

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Scholars Portal URIs: derived from articles' metadata, as the policy's own examples are.
+# Derive Scholars Portal URIs from articles' metadata, with examples of the policy.
 set -eu
 IDSTORE_STORE=${IDSTORE_STORE:-$(mktemp -d)/store} && export IDSTORE_STORE
 
 idstore namespace add articles http://journals.example.org/ --scheme scholars-portal
 
-# Two reviews begin on the same page: both give the same label, and the second that is minted gets _1.
+# Two reviews begin on the same page and give the same label; the second one minted gets _1.
 articles() {
     cat <<'END'
 {"issn": "0305-4179", "volume": "31", "issue": "4", "page": "530-531", "title": "A possible chemical burn to the scalp following hair highlights"}

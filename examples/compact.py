@@ -1,4 +1,4 @@
-"""Shorten and expand identifiers with curies, by the namespaces of a registry.
+"""Shorten and expand identifiers with curies, using the namespaces of a registry.
 
 Usage: compact.py. Needs the package curies, which comes with bioregistry (pip install 'idstore[examples]').
 """
@@ -16,7 +16,10 @@ store = os.environ.get("IDSTORE_STORE") or tempfile.mkdtemp()
 with idstore.open(store, administrator=alice) as registry:
     registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", alice)
     registry.add_namespace("pronom", "info:pronom/", "puid", alice)
-    registry.fixate([registry.mint("rdl", alice, idstore.Request(name=name)).iri.value for name in ("valve", "pump")], alice)
+    registry.fixate(
+        [registry.mint("rdl", alice, idstore.Request(name=name)).iri.value for name in ("valve", "pump")],
+        alice,
+    )
 
     converter = Converter.from_prefix_map({space.name: space.base for space in registry.namespaces()})
     for record in registry.list(visitor):

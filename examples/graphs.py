@@ -1,6 +1,6 @@
-"""Look at a registry with rdflib: patterns, SPARQL and a copy of a part, of what one party may see.
+"""Read a registry with rdflib, as one party sees it: patterns, SPARQL, and a copy of a part.
 
-Usage: graphs.py. Nothing is loaded: rdflib asks the store for each pattern.
+Usage: graphs.py. Nothing is loaded: rdflib queries the store for each pattern.
 """
 
 import os
@@ -19,11 +19,12 @@ with idstore.open(store, administrator=alice) as registry:
     valve = registry.mint("rdl", alice, idstore.Request(name="ball valve", lang="en")).iri.value
     registry.bind(valve, idstore.Statement("http://www.wikidata.org/entity/Q1413223"), alice)
     graph = registry.as_graph(visitor)
-    print("of the draft a visitor sees:", graph.value(URIRef(valve), RDFS.label))
+    print("a visitor sees of the draft:", graph.value(URIRef(valve), RDFS.label))
     registry.fixate([valve], alice)
-    print("of what is published a visitor sees:", graph.value(URIRef(valve), RDFS.label))
+    print("a visitor sees of the published identifier:", graph.value(URIRef(valve), RDFS.label))
 
-    for row in graph.query("SELECT ?name ?same WHERE { ?id rdfs:label ?name ; skos:exactMatch ?same }", initNs={"skos": SKOS}):
+    query = "SELECT ?name ?same WHERE { ?id rdfs:label ?name ; skos:exactMatch ?same }"
+    for row in graph.query(query, initNs={"skos": SKOS}):
         print("by SPARQL:", *row)
 
     part = Graph()

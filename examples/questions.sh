@@ -1,5 +1,5 @@
 #!/bin/sh
-# Questions in SPARQL: which entry is claimed twice, and who did what on which day.
+# Ask in SPARQL which entry has two identifiers, and how many acts of each kind happened on each day.
 set -eu
 IDSTORE_STORE=${IDSTORE_STORE:-$(mktemp -d)/store} && export IDSTORE_STORE
 

@@ -1,16 +1,18 @@
-"""Which registries mean the same thing? A walk through a real reconciliation, in cells as notebooks have them.
+"""Which registries mean the same thing? A real reconciliation, in cells like those of a notebook.
 
-Usage: registries.py [FOLDER], which takes the figures and the tables. Needs the package bioregistry (pip install 'idstore[examples]').
+Usage: registries.py [FOLDER]. Writes the figures and the tables into FOLDER. Needs the package bioregistry
+(pip install 'idstore[examples]').
 """
 
 # %% [markdown]
 # # Which registries mean the same thing?
 #
-# Bioregistry says of its prefixes what other registries call them. We take in those that Wikidata has an item for, with everything that
-# is said of them, look where prefixes are said to be one and the same thing, decide as a curator would, and hand on what became of it.
+# Bioregistry lists the names of its prefixes in other registries. This script imports the prefixes for which
+# Wikidata has an item, with all their statements, finds prefixes that are stated to be the same thing,
+# decides as a curator would, and exports the result.
 #
-# Each cell follows from those above it; editors that know `# %%` run them one by one. With bioregistry 0.15.6 there are 313 prefixes and
-# 2,468 statements, and three items that several prefixes claim.
+# Each cell depends on those above it; editors that support `# %%` run them one by one. With bioregistry
+# 0.15.6 there are 313 prefixes, 2,468 statements, and three items that several prefixes claim.
 
 # %%
 import os
@@ -23,7 +25,7 @@ from pathlib import Path
 from bioregistry import manager
 
 import idstore
-from idstore.exchange import digest, identifiers, listing, mappings, rdf
+from idstore.exchange import digest, identifiers, mappings, rdf, table_export
 from idstore.model import times
 from idstore.reconciliation import page, report
 from idstore.vocabulary import PAV
@@ -35,42 +37,46 @@ alice, visitor = idstore.Party("alice"), idstore.Party("visitor")
 registry = idstore.open(store, administrator=alice)
 
 # %% [markdown]
-# ## The material, as two tables
-# One lists the prefixes with their names, the other what each is called elsewhere. Wikidata has items and properties: an item is what a
-# prefix names, a property is how Wikidata writes its identifiers down, so that is but something to see also.
+# ## The data, as two tables
+# One table lists the prefixes with their names, the other their names elsewhere. Wikidata has items and
+# properties: an item is the thing that a prefix names, a property is Wikidata's way to record its
+# identifiers. So a property is only related (`rdfs:seeAlso`).
 
 # %%
 BASE = "https://hdl.handle.net/20.500.1/"
 
 
 def plain(text: str | None) -> str:
-    """A text for a cell of a table."""
+    """Return a text for a cell of a table."""
     return " ".join((text or "").split())
 
 
 prefixes = ["subject_id\tname"]
 statements = ["subject_id\tpredicate_id\tobject_id"]
-drawn: Counter[str] = Counter()
+mentions: Counter[str] = Counter()
 for prefix, resource in sorted(manager.registry.items()):
     if "wikidata.entity" not in resource.get_mappings():
         continue
     prefixes.append(f"{BASE}{prefix}\t{plain(resource.get_name())}")
     for other, entry in sorted(resource.get_mappings().items()):
-        address = manager.metaregistry[other].get_provider_url(entry) or f"https://bioregistry.io/metaregistry/{other}/{entry}"
+        page_url = manager.metaregistry[other].get_provider_url(entry)
+        address = page_url or f"https://bioregistry.io/metaregistry/{other}/{entry}"
         relation = "rdfs:seeAlso" if other == "wikidata.property" else "skos:exactMatch"
         statements.append(f"{BASE}{prefix}\t{relation}\t{plain(address).replace(' ', '%20')}")
-        drawn[other] += 1
+        mentions[other] += 1
 for name, lines in (("prefixes.tsv", prefixes), ("statements.tsv", statements)):
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-print(f"{len(prefixes) - 1} prefixes and {len(statements) - 1} statements, of {len(drawn)} other registries")
+print(
+    f"{len(prefixes) - 1} prefixes and {len(statements) - 1} statements, of {len(mentions)} other registries"
+)
 
 # %% [markdown]
-# **Figure 1.** Who is spoken of most.
+# **Figure 1.** The registries that are mentioned most.
 
 
 # %%
 def bars(counts: list[tuple[str, int]]) -> str:
-    """A bar for each count, as SVG."""
+    """Return a bar chart of the counts, as SVG."""
     most = max(many for _, many in counts)
     rows = [
         f'<text x="140" y="{24 * row + 17}" text-anchor="end">{escape(name)}</text>'
@@ -79,84 +85,90 @@ def bars(counts: list[tuple[str, int]]) -> str:
         for row, (name, many) in enumerate(counts)
     ]
     style = 'font-family="sans-serif" font-size="12"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 620 {24 * len(counts) + 6}" {style}>{"".join(rows)}</svg>\n'
+    box = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 620 {24 * len(counts) + 6}"'
+    return f"<svg {box} {style}>{''.join(rows)}</svg>\n"
 
 
-(folder / "figure-1.svg").write_text(bars(drawn.most_common(12)), encoding="utf-8")
-print("figure 1:", ", ".join(f"{name} {many}" for name, many in drawn.most_common(3)))
+(folder / "figure-1.svg").write_text(bars(mentions.most_common(12)), encoding="utf-8")
+print("figure 1:", ", ".join(f"{name} {many}" for name, many in mentions.most_common(3)))
 
 # %% [markdown]
-# ## Taking it in
-# Each table is one act: all of it, or nothing.
+# ## Import
+# Each table is one act: it is imported as a whole or not at all.
 
 # %%
 registry.add_namespace("prefixes", BASE, "handle", alice)
 with identifiers.read(str(folder / "prefixes.tsv"), "tsv") as reading:
-    registry.enrol("prefixes", list(identifiers.sound(reading.rows, [])), alice, reading.name)
+    registry.enrol("prefixes", list(identifiers.valid(reading.rows, [])), alice, reading.name)
 with mappings.read(str(folder / "statements.tsv"), "tsv") as reading:
     outcomes = registry.state(mappings.proposals(reading.rows, []), alice)
 print("bound:", dict(sorted(Counter(outcome.verdict for outcome in outcomes).items())))
 
 # %% [markdown]
-# ## Where it is contradictory
-# `reconcile` searches the store. A target that two prefixes claim joins them, and whatever else they are bound to, in one cluster.
+# ## Contradictions
+# `reconcile` searches the store. A target that two prefixes claim joins both, with all their other targets,
+# in one cluster.
 #
-# **Figure 2** is the page: the clusters as pictures, their weakest links dashed, a decision to take at each statement.
+# **Figure 2** is the HTML page: pictures of the clusters, with dashed weakest links, and a decision to make
+# for each statement.
 
 # %%
-with report.reconcile([store], visitor) as found:
+with report.reconcile([store], visitor) as result:
     tally: Counter[str] = Counter()
-    (folder / "figure-2.html").write_text(page.page(found, tally), encoding="utf-8")
-    twice = [finding for finding in found.findings() if finding.kind.slug == "claimed-twice"]
+    (folder / "figure-2.html").write_text(page.page(result, tally), encoding="utf-8")
+    twice = [finding for finding in result.findings() if finding.kind.slug == "claimed-twice"]
 print("found:", dict(tally))
 for finding in twice:
-    print(f"{finding.about} is claimed by {', '.join(claim.subject.removeprefix(BASE) for claim in finding.claims)}")
+    claimants = ", ".join(claim.subject.removeprefix(BASE) for claim in finding.claims)
+    print(f"{finding.about} is claimed by {claimants}")
 
 
 # %% [markdown]
 # ## Deciding
-# An item that several prefixes claim is about what they have in common: none of them is it. A curator writes that down, or has the page
-# write it: unbind the identity, and bind by a weaker relation, with the reason.
+# An item that several prefixes claim describes their common subject and is identical with none of them. A
+# curator records that, in a table or with the HTML page: unbind the identity, and bind by a weaker relation,
+# with the reason.
 
 # %%
 before = times.now()
 decisions = ["action\tsubject_id\tpredicate_id\tobject_id\tauthor_id\tcomment"]
 for finding in twice:
     for claim in finding.claims:
+        reason = "the item is about several prefixes"
         decisions.append(f"unbind\t{claim.subject}\tskos:exactMatch\t{claim.target}\tAda Curator\t")
-        decisions.append(f"bind\t{claim.subject}\tskos:relatedMatch\t{claim.target}\tAda Curator\tthe item is about several prefixes")
+        decisions.append(f"bind\t{claim.subject}\tskos:relatedMatch\t{claim.target}\tAda Curator\t{reason}")
 (folder / "decisions.tsv").write_text("\n".join(decisions) + "\n", encoding="utf-8")
 with mappings.read(str(folder / "decisions.tsv"), "tsv") as reading:
     outcomes = registry.state(mappings.proposals(reading.rows, []), alice)
 print(f"decided: {len(outcomes)} acts, {Counter(outcome.verdict for outcome in outcomes)['refused']} refused")
-with report.reconcile([store], visitor) as found:
-    left = Counter(finding.kind.slug for finding in found.findings())
-print("found now:", dict(left))
-assert "claimed-twice" not in left
+with report.reconcile([store], visitor) as result:
+    remaining = Counter(finding.kind.slug for finding in result.findings())
+print("found now:", dict(remaining))
+assert "claimed-twice" not in remaining
 
 # %% [markdown]
-# ## What became different, and who said so
+# ## The changes, and their authors
 
 # %%
-for one in registry.differences(before, times.now(), visitor):
-    assert one.after is not None
-    [new] = [binding for binding in one.after.bindings if binding.note]
-    print(
-        f"~ {one.iri.removeprefix(BASE)}: {new.relation.value.rpartition('#')[2]} {new.target.value}, {new.said(PAV.authoredBy)} by {new.by}"
-    )
+for change in registry.differences(before, times.now(), visitor):
+    assert change.after is not None
+    [new] = [binding for binding in change.after.bindings if binding.note]
+    relation = new.relation.value.rpartition("#")[2]
+    author = new.annotation(PAV.authoredBy)
+    print(f"~ {change.iri.removeprefix(BASE)}: {relation} {new.target.value}, {author} by {new.by}")
 
 # %% [markdown]
-# ## Handing it on
-# As SSSOM, which other tools read; and as a copy, whose one line tells that nothing was lost.
+# ## Export
+# As SSSOM, for other tools; and as a copy, whose digest shows that it is complete.
 
 # %%
 with (folder / "mappings.sssom.tsv").open("wb") as target:
-    listing.export_sssom(registry, target, visitor, title="Prefixes and what others call them")
+    table_export.export_sssom(registry, target, visitor, title="Prefixes and their names in other registries")
 here = digest.digest(registry, alice)
 with (folder / "all.nq").open("wb") as target:
     rdf.export(registry, target, alice, "nquads")
 with idstore.open(folder / "copy", administrator=alice) as copy:
     rdf.import_registry(copy, [folder / "all.nq"], alice)
     assert str(digest.digest(copy, alice)) == str(here)
-print("the copy says the same:", here)
+print("the copy has the same digest:", here)
 registry.close()

@@ -15,36 +15,37 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from idstore.errors import IdstoreError as IdstoreError
     from idstore.model.event import Event as Event
+    from idstore.model.filter import Filter as Filter
     from idstore.model.namespace import Namespace as Namespace
     from idstore.model.party import Party as Party
     from idstore.model.record import Record as Record
     from idstore.model.record import Stage as Stage
+    from idstore.opening import open as open
     from idstore.registry import Registry as Registry
     from idstore.registry.bindings import Statement as Statement
-    from idstore.registry.opening import open as open
     from idstore.registry.requests import Request as Request
-    from idstore.stores.catalogue import Selection as Selection
+    from idstore.remote import connect as connect
 
-_HOMES = {
+_MODULES = {
     "Event": "idstore.model.event",
+    "Filter": "idstore.model.filter",
     "IdstoreError": "idstore.errors",
     "Namespace": "idstore.model.namespace",
     "Party": "idstore.model.party",
     "Record": "idstore.model.record",
     "Registry": "idstore.registry",
     "Request": "idstore.registry.requests",
-    "Selection": "idstore.stores.catalogue",
     "Stage": "idstore.model.record",
     "Statement": "idstore.registry.bindings",
-    "open": "idstore.registry.opening",
+    "connect": "idstore.remote",
+    "open": "idstore.opening",
 }
 
-__all__ = [*_HOMES]  # noqa: PLE0604 the keys are strings
+__all__ = [*_MODULES]  # noqa: PLE0604 the keys are strings
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: the command line must start fast."""
-    if name not in _HOMES:
+    """Import a public name at its first use: every command imports the package, and few use these names."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'idstore' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return found
+    return getattr(import_module(_MODULES[name]), name)

@@ -1,37 +1,52 @@
 """Every error that idstore raises on purpose.
 
 IdstoreError
-├── InvalidIdentifier     the text is not an identifier of that scheme (carries the position of the first offending character)
-├── InvalidData           input that is not an identifier is malformed: a setting, an IRI, a date, an article's metadata
-│   ├── ExchangeError     a file to import is malformed (carries file, line and reason; nothing was written)
-│   │   └── BatchRefused  lines of a batch file cannot be carried out (carries all of them)
+├── InvalidIdentifier     the text is not an identifier of that scheme (carries the first wrong position)
+├── InvalidData           other input is malformed: a setting, an IRI, a date, an article's metadata
+│   ├── ExchangeError     a file to import is malformed, nothing was written (carries file, line, reason)
+│   │   └── BatchRefused  lines of a batch file cannot be executed (carries all of them)
 │   ├── MalformedShapes   a shapes graph breaks the rules of SHACL
-│   └── UnsupportedShapes  a shape uses a part of SHACL that is not compiled
+│   ├── UnsupportedShapes  a shape uses a part of SHACL that is not compiled
+│   ├── UnsupportedMedia  a request has a body of a media type that a server does not read
+│   └── NotAcceptable     a request accepts no media type that a server can answer in
 ├── UnknownScheme         no scheme of that name is installed
 ├── AmbiguousIdentifier   the text names several identifiers of this registry (carries them)
 ├── QueryRefused          the query could do harm or cannot be parsed
-├── NotRegistered         well formed, but this registry does not hold it, or not for this party to see
+├── NotRegistered         well formed, but not in this registry, or not visible to this party
 │   ├── UnknownNamespace  no namespace of that name
-│   └── UnknownParty      no party of that name
+│   ├── UnknownParty      no party of that name
+│   ├── NoTarget          the identifier is registered, and leads nowhere
+│   └── UnknownValue      the handle has no value with that index
 ├── AlreadyRegistered     the identifier, base or name is taken (under the namespace's comparison rule)
-├── StageConflict         not allowed in the identifier's stage: releasing what is fixated, fixating twice
-├── RequestConflict       a request key was used before with other arguments, or its identifier is gone
+├── ImportConflict        a file contradicts what is registered here; nothing was imported
+├── StageConflict         the stage does not allow the act: releasing a fixated identifier, fixating twice
+├── RequestConflict       a request key was used with other arguments, or its identifier was released
 ├── NamespaceExhausted    no free identifier is left under the scheme's rules
-├── NotPermitted          the party may see it but not do this (what it may not see is NotRegistered)
+├── NotPermitted          the party may see it, but not do this (for invisible ones: NotRegistered)
+│   ├── SignInRequired    a server needs valid credentials for this
+│   └── TooManyAttempts   too many failed sign-ins from one address
+├── SignInUnavailable     whether credentials are valid cannot be found out at the moment
 ├── ShapeViolation        data breaks a SHACL shape (carries the report)
-├── IntegrityError        what is stored contradicts the log (carries the findings)
-├── LimitReached          a query ran out of time or memory
+├── IntegrityError        stored data contradicts the log (carries the findings)
+├── LimitReached          a query exceeded its time or memory limit
+│   ├── RequestTooLarge   a request is larger than a server accepts
+│   └── TooManyQueries    a caller has too many queries that are not answered yet
+├── LocalOnly             the act needs the store's folder, and the registry is reached through a server
 └── StoreUnavailable      the store cannot be opened, read or written
     ├── StoreBusy         another process holds the store
-    └── StoreDamaged      what its files hold is not what was written there
+    │   └── Overloaded    a server has too much to do at the moment
+    ├── OutcomeUnknown    the outcome of a change cannot be determined
+    └── StoreDamaged      the contents of its files differ from the data written
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import ClassVar
+
+from idstore.disk_errors import remedy, unnumbered
 
 
 class IdstoreError(Exception):
-    """The family's root. ``code`` is a stable slug; ``fields`` are the values that the message was made from."""
+    """Root of the error family. ``code`` is a stable slug; ``fields`` are the values used in the message."""
 
     code: ClassVar[str] = "error"
 
@@ -44,10 +59,11 @@ class IdstoreError(Exception):
 class InvalidIdentifier(IdstoreError, ValueError):
     """The text is not an identifier of the scheme.
 
-    text      what was given.
+    text      the input.
     reason    what is wrong, without the text.
-    position  index, from 0, of the first character that breaks the grammar; the length of the text when it ends too soon.
-    scheme    the scheme that refused it.
+    position  index, from 0, of the first character that breaks the grammar; the length of the text if it ends
+              too soon.
+    scheme    name of the scheme that refused the text.
     """
 
     code = "invalid-identifier"
@@ -66,9 +82,17 @@ class InvalidIdentifier(IdstoreError, ValueError):
         self.scheme = scheme
 
 
-def clearest(refusals: Sequence[InvalidIdentifier]) -> InvalidIdentifier:
-    """The refusal that says most of a text which no scheme reads: the one that read furthest, but not one that only missed something at its end."""
-    return max(refusals, key=lambda refusal: (refusal.position < len(refusal.text), refusal.position))
+def clearest(
+    refusals: Sequence[InvalidIdentifier], registered: Container[str] = frozenset()
+) -> InvalidIdentifier:
+    """Return the most helpful refusal of a text that no scheme accepts.
+
+    This is the refusal with the highest position. Refusals at the end of the text (too short) come last.
+
+    registered  names of the schemes of a registry's namespaces; other schemes count only without these.
+    """
+    near = [refusal for refusal in refusals if refusal.scheme in registered]
+    return max(near or refusals, key=lambda refusal: (refusal.position < len(refusal.text), refusal.position))
 
 
 class InvalidData(IdstoreError, ValueError):
@@ -78,25 +102,28 @@ class InvalidData(IdstoreError, ValueError):
 
 
 class ExchangeError(InvalidData):
-    """A file to read is malformed; nothing was written.
+    """An input file is malformed; nothing was written.
 
-    file, line  where; line counts from 1 and is None where the format has no lines.
-    outcome     what the caller did in consequence.
+    file, line  location; line counts from 1 and is None if the format has no lines.
+    outcome     consequence for the caller's task.
     """
 
     code = "invalid-file"
 
-    def __init__(self, file: str, line: int | None, reason: str, outcome: str = "nothing was imported") -> None:
+    def __init__(
+        self, file: str, line: int | None, reason: str, outcome: str = "nothing was imported"
+    ) -> None:
         place = file if line is None else f"{file}, line {line}"
-        reason = " ".join(reason.splitlines())  # what a file says may hold line breaks, and an error is one line
+        # text from a file may contain line breaks; an error message is one line
+        reason = " ".join(reason.splitlines())
         self.file, self.line, self.reason = file, line, reason
         super().__init__(f"{place}: {reason}; {outcome}", file=file, line=line, reason=reason)
 
 
 class BatchRefused(ExchangeError):
-    """Lines of a batch file cannot be carried out; nothing was done.
+    """Lines of a batch file cannot be executed; nothing was changed.
 
-    flaws  every such line with its reason, by line.
+    flaws  all these lines with their reasons, by line number.
     """
 
     code = "batch-refused"
@@ -107,6 +134,7 @@ class BatchRefused(ExchangeError):
         super().__init__(file, first[0], first[1] + beside)
         self.file = file
         self.flaws = tuple(flaws)
+        self.fields = {**self.fields, "flaws": [list(flaw) for flaw in flaws]}
 
 
 class MalformedShapes(InvalidData):
@@ -121,6 +149,18 @@ class UnsupportedShapes(InvalidData):
     code = "unsupported-shapes"
 
 
+class UnsupportedMedia(InvalidData):
+    """A request has a body of a media type that a server does not read."""
+
+    code = "unsupported-media"
+
+
+class NotAcceptable(InvalidData):
+    """A request accepts no media type that a server can answer in."""
+
+    code = "not-acceptable"
+
+
 class UnknownScheme(IdstoreError, LookupError):
     """No scheme of that name is installed."""
 
@@ -128,13 +168,18 @@ class UnknownScheme(IdstoreError, LookupError):
 
 
 class AmbiguousIdentifier(IdstoreError, LookupError):
-    """The text is a written form of several identifiers."""
+    """The text is a written form of several identifiers.
+
+    candidates  their IRIs.
+    forms       for each of them a text that names it alone, such as ``NAMESPACE:label``.
+    """
 
     code = "ambiguous"
 
-    def __init__(self, text: str, candidates: Sequence[str]) -> None:
+    def __init__(self, text: str, candidates: Sequence[str], forms: Sequence[str] = ()) -> None:
         super().__init__(
-            f"{text!r} names several identifiers: {', '.join(candidates)}; write one of them in full",
+            f"{text!r} names several identifiers: {', '.join(candidates)}; write"
+            f" {' or '.join(forms or ['one of them in full'])}",
             text=text,
             candidates=list(candidates),
         )
@@ -147,12 +192,23 @@ class QueryRefused(IdstoreError, ValueError):
 
 
 class NotRegistered(IdstoreError, LookupError):
-    """This registry holds no such identifier, or none that this party may see: the two are told apart by nothing."""
+    """The registry holds no such identifier, or none that the party may see.
+
+    The error does not distinguish the two.
+    """
 
     code = "not-registered"
 
     def __init__(self, text: str, message: str | None = None) -> None:
-        super().__init__(message or f"{text!r} is not registered here; `idstore list` shows what you may see", text=text)
+        super().__init__(
+            message or f"{text!r} is not registered here; list the identifiers that you may see", text=text
+        )
+
+
+class NoTarget(NotRegistered):
+    """The identifier is registered and leads nowhere: no target, no successor, no binding in its place."""
+
+    code = "no-target"
 
 
 class UnknownNamespace(NotRegistered):
@@ -161,7 +217,7 @@ class UnknownNamespace(NotRegistered):
     code = "unknown-namespace"
 
     def __init__(self, text: str, meant: str | None = None) -> None:
-        remedy = "`idstore namespace list` shows them" if meant is None else f"did you mean {meant}?"
+        remedy = "list the namespaces for their names" if meant is None else f"did you mean {meant}?"
         super().__init__(text, f"no namespace {text!r} here; {remedy}")
 
 
@@ -171,13 +227,28 @@ class UnknownParty(NotRegistered):
     code = "unknown-party"
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, f"no party {text!r} here; an administrator can add it with `idstore party add`")
+        super().__init__(text, f"no party {text!r} here; an administrator can add it")
+
+
+class UnknownValue(NotRegistered):
+    """The handle has no value with that index."""
+
+    code = "unknown-value"
+
+    def __init__(self, text: str, index: int) -> None:
+        super().__init__(text, f"{text} has no value {index}; use the index of an existing value")
 
 
 class AlreadyRegistered(IdstoreError):
     """The identifier, base or name is taken."""
 
     code = "taken"
+
+
+class ImportConflict(IdstoreError):
+    """A file to import contradicts what is registered here; nothing was imported."""
+
+    code = "import-conflict"
 
 
 class StageConflict(IdstoreError):
@@ -187,7 +258,7 @@ class StageConflict(IdstoreError):
 
 
 class RequestConflict(IdstoreError):
-    """A request key came back with other arguments, or after its identifier was released."""
+    """A request key was reused with other arguments, or after its identifier was released."""
 
     code = "request-key"
 
@@ -199,9 +270,27 @@ class NamespaceExhausted(IdstoreError):
 
 
 class NotPermitted(IdstoreError, PermissionError):
-    """The party may see the thing but not do this with it."""
+    """The party may see the resource, but not perform this act on it."""
 
     code = "not-permitted"
+
+
+class SignInRequired(NotPermitted):
+    """A server needs valid credentials for this act."""
+
+    code = "sign-in-required"
+
+
+class TooManyAttempts(NotPermitted):
+    """An address failed to sign in too often; it is refused for a while."""
+
+    code = "too-many-attempts"
+
+
+class SignInUnavailable(IdstoreError):
+    """Whether credentials are valid cannot be told at the moment: the system that knows does not answer."""
+
+    code = "sign-in-unavailable"
 
 
 class ShapeViolation(IdstoreError, ValueError):
@@ -211,15 +300,33 @@ class ShapeViolation(IdstoreError, ValueError):
 
 
 class IntegrityError(IdstoreError):
-    """What is stored contradicts the event log."""
+    """Stored data contradicts the event log."""
 
     code = "integrity"
 
 
 class LimitReached(IdstoreError, TimeoutError):
-    """A query ran out of its time or memory."""
+    """A query exceeded its time or memory limit."""
 
     code = "limit-reached"
+
+
+class RequestTooLarge(LimitReached):
+    """A request is larger than a server accepts."""
+
+    code = "request-too-large"
+
+
+class TooManyQueries(LimitReached):
+    """A caller has too many queries that are not answered yet."""
+
+    code = "too-many-queries"
+
+
+class LocalOnly(IdstoreError):
+    """The act needs the folder of the store, and the registry is reached through a server."""
+
+    code = "local-only"
 
 
 class StoreUnavailable(IdstoreError, OSError):
@@ -229,12 +336,52 @@ class StoreUnavailable(IdstoreError, OSError):
 
 
 class StoreDamaged(StoreUnavailable):
-    """What the store's files hold is not what was written there."""
+    """The contents of the store's files differ from the data written."""
 
     code = "store-damaged"
 
 
 class StoreBusy(StoreUnavailable):
-    """Another process holds the store, and the wait ran out."""
+    """Another process holds the store, and the waiting time has passed."""
 
     code = "store-busy"
+
+
+class Overloaded(StoreBusy):
+    """A server has too much to do at the moment; nothing was done."""
+
+    code = "overloaded"
+
+
+class OutcomeUnknown(StoreUnavailable):
+    """The outcome of a change cannot be determined.
+
+    Repeat it with the same request key, or check the store.
+    """
+
+    code = "outcome-unknown"
+
+
+def engine_error(error: OSError | RuntimeError) -> StoreUnavailable:
+    """Convert an engine error: OSError for an unreadable file, RuntimeError for a wrong checksum."""
+    if isinstance(error, StoreUnavailable):
+        return error
+    if isinstance(error, OSError):
+        return StoreUnavailable(f"the store cannot be read: {unnumbered(error)}; {remedy(error)}")
+    return StoreDamaged(f"the store is damaged: {unnumbered(error)}; keep its files, and restore a backup")
+
+
+def restored(code: str, message: str, fields: Mapping[str, object]) -> IdstoreError:
+    """Return the error that a server reported: of the class with that code, else the root class."""
+    kinds: list[type[IdstoreError]] = [IdstoreError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        if kind.code == code:
+            break
+    else:
+        kind = IdstoreError
+    error = kind.__new__(kind)
+    IdstoreError.__init__(error, message, **fields)
+    for name, value in fields.items():
+        setattr(error, name, value)
+    return error

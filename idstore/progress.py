@@ -1,4 +1,4 @@
-"""Telling whoever waits how far long work has come."""
+"""Progress reports of long work."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias, TypeVar
@@ -6,22 +6,25 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is; 0 where that is not known. What it raises ends the work."""
+"""Called with the kind of work, the amount done and the total amount, 0 if unknown.
+
+An exception ends the work.
+"""
 
 
 def unwatched(what: str, done: int, total: int) -> None:
-    """Nobody waits."""
+    """Ignore progress."""
 
 
 class Meter:
-    """Tells of one thing that is done to many, wherever they come from."""
+    """Reports the progress of one kind of work on many items, from any sources."""
 
     def __init__(self, progress: Progress, what: str, total: int = 0) -> None:
         self._progress, self._what, self._total = progress, what, total
         self._done = 0
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
-        """The items; each counts when the next one is asked for."""
+        """Yield the items. An item counts as done when the next one is requested."""
         self._progress(self._what, self._done, self._total)
         for item in items:
             yield item

@@ -1,4 +1,4 @@
-"""Where the Turtle files are that travel with the package."""
+"""Locations of the Turtle files shipped with the package."""
 
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def folder(name: str) -> Traversable:
-    """Where shipped Turtle files are: inside the wheel, or beside the package in a checkout.
+    """Return the folder of shipped Turtle files: inside the wheel, or beside the package in a checkout.
 
     name    ``shapes`` or ``ontology``.
     """

@@ -1,4 +1,4 @@
-"""What tests of the command line share: what a command line did, and how to look at it."""
+"""Types and helpers shared by tests of the command line."""
 
 import json
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from typing import Any, Protocol
 RDL = "http://rdl.example.org/data#"
 WIKIDATA = "http://www.wikidata.org/entity/Q178803"
 NEVER = f"{RDL}R3732211754"
-"""Well formed, and drawn by no test but once in a billion."""
+"""A well-formed identifier that a test draws by chance once in a billion times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command did: its exit code, and what it printed."""
+    """The result of a command: its exit code and its output."""
 
     code: int
     out: str
@@ -22,7 +22,7 @@ class Outcome:
 
     @property
     def line(self) -> str:
-        """The only line that was printed."""
+        """The only printed line."""
         [line] = self.lines
         return line
 
@@ -36,19 +36,28 @@ class Outcome:
 
     @property
     def object(self) -> Any:
-        """The only object that was printed."""
+        """The only printed object."""
         [found] = self.objects
         return found
 
 
 class Run(Protocol):
-    def __call__(self, *words: str | Path, by: str = "alice", code: int = 0, stdin: str | bytes = "") -> Outcome:
-        """Carry out a command line as a party; it must end with that exit code. An error is one line."""
+    def __call__(
+        self, *words: str | Path, by: str = "alice", code: int = 0, stdin: str | bytes = ""
+    ) -> Outcome:
+        """Run a command line as a party and check its exit code.
+
+        An error must be a single line.
+        """
 
 
 Minting = Callable[..., str]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder with its content: to see that nothing was written."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """Return every file below a folder with its content, to show that nothing was written."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

@@ -1,4 +1,4 @@
-"""A comparison of registries in the plainest way: lists that are looked through again and again, to judge the real one by."""
+"""A plain model of reconciliation: repeated searches through lists, to test the real one against."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,13 +17,14 @@ Found = dict[str, list[object]]
 
 @dataclass
 class Side:
-    """What a side says.
+    """The statements of a side.
 
     links     statements, each with its confidence.
-    stages    identifier → stage, of those that it holds, ``released`` of those that it gave up.
-    facts     what it says of identifiers: identifier, property, value.
-    bases     of its namespaces.
-    registry  whether it says which identifiers there are.
+    stages    identifier → stage, for those that the side holds; ``released`` for those that it gave up.
+    facts     statements about identifiers: identifier, property, value.
+    bases     the bases of its namespaces.
+    registry  whether the side lists all identifiers.
+    sources   target → the list that the side names for it.
     """
 
     links: list[tuple[str, str, str, float]] = field(default_factory=list)
@@ -31,22 +32,25 @@ class Side:
     facts: set[tuple[str, str, str]] = field(default_factory=set)
     bases: set[str] = field(default_factory=set)
     registry: bool = False
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 def compare(sides: list[Side]) -> Found:
-    """Everything that there is to find: kind → what it is about, with what tells it from others of its kind."""
+    """Return all findings: kind → subject, with the key that distinguishes findings of the kind."""
     keys = {link[:3] for side in sides for link in side.links}
     bases = {base for side in sides for base in side.bases}
+    named = {(end, side.sources.get(end)) for side in sides for _, _, end, _ in side.links}
+    kinds = Kinds(bases, {(end, source) for end, source in named if source})
     identical = {(one, other) for one, relation, other in keys if relation in IDENTITY}
     found: dict[str, list[object]] = {
         "different-statements": different(sides),
         "different-relations": related(sides, keys),
-        "several-targets": crowded(identical, bases),
-        "claimed-twice": crowded({(other, one) for one, other in identical}, bases),
+        "several-targets": crowded(identical, kinds),
+        "claimed-twice": claimed(sides, identical, kinds),
         "circle": circles(identical),
         "chain": chains(identical),
-        "joined": [one for one in hanging(sides, bases) if one[1]],
-        "cluster": [members for members, twins in hanging(sides, bases) if not twins and len(members) > 2],
+        "joined": [one for one in hanging(sides, kinds) if one[1]],
+        "cluster": [members for members, twins in hanging(sides, kinds) if not twins and len(members) > 2],
         "released": astray(sides, keys, bases, "released"),
         "superseded": astray(sides, keys, bases, "superseded"),
         "unknown": astray(sides, keys, bases, "unknown"),
@@ -64,11 +68,36 @@ def kind_of(text: str, bases: Collection[str]) -> str:
     return text[: max(text.rfind("/"), text.rfind("#")) + 1]
 
 
+@dataclass
+class Kinds:
+    """The kinds of ends: by their IRIs, and by the lists that tables name for them."""
+
+    bases: Collection[str]
+    sources: set[tuple[str, str]]
+
+    def of(self, text: str) -> set[str]:
+        own = kind_of(text, self.bases)
+        return {f"list {source}" for end, source in self.sources if end == text} | ({own} - {text})
+
+    def groups(self, ends: Collection[str], alike: Collection[str] = ()) -> set[frozenset[str]]:
+        """Return the ends that share a kind, directly or through others, where there are several.
+
+        alike  ends that belong together, also of different kinds.
+        """
+        edges = {(one, other) for one in ends for other in ends if self.of(one) & self.of(other)}
+        edges |= {(one, other) for one in alike for other in alike}
+        return {group for one in ends if len(group := frozenset(reached(one, edges))) > 1}
+
+
 def different(sides: list[Side]) -> list[object]:
     made: list[object] = []
-    for about in {one for side in sides for one, _, _ in side.facts} | {one for side in sides for one in side.stages}:
+    for about in {one for side in sides for one, _, _ in side.facts} | {
+        one for side in sides for one in side.stages
+    }:
         for name in {name for side in sides for one, name, _ in side.facts if one == about}:
-            said = [{value for one, other, value in side.facts if (one, other) == (about, name)} for side in sides]
+            said = [
+                {value for one, other, value in side.facts if (one, other) == (about, name)} for side in sides
+            ]
             if len({frozenset(values) for values in said if values}) > 1:
                 made.append((about, name))
         if len({side.stages[about] for side in sides if about in side.stages}) > 1:
@@ -85,14 +114,22 @@ def related(sides: list[Side], keys: set[Key]) -> list[object]:
     return made
 
 
-def crowded(pairs: set[tuple[str, str]], bases: Collection[str]) -> list[object]:
+def crowded(pairs: set[tuple[str, str]], kinds: Kinds) -> list[object]:
     made: list[object] = []
     for one in {one for one, _ in pairs}:
-        others = [other for first, other in pairs if first == one]
-        for kind in {kind_of(other, bases) for other in others}:
-            members = frozenset(other for other in others if kind_of(other, bases) == kind and other != kind)
-            if len(members) > 1:
-                made.append((one, tuple(sorted(members))))
+        groups = kinds.groups({other for first, other in pairs if first == one})
+        made += [(one, tuple(sorted(members))) for members in groups]
+    return made
+
+
+def claimed(sides: list[Side], identical: set[tuple[str, str]], kinds: Kinds) -> list[object]:
+    """Find targets with several identifiers: of one kind, or that identify it."""
+    goals = {(one, value) for side in sides for one, name, value in side.facts if name == "target"}
+    made: list[object] = []
+    for target in {target for _, target in identical | goals}:
+        leads = {one for one, other in goals if other == target}
+        groups = kinds.groups({one for one, other in identical | goals if other == target}, leads)
+        made += [(target, tuple(sorted(members))) for members in groups]
     return made
 
 
@@ -101,7 +138,7 @@ def leading(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def reached(start: str, edges: set[tuple[str, str]]) -> set[str]:
-    """What can be reached by one step or more."""
+    """Return all nodes reachable in one step or more."""
     there: set[str] = set()
     while more := {other for one, other in edges if one in there | {start}} - there:
         there |= more
@@ -124,26 +161,42 @@ def chains(pairs: set[tuple[str, str]]) -> list[object]:
     made: list[object] = []
     for start in {one for one, _ in edges} - {other for _, other in edges}:
         there = reached(start, edges)
-        links = tuple(sorted(edge for edge in edges if edge[0] in there or (edge[0] == start and reached(edge[1], edges))))
+        links = tuple(
+            sorted(
+                edge for edge in edges if edge[0] in there or (edge[0] == start and reached(edge[1], edges))
+            )
+        )
         if any(one != start for one, _ in links):
             made.append((start, links))
     return made
 
 
-def hanging(sides: list[Side], bases: Collection[str]) -> list[tuple[tuple[str, ...], tuple[object, ...]]]:
-    """Each cluster by its members, and for each pair of one namespace the link at which it comes together, the strongest laid first."""
+def hanging(sides: list[Side], kinds: Kinds) -> list[tuple[tuple[str, ...], tuple[object, ...]]]:
+    """Return each cluster by its members, with the link that joins each pair of one namespace.
+
+    Links are added in descending order of strength.
+    """
     said: dict[Key, list[tuple[int, float]]] = {}
     for number, side in enumerate(sides):
         for one, relation, other, confidence in side.links:
             if relation in EQUIVALENCE:
                 said.setdefault((one, relation, other), []).append((number, confidence))
     order = sorted(
-        said, key=lambda key: (-max(share for _, share in said[key]), -len({number for number, _ in said[key]}), key[0], key[2], key[1])
+        said,
+        key=lambda key: (
+            -max(share for _, share in said[key]),
+            -len({number for number, _ in said[key]}),
+            key[0],
+            key[2],
+            key[1],
+        ),
     )
     made: list[tuple[tuple[str, ...], tuple[object, ...]]] = []
     for members in clusters(order):
-        twins = [pair for pair in combinations(sorted(members), 2) if kind_of(pair[0], bases) == kind_of(pair[1], bases)]
-        twins = [pair for pair in twins if not any(member == kind_of(member, bases) for member in pair)]
+        groups = kinds.groups(members)
+        twins = [
+            pair for pair in combinations(sorted(members), 2) if any(group >= {*pair} for group in groups)
+        ]
         made.append((tuple(sorted(members)), tuple(sorted((meeting(pair, order), pair) for pair in twins))))
     return made
 
@@ -162,10 +215,14 @@ def meeting(pair: tuple[str, str], order: list[Key]) -> Key:
 
 def astray(sides: list[Side], keys: set[Key], bases: Collection[str], kind: str) -> list[object]:
     stages: Mapping[str, set[str]] = {
-        one: {side.stages[one] for side in sides if one in side.stages} for side in sides for one in side.stages
+        one: {side.stages[one] for side in sides if one in side.stages}
+        for side in sides
+        for one in side.stages
     }
     gone = {one for one, found in stages.items() if found & {"released", "tombstone"}}
-    replaced = {one for side in sides for one, name, value in side.facts if name == "replaced by" and value != one}
+    replaced = {
+        one for side in sides for one, name, value in side.facts if name == "replaced by" and value != one
+    }
     made: list[object] = []
     for end in {end for one, _, other in keys for end in (one, other)}:
         links = {key for key in keys if end in (key[0], key[2])}
@@ -186,11 +243,15 @@ def lacking(sides: list[Side], keys: set[Key]) -> list[object]:
     made: list[object] = []
     registries = [number for number, side in enumerate(sides) if side.registry]
     for one in {one for side in sides for one in side.stages if side.stages[one] != "released"}:
-        missing = tuple(number for number in registries if sides[number].stages.get(one, "released") == "released")
+        missing = tuple(
+            number for number in registries if sides[number].stages.get(one, "released") == "released"
+        )
         if missing:
             made.append((one, missing))
     for key in keys:
-        missing = tuple(number for number, side in enumerate(sides) if key not in {link[:3] for link in side.links})
+        missing = tuple(
+            number for number, side in enumerate(sides) if key not in {link[:3] for link in side.links}
+        )
         if missing:
             made.append((key, missing))
     return made

@@ -1,7 +1,7 @@
-"""What a registry must do, said a second time and plainly: dicts and lists, no triples, no stores.
+"""A plain reference model of a registry: dicts and lists, no triples, no stores.
 
-Written from the table of stages and rights in `docs/security.md` and from nothing else. Each act first says what it is answered
-(`Refusal`, or None), then does it. What a party may see is computed from the whole, never kept.
+Written from the table of stages and rights in `docs/security.md` alone. Each act first computes its answer
+(`Refusal`, or None) and then takes effect. Visibility is computed from the whole model and never stored.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Refusal: TypeAlias = str | None
-"""Slug of the error that an act is refused with; None: it is done."""
+"""Slug of the error that refuses an act; None if the act is done."""
 
 HIDDEN = "not-registered"
 FORBIDDEN = "not-permitted"
@@ -47,7 +47,7 @@ class Thing:
 
 @dataclass(slots=True, eq=False)
 class Deed:
-    """What somebody did, and whom it concerns: an identifier, a party in private, or (neither) everyone."""
+    """An act by a party, and its audience: an identifier, a party in private, or (neither) everyone."""
 
     act: str
     about: str
@@ -82,7 +82,7 @@ class Shown:
 
 
 Line: TypeAlias = tuple[str, str, str, str | None, str | None, int | None]
-"""An event as a party sees it: act, about, by, what was said, what was remarked, number in the public feed."""
+"""An event as a party sees it: act, about, by, content, remark, number in the public feed."""
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class Model:
         return thing.public or self.close_to(party, thing)
 
     def close_to(self, party: str, thing: Thing) -> bool:
-        """Whether it sees what only the grant list sees."""
+        """Whether the party sees what only the grant list sees."""
         return party in self.administrators or bool(self.names(party) & thing.audience)
 
     def sees_deed(self, party: str, deed: Deed) -> bool:
@@ -121,7 +121,7 @@ class Model:
         return self.close_to(party, deed.thing)
 
     def owns(self, party: str, thing: Thing) -> bool:
-        """Whether it sees what only the owner sees."""
+        """Whether the party sees what only the owner sees."""
         return party == thing.owner or party in self.administrators
 
     def visible(self, party: str) -> list[Thing]:
@@ -138,7 +138,13 @@ class Model:
             tuple(sorted(thing.names.items())),
             thing.target,
             tuple(sorted(thing.bindings)),
-            tuple(sorted((index, text) for index, (text, public) in thing.values.items() if public or self.owns(party, thing))),
+            tuple(
+                sorted(
+                    (index, text)
+                    for index, (text, public) in thing.values.items()
+                    if public or self.owns(party, thing)
+                )
+            ),
             thing.deprecated,
             thing.reason,
             tuple(sorted(thing.successors)),
@@ -157,7 +163,11 @@ class Model:
         ]
 
     def leads_to(self, party: str, thing: Thing) -> str | None:
-        """Where it leads; a tombstone to its reason, what leads nowhere to its only successor, or else to the last of all successors."""
+        """Return where it leads.
+
+        A tombstone leads to its reason; an identifier without a target leads to its only successor, or else
+        to the last of all successors.
+        """
         last = [other.iri for other in self.successors(thing) if not other.successors]
         path: list[Thing] = []
         while thing not in path:
@@ -177,7 +187,7 @@ class Model:
         return f"replaced by {', '.join(sorted(last))}" if last else None
 
     def successors(self, thing: Thing) -> list[Thing]:
-        """What replaces it, what replaces that, and so on."""
+        """Return its successors, their successors, and so on."""
         found: list[Thing] = []
         waiting = [thing]
         while waiting:
@@ -187,8 +197,14 @@ class Model:
         return found
 
     def newest(self, work: Thing) -> Thing | None:
-        """The version that a work leads to, for everybody: the newest that is published and leads anywhere, rather one that is not outdated."""
-        leading = [one for one in self.things if one.work == work.iri and one.stage == "fixated" and leads(one)]
+        """Return the version that a work leads to, the same for every party.
+
+        It is the newest published version that leads anywhere; versions that are not outdated take
+        precedence.
+        """
+        leading = [
+            one for one in self.things if one.work == work.iri and one.stage == "fixated" and leads(one)
+        ]
         return max(leading, key=lambda one: (not one.deprecated, number(one)), default=None)
 
     # acts
@@ -196,7 +212,11 @@ class Model:
     def log(self, deed: Deed) -> None:
         self.deeds.append(deed)
         self.texts.update(text for text in (deed.text, deed.remark) if text is not None)
-        if deed.party is None and (deed.thing is None or deed.thing.public) and not (deed.internal or deed.confined):
+        if (
+            deed.party is None
+            and (deed.thing is None or deed.thing.public)
+            and not (deed.internal or deed.confined)
+        ):
             self.publish([deed])
 
     def publish(self, deeds: Iterable[Deed]) -> None:
@@ -218,11 +238,11 @@ class Model:
         self.log(Deed(act, thing.iri, by, text, remark, thing=thing, internal=internal, confined=confined))
 
     def barred(self, party: str) -> Refusal:
-        """Whether it may act at all."""
+        """Return why the party may not act at all, or None."""
         return FORBIDDEN if party in self.suspended else None
 
     def may(self, party: str, thing: Thing, *, owner: bool = True) -> Refusal:
-        """Whether it may act on an identifier at all, and change what its owner alone changes."""
+        """Return why the party may not act on an identifier (as its owner, if ``owner``), or None."""
         if party in self.suspended:
             return FORBIDDEN
         if not self.sees(party, thing):
@@ -232,13 +252,13 @@ class Model:
     def may_allocate(self, party: str, namespace: str) -> Refusal:
         return self.barred(party) or (CONFLICT if namespace in self.frozen else None)
 
-    def repeated(self, party: str, namespace: str, key: str, said: str) -> tuple[Refusal, Thing | None]:
-        """What a request key gives: nothing, an error, or what it gave before."""
+    def repeated(self, party: str, namespace: str, key: str, arguments: str) -> tuple[Refusal, Thing | None]:
+        """Return the result of a request key: nothing, an error, or the earlier result."""
         found = self.keys.get((party, namespace, key))
         if found is None:
             return None, None
         thing, before = found
-        return ("request-key", None) if before != said or not self.sees(party, thing) else (None, thing)
+        return ("request-key", None) if before != arguments or not self.sees(party, thing) else (None, thing)
 
     def begin(self, act: str, thing: Thing, name: str | None, remark: str | None) -> None:
         self.things.append(thing)
@@ -248,7 +268,7 @@ class Model:
         self.say(act, thing, thing.owner, name, remark)
 
     def change(self, party: str, thing: Thing) -> Refusal:
-        """Whether its owner may change it now: a tombstone does not change any more."""
+        """Return why the owner may not change it now, or None: a tombstone is final."""
         return self.may(party, thing) or (CONFLICT if thing.stage == "tombstone" else None)
 
     def name(self, party: str, thing: Thing, lang: str, text: str) -> Refusal:
@@ -266,7 +286,7 @@ class Model:
         return refused
 
     def put(self, party: str, thing: Thing, index: int, text: str, *, public: bool, handles: str) -> Refusal:
-        """A value of a handle; ``handles`` is their namespace."""
+        """Set a value of a handle; ``handles`` is the namespace of handles."""
         refused = self.change(party, thing) or (None if thing.namespace == handles else "invalid-data")
         if refused is None:
             if thing.values.get(index, ("", False))[1] and not public:
@@ -277,7 +297,11 @@ class Model:
 
     def take(self, party: str, thing: Thing, index: int, *, handles: str) -> Refusal:
         refused = self.may(party, thing) or (None if thing.namespace == handles else "invalid-data")
-        refused = refused or (None if index in thing.values else HIDDEN) or (CONFLICT if thing.stage == "tombstone" else None)
+        refused = (
+            refused
+            or (None if index in thing.values else "unknown-value")
+            or (CONFLICT if thing.stage == "tombstone" else None)
+        )
         if refused is None:
             _, public = thing.values.pop(index)
             self.say("ValueUnsetting", thing, party, confined=not public)
@@ -331,8 +355,15 @@ class Model:
 
     def add_version(self, party: str, work: Thing, version: str, thing: Thing) -> Refusal:
         refused = self.may(party, work) or (CONFLICT if work.stage == "tombstone" else None)
-        refused = refused or ("invalid-data" if work.work else None) or (None if work.public else CONFLICT) or self.may(party, thing)
-        if refused is None and (thing.work or thing is work or any(one.work == thing.iri for one in self.visible(party))):
+        refused = (
+            refused
+            or ("invalid-data" if work.work else None)
+            or (None if work.public else CONFLICT)
+            or self.may(party, thing)
+        )
+        if refused is None and (
+            thing.work or thing is work or any(one.work == thing.iri for one in self.visible(party))
+        ):
             refused = "invalid-data"
         if refused is None and thing.stage == "tombstone":
             refused = CONFLICT
@@ -342,7 +373,7 @@ class Model:
         return refused
 
     def list_grant(self, party: str, thing: Thing, grantee: str) -> Refusal:
-        """Whether the grant list may be changed so."""
+        """Return why the grant list may not be changed so, or None."""
         refused = self.may(party, thing) or ("invalid-data" if grantee == thing.owner else None)
         return refused or (CONFLICT if thing.stage == "tombstone" else None)
 
@@ -354,7 +385,9 @@ class Model:
         return refused
 
     def ungrant(self, party: str, thing: Thing, grantee: str) -> Refusal:
-        refused = self.list_grant(party, thing, grantee) or (None if grantee in {*thing.grants, thing.offered} else HIDDEN)
+        refused = self.list_grant(party, thing, grantee) or (
+            None if grantee in {*thing.grants, thing.offered} else HIDDEN
+        )
         if refused is None:
             thing.grants.pop(grantee, None)
             thing.offered = None if thing.offered == grantee else thing.offered
@@ -363,11 +396,15 @@ class Model:
 
     def fixate(self, party: str, thing: Thing) -> Refusal:
         refused = self.may(party, thing) or (CONFLICT if thing.stage != "created" else None)
-        if refused is None and any(one.iri == thing.work and one.public and one.owner != party for one in self.things):
-            refused = FORBIDDEN  # a published work would lead to what is not its owner's
+        if refused is None and any(
+            one.iri == thing.work and one.public and one.owner != party for one in self.things
+        ):
+            refused = FORBIDDEN  # a published work would lead to another party's version
         if refused is None:
             thing.stage = "fixated"
-            self.publish(deed for deed in self.deeds if deed.thing is thing and not (deed.internal or deed.confined))
+            self.publish(
+                deed for deed in self.deeds if deed.thing is thing and not (deed.internal or deed.confined)
+            )
             self.say("Fixation", thing, party)
         return refused
 
@@ -390,13 +427,17 @@ class Model:
         return refused
 
     def outdate(self, party: str, thing: Thing, successors: list[Thing], reason: str | None) -> Refusal:
-        """Deprecation, with a reason, or supersession, without."""
+        """Deprecate, if there is a reason, or else supersede."""
         refused = self.may(party, thing)
         if refused is None and reason is not None and thing.stage == "created":
             refused = CONFLICT
         for successor in successors:
-            refused = refused or self.may(party, successor, owner=False) or (None if successor.public else CONFLICT)
-        if refused is None and any(thing in (successor, *self.successors(successor)) for successor in successors):
+            refused = (
+                refused or self.may(party, successor, owner=False) or (None if successor.public else CONFLICT)
+            )
+        if refused is None and any(
+            thing in (successor, *self.successors(successor)) for successor in successors
+        ):
             refused = "invalid-data"
         if refused is None and thing.stage == "tombstone":
             refused = CONFLICT
@@ -409,7 +450,9 @@ class Model:
 
     def transfer(self, party: str, thing: Thing, receiver: str) -> Refusal:
         accepts = party == receiver == thing.offered
-        refused = self.may(party, thing, owner=not accepts) or ("invalid-data" if receiver in self.groups else None)
+        refused = self.may(party, thing, owner=not accepts) or (
+            "invalid-data" if receiver in self.groups else None
+        )
         if refused is None and (receiver == thing.owner or thing.stage == "tombstone"):
             refused = CONFLICT
         if refused is None:
@@ -434,7 +477,9 @@ class Model:
         return refused
 
     def suspend(self, party: str, other: str, reason: str) -> Refusal:
-        refused = self.administer(party) or (CONFLICT if other in self.suspended else FORBIDDEN if other == party else None)
+        refused = self.administer(party) or (
+            CONFLICT if other in self.suspended else FORBIDDEN if other == party else None
+        )
         if refused is None:
             self.suspended[other] = reason
             self.log(Deed("Suspension", other, party, reason, party=other))
@@ -464,10 +509,10 @@ def line(deed: Deed) -> Line:
 
 
 def leads(thing: Thing) -> bool:
-    """Whether it has somewhere to lead by itself."""
+    """Return whether it leads anywhere by itself."""
     return bool(thing.target) or any(by == thing.owner for *_, by in thing.bindings)
 
 
 def number(version: Thing) -> tuple[int, ...]:
-    """The number of a version."""
+    """Return the number of a version."""
     return tuple(int(part) for part in (version.version or "V0.0")[1:].split("."))

@@ -12,7 +12,10 @@ from benchmarks.showing import growth, table, text_plot
 def test_every_row_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = tmp_path / "rows.json"
     light = [name for name in rows(heavy=False) if name not in ("command", "validate")]
-    assert main([*light, "--quick", "--size", "40", "--folder", str(tmp_path / "stores"), "--json", str(found)]) == 0
+    assert (
+        main([*light, "--quick", "--size", "40", "--folder", str(tmp_path / "stores"), "--json", str(found)])
+        == 0
+    )
     measured = json.loads(found.read_text())["rows"]
     assert all(row["measured"] or row["note"].startswith("not measured: ") for row in measured)
     assert "export to Turtle" in capsys.readouterr().out

@@ -1,17 +1,17 @@
-"""``validate --changed``: it looks at what changed, finds there what a check of everything finds, and knows when that is not enough."""
+"""``validate --changed`` checks what changed, finds the same there as a full check, or does a full check."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyoxigraph import NamedNode, Quad
+from engine_files import engine_of
+from pyoxigraph import NamedNode
 
 import idstore
 from idstore import Party, Registry, Request, Statement
 from idstore.errors import NotPermitted
-from idstore.stores.embedded import EmbeddedStore
 from idstore.validation import registries
-from idstore.validation.registries import Renewed, check, check_changed
+from idstore.validation.registries import IncrementalReport, check, check_changed
 from idstore.validation.shapes import load
 from idstore.vocabulary import IDS
 
@@ -20,7 +20,7 @@ ALICE, BOB = Party("alice"), Party("bob")
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Iterator[Registry]:
-    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as found:
+    with idstore.open(tmp_path / "store", administrator=ALICE) as found:
         found.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         yield found
 
@@ -29,7 +29,7 @@ def mint(registry: Registry) -> str:
     return registry.mint("rdl", BOB, Request(name="valve")).iri.value
 
 
-def checked(registry: Registry) -> Renewed:
+def checked(registry: Registry) -> IncrementalReport:
     """Check what changed, and take note if nothing was found."""
     found = check_changed(registry, ALICE)
     if found.report.conforms:
@@ -38,34 +38,37 @@ def checked(registry: Registry) -> Renewed:
 
 
 def lose(registry: Registry, iri: str, predicate: NamedNode) -> None:
-    """Take triples out of the engine behind the registry's back."""
-    assert isinstance(registry.store, EmbeddedStore)
-    with registry.store.reading() as view:
-        lost: list[Quad] = list(view.quads(NamedNode(iri), predicate))
+    """Remove triples from the engine behind the registry's back."""
+    with engine_of(registry) as engine:
+        lost = engine.quads(NamedNode(iri), predicate)
         assert lost
         for quad in lost:
-            registry.store._generation.engine.remove(quad)
+            engine.remove(quad)
 
 
-def test_only_what_changed_is_checked(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_changes_are_checked(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     old, bound = mint(registry), mint(registry)
     assert checked(registry).checked is None
     assert checked(registry).checked == 0
     registry.bind(bound, Statement("http://example.org/valve"), BOB)
     registry.fixate([bound], BOB)
-    assert checked(registry).checked == 5  # the record, its binding, and what says that it was minted, bound and fixated
+    assert (
+        checked(registry).checked == 5
+    )  # the record, its binding, and the events of minting, binding and fixation
     lose(registry, old, IDS.owner)
     mint(registry)
     assert checked(registry).checked == 2
     whole = check(registry, ALICE)
     assert not whole.conforms
-    monkeypatch.setattr(registries, "mark", lambda _: 1)
+    monkeypatch.setattr(registries, "mark", lambda _: "1")
     assert (found := checked(registry)).checked is None
     assert found.report == whole
 
 
 @pytest.mark.parametrize("predicate", [IDS.stage, IDS.owner, IDS.inNamespace])
-def test_what_is_lost_of_a_changed_record_is_found_as_by_a_whole_check(registry: Registry, predicate: NamedNode) -> None:
+def test_a_loss_in_a_changed_record_is_found_as_by_a_full_check(
+    registry: Registry, predicate: NamedNode
+) -> None:
     checked(registry)
     iris = [mint(registry) for _ in range(3)]
     registry.fixate(iris[:2], BOB)
@@ -75,7 +78,7 @@ def test_what_is_lost_of_a_changed_record_is_found_as_by_a_whole_check(registry:
     assert checked(registry).report == check(registry, ALICE)
 
 
-def test_nothing_is_forgotten_while_something_is_wrong(registry: Registry) -> None:
+def test_a_finding_recurs_until_it_is_repaired(registry: Registry) -> None:
     checked(registry)
     iri = mint(registry)
     lose(registry, iri, IDS.owner)
@@ -86,20 +89,22 @@ def test_nothing_is_forgotten_while_something_is_wrong(registry: Registry) -> No
     assert not first.report.conforms
 
 
-def test_all_is_checked_where_a_namespace_a_party_or_the_shapes_changed(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_of_a_namespace_a_party_or_the_shapes_needs_a_full_check(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checked(registry)
     for change in (
         lambda: registry.add_namespace("names", "10.5555", "handle", ALICE),
         lambda: registry.add_party(BOB, ALICE),
-        lambda: monkeypatch.setattr(registries, "mark", lambda _: 1),
+        lambda: monkeypatch.setattr(registries, "mark", lambda _: "1"),
     ):
         assert checked(registry).checked == 0
         change()
         assert checked(registry).checked is None
 
 
-def test_all_is_checked_after_very_much_changed(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("idstore.registry.touching._MOST", 2)
+def test_many_changes_need_a_full_check(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("idstore.registry.checkpoint._MOST", 2)
     checked(registry)
     mint(registry)
     mint(registry)
@@ -114,14 +119,14 @@ def test_the_mark_does_not_depend_on_names_of_blank_nodes() -> None:
     assert registries.mark(load.__wrapped__("registry")) == registries.mark(load("registry"))
 
 
-def test_others_may_not(registry: Registry) -> None:
+def test_only_administrators_check_changes(registry: Registry) -> None:
     with pytest.raises(NotPermitted):
         check_changed(registry, BOB)
     with pytest.raises(NotPermitted):
-        registry.keep_checked(1, 1, BOB)
+        registry.keep_checked(1, "1", BOB)
 
 
-def test_what_was_checked_is_kept_with_the_store(registry: Registry, tmp_path: Path) -> None:
+def test_the_checked_position_is_kept_with_the_store(registry: Registry, tmp_path: Path) -> None:
     checked(registry)
     mint(registry)
     registry.backup(tmp_path / "copy", ALICE)

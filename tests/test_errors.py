@@ -1,4 +1,4 @@
-"""The error family: drawn, told apart by slugs, and each with its exit code."""
+"""The error tree: its drawing, its slugs, and its exit codes."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ DRAWN = re.compile(r"^(?P<branch>[│├└─ ]*)(?P<name>[A-Z]\w+)(?:\s{2,}\S.
 
 
 def family(kind: type[IdstoreError] = IdstoreError) -> Iterator[type[IdstoreError]]:
-    """The errors that idstore defines: a test's or a plug-in's are their own affair."""
+    """Yield the errors that idstore defines; those of tests and plug-ins do not count."""
     if kind.__module__.partition(".")[0] == "idstore":
         yield kind
     for child in kind.__subclasses__():
@@ -23,7 +23,7 @@ def family(kind: type[IdstoreError] = IdstoreError) -> Iterator[type[IdstoreErro
 
 
 def drawn() -> dict[str, str | None]:
-    """The tree in the module's docstring: each name and its parent's."""
+    """Return the tree in the module's docstring: each name and its parent's."""
     parents: dict[str, str | None] = {}
     above: dict[int, str] = {}
     for found in filter(None, map(DRAWN.match, (errors.__doc__ or "").splitlines())):
@@ -33,29 +33,32 @@ def drawn() -> dict[str, str | None]:
     return parents
 
 
-def test_the_tree_is_drawn_as_it_is() -> None:
-    real = {kind.__name__: next((b.__name__ for b in kind.__bases__ if issubclass(b, IdstoreError)), None) for kind in family()}
+def test_the_drawn_tree_matches_the_classes() -> None:
+    real = {
+        kind.__name__: next((b.__name__ for b in kind.__bases__ if issubclass(b, IdstoreError)), None)
+        for kind in family()
+    }
     assert drawn() == real
 
 
-def test_slugs_are_unique_and_stable_looking() -> None:
+def test_slugs_are_unique_and_well_formed() -> None:
     slugs = [kind.code for kind in family()]
     assert len(slugs) == len(set(slugs))
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", slug) for slug in slugs)
     assert "usage" not in slugs, "the command line's own"
 
 
-def test_all_errors_stand_in_one_file() -> None:
+def test_all_errors_are_defined_in_one_file() -> None:
     assert {kind.__module__ for kind in family()} == {"idstore.errors"}
 
 
 @pytest.mark.parametrize("kind", [*family()], ids=lambda kind: kind.__name__)
-def test_no_error_is_without_an_exit_code(kind: type[IdstoreError]) -> None:
+def test_each_error_has_an_exit_code(kind: type[IdstoreError]) -> None:
     assert kind in EXIT_CODES
     assert EXIT_CODES[kind] in range(1, 10)
 
 
-def test_no_exit_code_is_left_over() -> None:
+def test_each_exit_code_has_an_error() -> None:
     assert set(EXIT_CODES) == set(family())
 
 
@@ -76,7 +79,7 @@ def test_an_error_of_a_plug_in_has_its_parents_code() -> None:
         (errors.StoreUnavailable, OSError),
     ],
 )
-def test_pythons_own_families_are_kept(kind: type[IdstoreError], foreign: type[Exception]) -> None:
+def test_errors_subclass_their_python_families(kind: type[IdstoreError], foreign: type[Exception]) -> None:
     assert issubclass(kind, foreign)
 
 
@@ -86,15 +89,19 @@ def test_messages_and_fields_are_kept() -> None:
     assert error.fields == {"text": "fmt/?", "reason": "no such character", "position": 4, "scheme": "puid"}
 
 
-def test_what_nothing_reads_is_explained_by_a_scheme_in_use(tmp_path: Path) -> None:
+def test_an_unreadable_text_gets_the_message_of_a_scheme_in_use(tmp_path: Path) -> None:
     alice = idstore.Party("alice")
-    with idstore.open(tmp_path / "store", administrator=alice, durability="process") as registry:
+    with idstore.open(tmp_path / "store", administrator=alice) as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", alice)
         with pytest.raises(InvalidIdentifier, match="10 or more are needed") as caught:
             registry.show("R1", alice)
         assert (caught.value.scheme, caught.value.position) == ("rdswip", 2)
-        registry.add_namespace("longer", "http://longer.example.org/data#", "rdswip", alice, {"profile": "rdlfacade"})
+        registry.add_namespace(
+            "longer", "http://longer.example.org/data#", "rdswip", alice, {"profile": "rdlfacade"}
+        )
         with pytest.raises(InvalidIdentifier, match="11 or more are needed"):
             registry.show("http://longer.example.org/data#R1", alice)
-        with pytest.raises(InvalidIdentifier):  # of none that is in use: in the words of whichever reads most of it
+        with pytest.raises(
+            InvalidIdentifier
+        ):  # without a fitting scheme in use: the message of the scheme that reads most of the text
             registry.show("fmt", alice)

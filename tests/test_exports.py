@@ -1,4 +1,4 @@
-"""What is exported, read by others: rdflib, PyLD, curies and sssom-pydantic; its lines; its digest."""
+"""Exports: read by rdflib, PyLD, curies and sssom-pydantic; their lines; their digest."""
 
 import csv
 import hashlib
@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import rdflib
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, Literal, NamedNode, Quad, RdfFormat, parse
@@ -22,10 +23,10 @@ from small_registry import sound
 import idstore
 from idstore import Party, Registry, Request, Statement
 from idstore.errors import InvalidData
-from idstore.exchange import jsonld, listing, mappings, rdf, turtle
+from idstore.exchange import jsonld, mappings, rdf, table_export, turtle
 from idstore.exchange.curies import Curies
 from idstore.exchange.digest import canonical, digest
-from idstore.registry.exporting import Extract
+from idstore.registry.export import Extract
 from idstore.resources import folder
 from idstore.vocabulary import IDS, MAPPING_PREFIXES, PUBLIC_LOG, REGISTRY_GRAPH, XSD
 
@@ -42,25 +43,35 @@ ODD = (
     "mailto:a@b.c",
     BASE + "//x",
 )
-"""Targets that short forms could be mistaken for, and such as have nothing that could be left out."""
+"""Targets that look like short forms, and targets that cannot be shortened."""
 
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Iterator[Registry]:
-    with idstore.open(tmp_path / "store", administrator=ROOT, durability="process") as registry:
+    with idstore.open(tmp_path / "store", administrator=ROOT) as registry:
         registry.add_namespace("names", BASE, "handle", ROOT)
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ROOT)
         for label in ("a", "b/c", "//d"):
-            registry.register("names", label, ANN, Request('valve, "open"\n| or\tnot', target="http://example.org/t"))
+            registry.register(
+                "names", label, ANN, Request('valve, "open"\n| or\tnot', target="http://example.org/t")
+            )
         registry.name("names:a", "Ventil", ANN, "de")
         for target in ODD:
-            registry.bind("names:a", Statement(target), ANN)
+            registry.bind("names:a", Statement(target, verbatim=True), ANN)
         registry.bind(
-            "names:b/c", Statement(WIKIDATA, MAPPING_PREFIXES["skos"] + "closeMatch", "a\nnote\\", Decimal("0.5"), author="A|B"), ANN
+            "names:b/c",
+            Statement(
+                WIKIDATA, MAPPING_PREFIXES["skos"] + "closeMatch", "a\nnote\\", Decimal("0.5"), author="A|B"
+            ),
+            ANN,
         )
         registry.bind(
             "names:b/c",
-            Statement(WIKIDATA, justification=MAPPING_PREFIXES["semapv"] + "LexicalMatching", author="https://orcid.org/0"),
+            Statement(
+                WIKIDATA,
+                justification=MAPPING_PREFIXES["semapv"] + "LexicalMatching",
+                author="https://orcid.org/0",
+            ),
             ANN,
         )
         registry.fixate(["names:b/c"], ANN)
@@ -73,9 +84,9 @@ def exported(registry: Registry, party: Party, format: str) -> bytes:
     target = BytesIO()
     match format:
         case "csv":
-            listing.export_csv(registry, target, party)
+            table_export.export_csv(registry, target, party)
         case "sssom":
-            listing.export_sssom(registry, target, party)
+            table_export.export_sssom(registry, target, party)
         case _:
             rdf.export(registry, target, party, format)
     return target.getvalue()
@@ -85,14 +96,18 @@ def exported(registry: Registry, party: Party, format: str) -> bytes:
 
 
 def difference(before: bytes, after: bytes) -> tuple[list[str], list[str]]:
-    """Lines that went and came."""
+    """Return removed and added lines."""
     found = list(ndiff(before.decode().splitlines(), after.decode().splitlines()))
-    return [line[2:] for line in found if line.startswith("- ")], [line[2:] for line in found if line.startswith("+ ")]
+    return [line[2:] for line in found if line.startswith("- ")], [
+        line[2:] for line in found if line.startswith("+ ")
+    ]
 
 
 @pytest.mark.parametrize("format", ["turtle", "trig"])
 @pytest.mark.parametrize("id", ["names:a", "names:b/c", "names://d"])
-def test_one_binding_more_is_one_line_more_beside_its_statement_and_its_event(registry: Registry, format: str, id: str) -> None:
+def test_a_binding_adds_one_line_beside_its_statement_and_its_event(
+    registry: Registry, format: str, id: str
+) -> None:
     before = exported(registry, ROOT, format)
     registry.bind(id, Statement("http://example.org/zzz"), ANN)
     gone, come = difference(before, exported(registry, ROOT, format))
@@ -105,7 +120,7 @@ def test_one_binding_more_is_one_line_more_beside_its_statement_and_its_event(re
 
 
 @pytest.mark.parametrize("format", ["turtle", "trig"])
-def test_another_target_is_another_line(registry: Registry, format: str) -> None:
+def test_another_target_changes_one_line(registry: Registry, format: str) -> None:
     before = exported(registry, ROOT, format)
     registry.unbind("names:b/c", Statement(WIKIDATA), ANN)
     registry.bind("names:b/c", Statement(WIKIDATA + "1"), ANN)
@@ -129,7 +144,9 @@ def _flat(quad: Any) -> list[Any]:
     return [subject, predicate, value, rdflib.URIRef(str(graph)) if graph is not None else None]
 
 
-@pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning", "ignore:ConjunctiveGraph:DeprecationWarning")  # rdflib's own use of itself
+@pytest.mark.filterwarnings(
+    "ignore:Dataset:DeprecationWarning", "ignore:ConjunctiveGraph:DeprecationWarning"
+)  # deprecated calls inside rdflib
 @pytest.mark.parametrize("party", [ROOT, ANN, Party("nobody")], ids=str)
 @pytest.mark.parametrize("format", ["turtle", "trig", "ntriples", "jsonld"])
 def test_rdflib_reads_the_same_from_each_format(registry: Registry, party: Party, format: str) -> None:
@@ -149,30 +166,38 @@ def published() -> Any:
     return json.loads((folder("ontology") / "context.jsonld").read_text(encoding="utf-8"))
 
 
-def test_pyld_reads_the_same_from_json_ld_and_would_compact_it_so(registry: Registry) -> None:
+def test_pyld_reads_and_compacts_json_ld_to_the_same(registry: Registry) -> None:
     document = json.loads(exported(registry, ROOT, "jsonld"))
     assert document["@context"] == published()["@context"]
     read = pyld().to_rdf(document, {"format": "application/n-quads"})
-    assert set(parse(read.encode(), RdfFormat.N_QUADS)) == set(parse(exported(registry, ROOT, "nquads"), RdfFormat.N_QUADS))
+    assert set(parse(read.encode(), RdfFormat.N_QUADS)) == set(
+        parse(exported(registry, ROOT, "nquads"), RdfFormat.N_QUADS)
+    )
     nodes = [node for graph in document["@graph"] for node in graph["@graph"]]
     for node in nodes:
         compacted = pyld().compact({"@context": document["@context"]} | node, published())
         assert {key: value for key, value in compacted.items() if key != "@context"} == node
 
 
-def test_everything_that_a_registry_says_itself_has_a_term_in_the_context() -> None:
+def test_each_term_of_a_registry_is_in_the_context() -> None:
     quads = [Quad(quad.subject, quad.predicate, quad.object, REGISTRY_GRAPH) for quad in sound()]
     document = json.loads("".join(jsonld.lines(quads)))
     keys = {key for node in document["@graph"][0]["@graph"] for key in node}
     assert [key for key in keys if ":" in key] == []
-    assert [term for term in published()["@context"] if ":" in term or term[0].isupper()] == []  # neither prefixes nor classes
+    assert [
+        term for term in published()["@context"] if ":" in term or term[0].isupper()
+    ] == []  # neither prefixes nor classes
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
 iris = st.one_of(
     st.sampled_from([NamedNode(iri) for iri in ODD]),
     st.text(
-        st.characters(max_codepoint=0xFFEF, exclude_categories=("Cc", "Z", "Cn", "Co", "Cs"), exclude_characters='<>"{}|\\^`%[]#'),
+        st.characters(
+            max_codepoint=0xFFEF,
+            exclude_categories=("Cc", "Z", "Cn", "Co", "Cs"),
+            exclude_characters='<>"{}|\\^`%[]#',
+        ),
         max_size=6,
     ).map(lambda text: NamedNode("http://example.org/x" + text)),
     st.sampled_from(sorted({quad.predicate for quad in sound()}, key=str)),
@@ -183,15 +208,25 @@ literals = st.one_of(
     st.builds(
         lambda text, kind: Literal(text, datatype=kind),
         st.sampled_from(("", "1", "-1.5", "true", "TRUE", "01", ".5", "2026-11-20T09:00:00.5Z", "1e3")),
-        st.sampled_from((XSD.integer, XSD.decimal, XSD.boolean, XSD.dateTime, NamedNode("http://example.org/type"))),
+        st.sampled_from(
+            (XSD.integer, XSD.decimal, XSD.boolean, XSD.dateTime, NamedNode("http://example.org/type"))
+        ),
     ),
 )
-quads = st.builds(Quad, iris, iris, st.one_of(iris, literals), st.sampled_from((REGISTRY_GRAPH, NamedNode("http://example.org/g"))))
-together = st.lists(quads, max_size=8).map(lambda found: sorted(set(found), key=lambda quad: (str(quad.graph_name), str(quad))))
+quads = st.builds(
+    Quad,
+    iris,
+    iris,
+    st.one_of(iris, literals),
+    st.sampled_from((REGISTRY_GRAPH, NamedNode("http://example.org/g"))),
+)
+together = st.lists(quads, max_size=8).map(
+    lambda found: sorted(set(found), key=lambda quad: (str(quad.graph_name), str(quad)))
+)
 
 
 @given(together)
-def test_whatever_is_said_comes_back(said: list[Quad]) -> None:
+def test_all_quads_survive_a_round_trip(said: list[Quad]) -> None:
     for lines, format in (
         (turtle.lines(map(str, said), graphs=True), RdfFormat.TRIG),
         (jsonld.lines(said), RdfFormat.JSON_LD),
@@ -215,21 +250,30 @@ def test_canonical_lines_are_those_of_another_implementation(said: list[Quad]) -
         and b"\\f" not in plain
         and b"\\u" not in plain
     ):
-        options = {"algorithm": "URDNA2015", "inputFormat": "application/n-quads", "format": "application/n-quads"}
+        options = {
+            "algorithm": "URDNA2015",
+            "inputFormat": "application/n-quads",
+            "format": "application/n-quads",
+        }
         assert pyld().normalize(plain.decode(), options) == plain.decode()
 
 
 # the digest
 
 
-def test_registries_that_say_the_same_have_the_same_digest(registry: Registry, tmp_path: Path) -> None:
+def test_registries_with_the_same_statements_have_the_same_digest(registry: Registry, tmp_path: Path) -> None:
     file = tmp_path / "all.nq"
     file.write_bytes(exported(registry, ROOT, "nquads"))
     found = digest(registry, ROOT)
-    assert found.sha256 == hashlib.sha256(b"".join(sorted(file.read_bytes().splitlines(keepends=True)))).hexdigest()
-    with idstore.open(tmp_path / "other", administrator=ROOT, durability="process") as other:
+    assert (
+        found.sha256
+        == hashlib.sha256(b"".join(sorted(file.read_bytes().splitlines(keepends=True)))).hexdigest()
+    )
+    with idstore.open(tmp_path / "other", administrator=ROOT) as other:
         rdf.import_registry(other, [file], ROOT)
-        assert [digest(other, party) for party in (ROOT, ANN, BEN)] == [digest(registry, party) for party in (ROOT, ANN, BEN)]
+        assert [digest(other, party) for party in (ROOT, ANN, BEN)] == [
+            digest(registry, party) for party in (ROOT, ANN, BEN)
+        ]
         other.comment("names:a", "draft", ANN)
         assert digest(other, BEN) == digest(registry, BEN)
         assert digest(other, ANN) != digest(registry, ANN)
@@ -241,18 +285,26 @@ def test_registries_that_say_the_same_have_the_same_digest(registry: Registry, t
 
 def bindings_of(registry: Registry, party: Party) -> set[tuple[str, str, str, str]]:
     with registry.records(party) as records:
-        return {(record.iri.value, one.relation.value, one.target.value, one.by) for record in records for one in record.bindings}
+        return {
+            (record.iri.value, one.relation.value, one.target.value, one.by)
+            for record in records
+            for one in record.bindings
+        }
 
 
 @pytest.mark.parametrize("party", [ROOT, ANN, Party("nobody")], ids=str)
-def test_sssom_is_read_by_others(registry: Registry, tmp_path: Path, party: Party) -> None:
+def test_sssom_is_read_by_independent_readers(registry: Registry, tmp_path: Path, party: Party) -> None:
     import sssom_pydantic
 
     file = tmp_path / "x.sssom.tsv"
     file.write_bytes(exported(registry, party, "sssom"))
     found, converter, metadata = sssom_pydantic.read(file)[:3]
     read = {
-        tuple(converter.expand(one.curie, strict=True) for one in (mapping.subject, mapping.predicate, mapping.object)) for mapping in found
+        tuple(
+            converter.expand(one.curie, strict=True)
+            for one in (mapping.subject, mapping.predicate, mapping.object)
+        )
+        for mapping in found
     }
     said = bindings_of(registry, party)
     assert read == {binding[:3] for binding in said}
@@ -261,7 +313,9 @@ def test_sssom_is_read_by_others(registry: Registry, tmp_path: Path, party: Part
 
 
 @pytest.mark.parametrize("word", ["no", "on", "null", "yes", "true"])
-def test_prefixes_that_yaml_takes_for_something_else_come_back(registry: Registry, tmp_path: Path, word: str) -> None:
+def test_prefixes_that_yaml_reads_as_other_types_survive_a_round_trip(
+    registry: Registry, tmp_path: Path, word: str
+) -> None:
     import sssom_pydantic
 
     target = f"http://{word}/1"
@@ -274,34 +328,76 @@ def test_prefixes_that_yaml_takes_for_something_else_come_back(registry: Registr
         assert target in {row.target for row in reading.rows if isinstance(row, mappings.MappingRow)}
 
 
+@pytest.mark.parametrize(
+    ("publisher", "type_hint"),
+    [
+        ('The "Example" Press: Ltd.', "http://www.w3.org/2001/XMLSchema#string"),
+        ("https://press.example.org/", "https://w3id.org/linkml/Uriorcurie"),
+    ],
+)
+def test_the_publisher_of_the_namespaces_is_in_the_header(
+    registry: Registry, tmp_path: Path, publisher: str, type_hint: str
+) -> None:
+    import sssom_pydantic
+
+    file = tmp_path / "x.sssom.tsv"
+    registry.set_namespace("names", {"publisher": publisher}, ROOT)
+    assert b"publisher" not in exported(registry, ANN, "sssom"), "the namespaces differ"
+    registry.set_namespace("rdl", {"publisher": publisher}, ROOT)
+    file.write_bytes(exported(registry, ANN, "sssom"))
+    found, converter, metadata = sssom_pydantic.read(file)[:3]
+    assert metadata.extension_definitions is not None
+    [slot] = metadata.extension_definitions
+    assert converter.expand(slot.predicate.curie) == "http://purl.org/dc/terms/publisher"
+    assert converter.expand(slot.datatype.curie) == type_hint
+    lines = file.read_text(encoding="utf-8").splitlines()
+    header = yaml.safe_load("\n".join(line[1:] for line in lines if line.startswith("#")))
+    assert header[slot.name] == publisher
+    with mappings.read(file, "sssom") as reading:
+        assert len(list(reading.rows)) == len(found)
+
+
 def test_a_licence_is_an_iri(registry: Registry) -> None:
     with pytest.raises(InvalidData, match="IRI of a licence"):
-        listing.export_sssom(registry, BytesIO(), ANN, licence="none at all")
+        table_export.export_sssom(registry, BytesIO(), ANN, licence="none at all")
 
 
-def test_what_is_said_with_a_binding_is_in_sssom(registry: Registry) -> None:
+def test_the_details_of_a_binding_are_in_sssom(registry: Registry) -> None:
     content = exported(registry, BEN, "sssom").decode()
     rows = list(
-        csv.DictReader(io.StringIO("".join(line for line in content.splitlines(keepends=True) if not line.startswith("#"))), delimiter="\t")
+        csv.DictReader(
+            io.StringIO(
+                "".join(line for line in content.splitlines(keepends=True) if not line.startswith("#"))
+            ),
+            delimiter="\t",
+        )
     )
     close = next(row for row in rows if row["predicate_id"] == "skos:closeMatch")
-    assert close == close | {"comment": "a\nnote\\", "confidence": "0.5", "author_label": "A\\|B", "creator_id": "party:ann"}
+    assert close == close | {
+        "comment": "a\nnote\\",
+        "confidence": "0.5",
+        "author_label": "A\\|B",
+        "creator_id": "party:ann",
+    }
     exact = next(row for row in rows if row["predicate_id"] == "skos:exactMatch")
     assert (exact["mapping_justification"], exact["author_id"]) == ("semapv:LexicalMatching", "orcid:0")
 
 
-def test_mappings_go_out_and_come_back(registry: Registry) -> None:
+def test_mappings_survive_a_round_trip(registry: Registry) -> None:
     content = exported(registry, ANN, "sssom")
     with mappings.read(BytesIO(content), "sssom") as reading:
         proposed = list(mappings.proposals(reading.rows, []))
-    assert {outcome.verdict for outcome in registry.state(proposed, ANN)} <= {"known", "new"}  # new: what ben bound
+    assert {outcome.verdict for outcome in registry.state(proposed, ANN)} <= {
+        "known",
+        "new",
+    }  # new: ben's binding
     assert {(one[0], one[1], one[2]) for one in bindings_of(registry, ANN)} == {
         (one.id, one.statement.relation, one.statement.target) for one in proposed
     }
 
 
 @given(st.lists(iris.map(lambda node: node.value), max_size=6))
-def test_short_forms_are_expanded_to_what_they_stand_for(said: list[str]) -> None:
+def test_short_forms_are_expanded_to_their_iris(said: list[str]) -> None:
     import curies as others
 
     mine = Curies(MAPPING_PREFIXES.items())
@@ -312,7 +408,7 @@ def test_short_forms_are_expanded_to_what_they_stand_for(said: list[str]) -> Non
     assert not any(one.partition(":")[2].startswith("//") for one in short)
 
 
-def test_a_table_shows_what_its_maker_sees(registry: Registry) -> None:
+def test_a_table_shows_only_data_visible_to_its_maker(registry: Registry) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(registry, BEN, "csv").decode(), newline="")))
     assert {row["identifier"] for row in rows} == {record.iri.value for record in registry.list(BEN)}
     assert {(row["relation"], row["by"]) for row in rows if row["target"] == WIKIDATA} == {
@@ -325,7 +421,7 @@ def test_a_table_shows_what_its_maker_sees(registry: Registry) -> None:
 @pytest.mark.parametrize("party", [ROOT, ANN, BEN, Party("nobody")], ids=str)
 @pytest.mark.parametrize("stage", [None, "created", "fixated"])
 @pytest.mark.parametrize("namespace", [None, "names", "rdl"])
-def test_an_extract_is_of_the_same_identifiers_in_every_format(
+def test_an_extract_has_the_same_identifiers_in_every_format(
     registry: Registry, party: Party, stage: str | None, namespace: str | None
 ) -> None:
     every = registry.list(party)
@@ -334,7 +430,9 @@ def test_an_extract_is_of_the_same_identifiers_in_every_format(
         with registry.quads(party, extract) as quads, registry.records(party, extract) as records:
             listed = [record.iri.value for record in records]
             assert set(listed) == {
-                str(quad.subject)[1:-1] for quad in quads if quad.predicate == IDS.stage and quad.graph_name != PUBLIC_LOG
+                str(quad.subject)[1:-1]
+                for quad in quads
+                if quad.predicate == IDS.stage and quad.graph_name != PUBLIC_LOG
             }
         assert listed == sorted(listed)
 
@@ -342,14 +440,15 @@ def test_an_extract_is_of_the_same_identifiers_in_every_format(
 # memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "write",
     [
         pytest.param(lambda said: turtle.lines(map(str, said), graphs=True), id="turtle"),
-        pytest.param(jsonld.lines, id="jsonld", marks=pytest.mark.slow),
+        pytest.param(jsonld.lines, id="jsonld"),
     ],
 )
-def test_memory_stays_flat(write: Callable[[Iterable[Quad]], Iterator[str]]) -> None:
+def test_an_export_needs_constant_memory(write: Callable[[Iterable[Quad]], Iterator[str]]) -> None:
     own = sound()[:5]
 
     def peak(many: int) -> int:
@@ -365,5 +464,10 @@ def test_memory_stays_flat(write: Callable[[Iterable[Quad]], Iterator[str]]) -> 
         tracemalloc.stop()
         return found
 
-    peak(2000)  # fills what is kept for repetition
+    peak(2000)  # fills the caches
     assert peak(20_000) < 1.2 * peak(2000) + 100_000
+
+
+def test_an_extract_has_a_stage_that_exists() -> None:
+    with pytest.raises(InvalidData, match="'printed' is not a stage"):
+        Extract(stage="printed")

@@ -1,4 +1,7 @@
-"""Batch files of the Handle System: published ones, ones that an independent client writes, malformed ones; there and back."""
+"""Batch files of the Handle System.
+
+Published ones, ones by an independent client, malformed ones, and round trips.
+"""
 
 import io
 from collections.abc import Iterator
@@ -7,15 +10,23 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyoxigraph import NamedNode
 
 import idstore
 from idstore import Party, Registry
 from idstore.errors import BatchRefused, ExchangeError
 from idstore.exchange import handle_batch
-from idstore.exchange.handle_batch import BatchReport, Flaw, import_batch, operations, write_batch
+from idstore.exchange.handle_batch import BatchReport, export, import_batch, omissions, operations
+from idstore.model.filter import Filter
+from idstore.model.record import Record
 from idstore.model.value import Value
-from idstore.registry.valuing import Draft
+from idstore.model.value import index as index_of
+from idstore.registry.core import Core
+from idstore.registry.handle_values import Draft
+from idstore.registry.visibility import Sight
 from idstore.schemes.handle_values import RIGHTS
+from idstore.stores.contract import View
+from idstore.vocabulary import IDS
 
 ROOT, ALICE, BOB = (Party(name) for name in ("root", "alice", "bob"))
 
@@ -45,12 +56,12 @@ CREATE 12345/hdl3
 
 DELETE 12345/hdl3
 """
-"""Put together from the samples of the Handle.Net technical manual, chapter 4."""
+"""Composed of the samples in the Handle.Net technical manual, chapter 4."""
 
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Iterator[Registry]:
-    with idstore.open(tmp_path / "store", administrator=ROOT, durability="process") as registry:
+    with idstore.open(tmp_path / "store", administrator=ROOT) as registry:
         registry.add_namespace("h", "12345", "handle", ROOT)
         yield registry
         assert [str(one) for one in registry.verify(ROOT)] == []
@@ -61,7 +72,7 @@ def carry_out(registry: Registry, text: str, party: Party = ALICE, *, dry_run: b
 
 
 def flaws(registry: Registry, text: str, party: Party = ALICE) -> list[tuple[int, str]]:
-    """What is wrong with a file; nothing is done then."""
+    """Return the errors of a file, none of whose operations is done."""
     before = [entry.event for entry in registry.log(ROOT)]
     with pytest.raises(BatchRefused) as caught:
         carry_out(registry, text, party)
@@ -75,11 +86,12 @@ def values(registry: Registry, handle: str, party: Party = ALICE) -> list[tuple[
 
 
 def written(registry: Registry, party: Party = ALICE) -> tuple[str, list[str]]:
-    pieces = list(write_batch(registry, party))
-    return "".join(one for one in pieces if isinstance(one, str)), [one.reason for one in pieces if isinstance(one, Flaw)]
+    target = io.BytesIO()
+    export(registry, target, party)
+    return target.getvalue().decode(), omissions(registry, party)
 
 
-def test_the_published_samples_are_carried_out(registry: Registry) -> None:
+def test_the_published_samples_are_applied(registry: Registry) -> None:
     assert carry_out(registry, PUBLISHED, dry_run=True) == carry_out(registry, PUBLISHED)
     assert values(registry, "12345/hdl1") == [
         (1, "HS_VLIST", 86400, "300:10.50/USR1;300:10.50/USR2"),
@@ -101,14 +113,16 @@ def test_a_dry_run_does_nothing(registry: Registry) -> None:
     assert registry.list(ALICE) == []
 
 
-def test_what_is_written_is_read_back(registry: Registry, tmp_path: Path) -> None:
+def test_a_written_batch_file_survives_a_round_trip(registry: Registry, tmp_path: Path) -> None:
     carry_out(registry, PUBLISHED)
     registry.register("h", "odd %3C:;,é # ", ALICE)
     registry.register("h", "a:b;c%3C é", ALICE)
-    registry.set_value("hdl:12345/a:b;c%3C é", Draft("DESC", "x  y\u3000", 5, ttl=0, permissions="1100"), ALICE)
+    registry.set_value(
+        "hdl:12345/a:b;c%3C é", Draft("DESC", "x  y\u3000", 5, ttl=0, permissions="1100"), ALICE
+    )
     text, left_out = written(registry)
     assert [one.partition(" is left out")[0] for one in left_out] == ["'12345/odd %3C:;,é # '"]
-    with idstore.open(tmp_path / "other", administrator=ALICE, durability="process") as other:
+    with idstore.open(tmp_path / "other", administrator=ALICE) as other:
         other.add_namespace("h", "12345", "handle", ALICE)
         assert len(carry_out(other, text).created) == 3
         assert written(other)[0] == text
@@ -117,7 +131,9 @@ def test_what_is_written_is_read_back(registry: Registry, tmp_path: Path) -> Non
 @given(
     st.lists(
         st.tuples(
-            st.from_regex(r"[A-Za-z0-9._-]{1,10}", fullmatch=True).filter(lambda word: not word.upper().startswith(("HS_", "URL"))),
+            st.from_regex(r"[A-Za-z0-9._-]{1,10}", fullmatch=True).filter(
+                lambda word: not word.upper().startswith(("HS_", "URL"))
+            ),
             st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20),
             st.integers(0, 2**31 - 1),
             st.sampled_from(["1110", "1100", "0000", "1111"]),
@@ -126,18 +142,21 @@ def test_what_is_written_is_read_back(registry: Registry, tmp_path: Path) -> Non
         max_size=4,
     )
 )
-def test_lines_are_read_as_they_were_written(found: list[tuple[str, str, int, str]]) -> None:
-    made = [Value(number, type, data, ttl=ttl, permissions=given) for number, (type, data, ttl, given) in enumerate(found, 1)]
+def test_lines_survive_a_round_trip(found: list[tuple[str, str, int, str]]) -> None:
+    made = [
+        Value(number, type, data, ttl=ttl, permissions=given)
+        for number, (type, data, ttl, given) in enumerate(found, 1)
+    ]
     writable = [one for one in made if handle_batch._unwritable(one) is None]
     text = "CREATE 1/a\n" + "".join(f"{handle_batch._line(one)}\n" for one in writable)
     if writable:
         [read] = operations(io.BytesIO(text.encode()))
-        assert [(draft.index, draft.type, draft.data, draft.ttl, draft.permissions) for _, draft in read.values] == [
-            (one.index, one.type, one.data, one.ttl, one.permissions) for one in writable
-        ]
+        assert [
+            (draft.index, draft.type, draft.data, draft.ttl, draft.permissions) for _, draft in read.values
+        ] == [(one.index, one.type, one.data, one.ttl, one.permissions) for one in writable]
 
 
-def test_what_a_batch_file_cannot_say_is_told(registry: Registry) -> None:
+def test_data_beyond_a_batch_file_are_reported(registry: Registry) -> None:
     carry_out(registry, PUBLISHED)
     odd: list[str | bytes] = ["", "two\nlines", " space", b"\xff"]
     for index, data in enumerate(odd, 10):
@@ -153,8 +172,10 @@ def test_what_a_batch_file_cannot_say_is_told(registry: Registry) -> None:
     ]
 
 
-def test_only_what_one_may_read_is_written(registry: Registry) -> None:
-    carry_out(registry, "CREATE 12345/a\n1 URL 86400 1110 UTF8 http://a.example/\n2 NOTE 86400 1100 UTF8 mine\n\n")
+def test_only_readable_values_are_written(registry: Registry) -> None:
+    carry_out(
+        registry, "CREATE 12345/a\n1 URL 86400 1110 UTF8 http://a.example/\n2 NOTE 86400 1100 UTF8 mine\n\n"
+    )
     assert written(registry, BOB) == ("", [])
     registry.fixate(["hdl:12345/a"], ALICE)
     assert "mine" not in written(registry, BOB)[0]
@@ -167,19 +188,29 @@ def test_only_what_one_may_read_is_written(registry: Registry) -> None:
         ("CREATE 12345/a\n1 URL 86400 1110 FILE /etc/passwd\n", [(2, "reads no other")]),
         ("CREATE 12345/a\n0 URL 86400 1110 UTF8 http://a.example/\n", [(2, "index '0'")]),
         ("CREATE 12345/a\n2147483648 DESC 86400 1110 UTF8 x\n", [(2, "index '2147483648'")]),
-        ("CREATE 12345/a\n1 DESC 86400 1110 UTF8 x\n1 DESC 86400 1110 UTF8 y\n", [(3, "has a value 1 already")]),
+        (
+            "CREATE 12345/a\n1 DESC 86400 1110 UTF8 x\n1 DESC 86400 1110 UTF8 y\n",
+            [(3, "already has a value 1")],
+        ),
+        (
+            "CREATE 12345/a\n1 DESC 86400 1110 UTF8 x\n1 DESC 86400 1110 UTF8 y\n\nREMOVE 1:12345/a\n",
+            [(3, "already has a value 1")],
+        ),
         ("CREATE 12345/a\n1 DESC -1 1110 UTF8 x\n", [(2, "time to live '-1'")]),
         ("CREATE 12345/a\n1 DESC 86400 11 UTF8 x\n", [(2, "permissions")]),
         ("CREATE 12345/a\n1 DESC 86400 1110zzz UTF8 x\n", [(2, "permissions")]),
         ("CREATE 12345/a\n1 DESC 86400 1110 UTF8\n", [(2, "it is no value")]),
-        ("CREATE 12345/a\n1 DESC 86400 1110 UTF16 x\n", [(2, "no sort")]),
+        ("CREATE 12345/a\n1 DESC 86400 1110 UTF16 x\n", [(2, "the kind of the data is unknown")]),
         ("CREATE 12345/a\n1 URL 86400 1110 UTF8 no iri\n", [(2, "not an absolute URL")]),
         ("CREATE 12345/a\n1 HS_ADMIN 86400 1110 ADMIN 200:1111:0.NA/1\n", [(2, "12 digits")]),
-        ("CREATE 12345/a\n1 HS_VLIST 86400 1110 LIST 300\n", [(2, "no reference")]),
+        ("CREATE 12345/a\n1 HS_VLIST 86400 1110 LIST 300\n", [(2, "not a reference")]),
         ("CREATE 12345/a\n300 HS_SECKEY 86400 1100 UTF8 my_password\n", [(2, "secret")]),
         ("CREATE 12345/a\n\n", [(1, "no value")]),
         ("CREATE \n1 DESC 86400 1110 UTF8 x\n", [(1, "names no handle")]),
-        ("CREATE 67890/a\n1 DESC 86400 1110 UTF8 x\n", [(1, "no namespace that is asked here has the prefix 67890")]),
+        (
+            "CREATE 67890/a\n1 DESC 86400 1110 UTF8 x\n",
+            [(1, "no namespace of this import has the prefix 67890")],
+        ),
         ("CREATE 12345/\n1 DESC 86400 1110 UTF8 x\n", [(1, "the suffix is empty")]),
         ("CREATE 12345/\x07a\n1 DESC 86400 1110 UTF8 x\n", [(1, "U+0007")]),
         ("DELETE 12345/a\n", [(1, "not registered")]),
@@ -187,14 +218,27 @@ def test_only_what_one_may_read_is_written(registry: Registry) -> None:
         ("REMOVE 12345/a\n", [(1, "index '12345/a'")]),
         ("REMOVE 1:\n", [(1, "names no handle")]),
         ("MODIFY 12345/a\n1 DESC 86400 1110 UTF8 x\n", [(2, "not registered")]),
-        ("HOME 127.0.0.1:2641:TCP\n0.NA/12345\n\nFLY\n", [(1, "namespace add"), (4, "begins with no operation")]),
         (
-            "nonsense\nCREATE 12345/a\n1 DESC 86400 1110 UTF8 x\nDELETE 12345/b\nADD 12345/a\n1 DESC 86400 1110 UTF8 x\n\nMODIFY 12345/a\n2 DESC 86400 1110 UTF8 x\n",
-            [(1, "begins with no operation"), (4, "not registered"), (6, "has a value 1"), (9, "has no value 2")],
+            "HOME 127.0.0.1:2641:TCP\n0.NA/12345\n\nFLY\n",
+            [(1, "add a namespace for each"), (4, "begins with no operation")],
+        ),
+        (
+            (
+                "nonsense\nCREATE 12345/a\n1 DESC 86400 1110 UTF8 x\nDELETE 12345/b\nADD 12345/a\n1 DESC "
+                "86400 1110 UTF8 x\n\nMODIFY 12345/a\n2 DESC 86400 1110 UTF8 x\n"
+            ),
+            [
+                (1, "begins with no operation"),
+                (4, "not registered"),
+                (6, "has a value 1"),
+                (9, "has no value 2"),
+            ],
         ),
     ],
 )
-def test_every_bad_line_is_named_and_nothing_is_done(registry: Registry, text: str, found: list[tuple[int, str]]) -> None:
+def test_every_bad_line_is_reported_and_no_operation_is_done(
+    registry: Registry, text: str, found: list[tuple[int, str]]
+) -> None:
     told = flaws(registry, text)
     assert [line for line, _ in told] == [line for line, _ in found]
     assert all(part in reason for (_, reason), (_, part) in zip(told, found, strict=True))
@@ -213,7 +257,7 @@ def test_every_bad_line_is_named_and_nothing_is_done(registry: Registry, text: s
         "1 2 open sesame\n",
     ],
 )
-def test_secrets_are_neither_kept_nor_told(registry: Registry, text: str) -> None:
+def test_secrets_are_neither_stored_nor_shown(registry: Registry, text: str) -> None:
     good = "CREATE 12345/a\n1 DESC 86400 1110 UTF8 x\n"
     try:
         carry_out(registry, text + good)
@@ -226,39 +270,50 @@ def test_secrets_are_neither_kept_nor_told(registry: Registry, text: str) -> Non
 
 
 def test_each_operation_has_the_rights_of_its_party(registry: Registry) -> None:
-    carry_out(registry, "CREATE 12345/mine\n1 DESC 86400 1110 UTF8 x\n\nCREATE 12345/draft\n1 DESC 86400 1110 UTF8 x\n")
+    carry_out(
+        registry,
+        "CREATE 12345/mine\n1 DESC 86400 1110 UTF8 x\n\nCREATE 12345/draft\n1 DESC 86400 1110 UTF8 x\n",
+    )
     registry.fixate(["hdl:12345/mine"], ALICE)
-    text = "MODIFY 12345/mine\n1 DESC 86400 1110 UTF8 y\n\nDELETE 12345/mine\nDELETE 12345/draft\nDELETE 12345/nobody\n"
+    text = (
+        "MODIFY 12345/mine\n1 DESC 86400 1110 UTF8 y\n\nDELETE 12345/mine\n"
+        "DELETE 12345/draft\nDELETE 12345/nobody\n"
+    )
     told = flaws(registry, text, BOB)
-    assert [(line, "only the owner" in reason, "not registered" in reason) for line, reason in told] == [
+    assert [(line, "only its owner" in reason, "not registered" in reason) for line, reason in told] == [
         (2, True, False),
         (4, True, False),
         (5, False, True),
         (6, False, True),
     ]
-    assert told[2][1].replace("draft", "nobody") == told[3][1], "what is hidden is as what was never there"
+    assert told[2][1].replace("draft", "nobody") == told[3][1], (
+        "a hidden handle gives the answer of an absent one"
+    )
     assert "permanent" in flaws(registry, "DELETE 12345/mine\n")[0][1]
     assert "taken" in flaws(registry, "CREATE 12345/draft\n1 DESC 86400 1110 UTF8 y\n", BOB)[0][1]
 
 
 @pytest.mark.parametrize(
-    ("content", "line"), [(b"CREATE 12345/a\n1 DESC 86400 1110 UTF8 \xff\n", 2), (b"CREATE 12345/" + b"a" * (1 << 20) + b"\n", 1)]
+    ("content", "line"),
+    [(b"CREATE 12345/a\n1 DESC 86400 1110 UTF8 \xff\n", 2), (b"CREATE 12345/" + b"a" * (1 << 20) + b"\n", 1)],
 )
-def test_a_file_that_cannot_be_read_is_refused_at_its_line(registry: Registry, content: bytes, line: int) -> None:
+def test_a_file_that_cannot_be_read_is_refused_at_its_line(
+    registry: Registry, content: bytes, line: int
+) -> None:
     with pytest.raises(ExchangeError) as caught:
         import_batch(registry, io.BytesIO(content), ALICE)
     assert caught.value.fields["line"] == line
     assert registry.list(ALICE) == []
 
 
-def test_line_ends_marks_and_spaces_of_other_systems(registry: Registry) -> None:
+def test_line_ends_byte_order_marks_and_spaces_of_other_systems_are_accepted(registry: Registry) -> None:
     text = "\ufeffcreate 12345/a \r\n 1  DESC   86400 1110  utf8  two  words \r\n   \r\nDelete 12345/b\r\n"
     assert [(line, "12345/b" in reason) for line, reason in flaws(registry, text)] == [(4, True)]
     carry_out(registry, text.rpartition("\nDelete")[0])
     assert values(registry, "12345/a") == [(1, "DESC", 86400, "two  words")]
 
 
-def test_an_independent_client_writes_what_is_read(registry: Registry, tmp_path: Path) -> None:
+def test_a_batch_file_of_an_independent_client_is_read(registry: Registry, tmp_path: Path) -> None:
     client_module = pytest.importorskip("pyhandle.client.batchhandleclient")
     path = tmp_path / "batch"
     client = client_module.BatchHandleClient(batch_file_path=str(path))
@@ -270,15 +325,47 @@ def test_an_independent_client_writes_what_is_read(registry: Registry, tmp_path:
     client.register_handle_batch("12345/two", "http://example.org/2", 200, "0.NA/12345", "111111111111")
     client.delete_handle_value("12345/two", [1, 100])
     client.delete_handle("12345/two")
-    assert import_batch(registry, path, ALICE) == BatchReport(("12345/one", "12345/two"), ("12345/one", "12345/two"), ("12345/two",))
+    assert import_batch(registry, path, ALICE) == BatchReport(
+        ("12345/one", "12345/two"), ("12345/one", "12345/two"), ("12345/two",)
+    )
     assert [(index, type, text) for index, type, _, text in values(registry, "12345/one")] == [
         (1, "URL", "http://example.org/new"),
         (2, "EMAIL", "a@example.org"),
         (
             100,
             "HS_ADMIN",
-            "200:add_handle,delete_handle,modify_value,remove_value,add_value,modify_admin,remove_admin,add_admin,read_value:0.NA/12345",
+            (
+                "200:add_handle,delete_handle,modify_value,remove_value,add_value,modify_admin,"
+                "remove_admin,add_admin,read_value:0.NA/12345"
+            ),
         ),
     ]
     resolved = registry.resolve("hdl:12345/one", ALICE)
     assert resolved.target == "http://example.org/new"
+
+
+@pytest.mark.parametrize("type", ["URL", "DESC"])
+def test_many_values_of_a_handle_do_not_read_it_again_for_each(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, type: str
+) -> None:
+    loads: list[NamedNode] = []
+    load = Core.load
+
+    def counted(core: Core, view: View, iri: NamedNode, sight: Sight | None = None) -> Record:
+        loads.append(iri)
+        return load(core, view, iri, sight)
+
+    indexes = range(1, 502)
+    lines = [f"{index} {type} 86400 1110 UTF8 http://example.org/{index}\n" for index in indexes]
+    with monkeypatch.context() as patch:
+        patch.setattr(Core, "load", counted)
+        carry_out(registry, f"CREATE 12345/a\n{''.join(lines)}\nADD 12345/a\n600 DESC 86400 1110 UTF8 x\n")
+    assert len(loads) < 20
+    *many, last = values(registry, "12345/a")
+    assert many == [(index, type, 86400, f"http://example.org/{index}") for index in indexes]
+    assert last == (600, "DESC", 86400, "x")
+    events = [entry.event for entry in registry.log(ROOT, Filter(id="hdl:12345/a"))]
+    assert [event.act for event in events[1:]] == ["ValueSetting"] * 502
+    assert [index_of(event.get(IDS.index)) for event in events[1:]] == [*indexes, 600]
+    target = registry.show("hdl:12345/a", ALICE).target
+    assert (target and target.value) == ("http://example.org/1" if type == "URL" else None)

@@ -1,4 +1,4 @@
-"""Typed values of handles: codecs and their published vectors, setting and unsetting, where they lead, who reads them."""
+"""Typed values of handles: codecs, published vectors, setting and unsetting, resolution, read rights."""
 
 import io
 import itertools
@@ -12,13 +12,20 @@ from pyoxigraph import NamedNode
 from tables import VECTORS, rows
 
 import idstore
-from idstore import Party, Registry, Request
-from idstore.errors import AlreadyRegistered, IdstoreError, InvalidData, NotPermitted, NotRegistered, StageConflict
+from idstore import Filter, Party, Registry, Request
+from idstore.errors import (
+    AlreadyRegistered,
+    IdstoreError,
+    InvalidData,
+    NotPermitted,
+    NotRegistered,
+    StageConflict,
+)
 from idstore.exchange import rdf
 from idstore.model.value import Value, first_url
-from idstore.registry.exporting import Extract
-from idstore.registry.resolving import ALIASES, Asked
-from idstore.registry.valuing import Draft, When
+from idstore.registry.export import Extract
+from idstore.registry.handle_values import Draft, When
+from idstore.registry.resolution import ALIASES, ResolutionOptions
 from idstore.schemes import handle_values, locations, value_types
 from idstore.schemes.handle_values import Admin, Reference, handle_in, references, stored
 from idstore.schemes.value_types import permissions_byte, permissions_of
@@ -40,14 +47,22 @@ LOCATIONS = """<locations>
 def test_published_permissions(row: dict[str, str]) -> None:
     if row["json"]:
         admin = Admin.parse(f"200:json={row['json']}:0.NA/1")
-        assert (admin.batch, f"{admin.mask:04X}", " ".join(admin.rights)) == (row["batch"], row["mask"], row["names"])
+        assert (admin.batch, f"{admin.mask:04X}", " ".join(admin.rights)) == (
+            row["batch"],
+            row["mask"],
+            row["names"],
+        )
         assert Admin.parse(f"200:batch={row['batch']}:0.NA/1") == admin
     else:
         assert f"{permissions_byte(row['text']):02X}" == row["mask"]
         assert permissions_of(row["names"].replace(" ", ",")) == row["text"]
 
 
-@given(st.integers(0, 2**12 - 1), st.integers(0, value_types.HIGHEST), st.text(st.characters(blacklist_categories=["C"]), min_size=1))
+@given(
+    st.integers(0, 2**12 - 1),
+    st.integers(0, value_types.HIGHEST),
+    st.text(st.characters(blacklist_categories=["C"]), min_size=1),
+)
 def test_administrators_survive_every_form(mask: int, index: int, suffix: str) -> None:
     admin = Admin(Reference(index, f"0.NA/{suffix}"), mask)
     if suffix == suffix.strip():
@@ -71,13 +86,15 @@ def test_administrators_survive_every_form(mask: int, index: int, suffix: str) -
         "200:all:1",
     ],
 )
-def test_what_is_no_administrator(text: str) -> None:
+def test_malformed_texts_of_an_administrator_are_refused(text: str) -> None:
     with pytest.raises(InvalidData):
         Admin.parse(text)
 
 
-@pytest.mark.parametrize("data", [b"", b"\x07\xf3", b"\x07\xf3\0\0\0\x03abc\0\0\0\1", b"\x07\xf3\xff\xff\xff\xff0.NA/1\0\0\0\1"])
-def test_bytes_that_are_no_administrator(data: bytes) -> None:
+@pytest.mark.parametrize(
+    "data", [b"", b"\x07\xf3", b"\x07\xf3\0\0\0\x03abc\0\0\0\1", b"\x07\xf3\xff\xff\xff\xff0.NA/1\0\0\0\1"]
+)
+def test_malformed_bytes_of_an_administrator_are_refused(data: bytes) -> None:
     with pytest.raises(InvalidData):
         Admin.decoded(data)
 
@@ -104,7 +121,7 @@ def test_bytes_that_are_no_administrator(data: bytes) -> None:
         ("URL", b"\xff"),
     ],
 )
-def test_data_that_no_value_of_the_type_holds(type: str, data: str | bytes) -> None:
+def test_data_that_do_not_fit_the_type_are_refused(type: str, data: str | bytes) -> None:
     with pytest.raises(InvalidData) as caught:
         stored(type, data)
     assert "password" not in str(caught.value)
@@ -114,7 +131,10 @@ def test_predefined_types_are_kept_in_one_form() -> None:
     assert stored("hs_alias", "hdl:10.5555/%3C") == "10.5555/%3C"
     assert stored("HS_ALIAS", "https://doi.org/10.5555/%253C") == "10.5555/%3C"
     assert stored("HS_VLIST", "300:10.50/USR1; 300:10.50/USR2;") == "300:10.50/USR1;300:10.50/USR2"
-    assert stored("HS_ADMIN", Admin.parse("200:all:0.NA/1").encoded()) == f"200:{','.join(handle_values.RIGHTS)}:0.NA/1"
+    assert (
+        stored("HS_ADMIN", Admin.parse("200:all:0.NA/1").encoded())
+        == f"200:{','.join(handle_values.RIGHTS)}:0.NA/1"
+    )
     assert stored("10320/loc", LOCATIONS) == LOCATIONS
     assert stored("BLOB", b"\xff") == b"\xff"
     assert [str(one) for one in references("0:1/a;2147483647:1/b")] == ["0:1/a", "2147483647:1/b"]
@@ -127,43 +147,50 @@ def test_predefined_types_are_kept_in_one_form() -> None:
 @pytest.mark.parametrize(
     ("asked", "draw", "chosen"),
     [
-        (locations.Asked(locatt="id:1"), 0.0, "http://www1.example.com/"),  # the manual's two examples
-        (locations.Asked(locatt="id:0"), 0.0, "http://uk.example.com/"),
-        (locations.Asked(country="GB"), 0.9, "http://uk.example.com/"),
-        (locations.Asked(country="fr"), 0.0, "http://www1.example.com/"),
-        (locations.Asked(locatt="id:9"), 0.99, "http://www2.example.com/"),
-        (locations.Asked(locatt="country"), 0.5, "http://uk.example.com/"),
-        (locations.Asked(), 0.49, "http://www1.example.com/"),
-        (locations.Asked(), 0.5, "http://www2.example.com/"),
+        (locations.Client(locatt=("id:1",)), 0.0, "http://www1.example.com/"),  # the manual's two examples
+        (locations.Client(locatt=("id:0",)), 0.0, "http://uk.example.com/"),
+        (locations.Client(country="GB"), 0.9, "http://uk.example.com/"),
+        (locations.Client(country="fr"), 0.0, "http://www1.example.com/"),
+        (locations.Client(locatt=("id:9",)), 0.99, "http://www2.example.com/"),
+        (locations.Client(locatt=("country",)), 0.5, "http://uk.example.com/"),
+        (locations.Client(), 0.49, "http://www1.example.com/"),
+        (locations.Client(), 0.5, "http://www2.example.com/"),
     ],
 )
-def test_a_location_is_chosen(asked: locations.Asked, draw: float, chosen: str) -> None:
-    assert locations.choose(locations.parse(LOCATIONS), asked, lambda: draw) == chosen
+def test_a_location_is_chosen(asked: locations.Client, draw: float, chosen: str) -> None:
+    assert locations.choose(locations.parse(LOCATIONS), asked, lambda: draw)["href"] == chosen
 
 
 @pytest.mark.parametrize(
     ("attributes", "places", "asked", "chosen"),
     [
-        ("", 'addresses="192.0.2.0/24, 2001:db8::/32"|', locations.Asked(address="192.0.2.7"), 0),
-        ("", 'addresses="192.0.2.0/24, 2001:db8::/32"|', locations.Asked(address="2001:db8::1"), 0),
-        ("", 'weight="0" addresses="nonsense"|', locations.Asked(address="192.0.2.7"), 1),
-        ("", 'score="1"|score="2.5"|', locations.Asked(), 1),
-        ('chooseby="weighted"', 'score="1" weight="0"|', locations.Asked(), 1),
-        ('chooseby="weighted,locatt"', 'id="a" weight="0"|', locations.Asked(locatt="id:a"), 1),
-        ('chooseby="locatt,weighted"', 'id="a" weight="0"|', locations.Asked(locatt="id:a"), 0),
-        ('choose_by="country" chooseby="locatt"', 'id="1" country="gb"|id="2" country="de"', locations.Asked("id:1", "de"), 1),
-        ("", 'weight="0"|weight="0"', locations.Asked(), 0),
+        ("", 'addresses="192.0.2.0/24, 2001:db8::/32"|', locations.Client(address="192.0.2.7"), 0),
+        ("", 'addresses="192.0.2.0/24, 2001:db8::/32"|', locations.Client(address="2001:db8::1"), 0),
+        ("", 'weight="0" addresses="nonsense"|', locations.Client(address="192.0.2.7"), 1),
+        ("", 'score="1"|score="2.5"|', locations.Client(), 1),
+        ('chooseby="weighted"', 'score="1" weight="0"|', locations.Client(), 1),
+        ('chooseby="weighted,locatt"', 'id="a" weight="0"|', locations.Client(locatt=("id:a",)), 1),
+        ('chooseby="locatt,weighted"', 'id="a" weight="0"|', locations.Client(locatt=("id:a",)), 0),
+        (
+            'choose_by="country" chooseby="locatt"',
+            'id="1" country="gb"|id="2" country="de"',
+            locations.Client(("id:1",), "de"),
+            1,
+        ),
+        ("", 'weight="0"|weight="0"', locations.Client(), 0),
     ],
 )
-def test_methods_of_choice(attributes: str, places: str, asked: locations.Asked, chosen: int) -> None:
-    inside = "".join(f'<location href="http://{number}.example/" {said}/>' for number, said in enumerate(places.split("|")))
+def test_methods_of_choice(attributes: str, places: str, asked: locations.Client, chosen: int) -> None:
+    inside = "".join(
+        f'<location href="http://{number}.example/" {said}/>' for number, said in enumerate(places.split("|"))
+    )
     found = locations.parse(f"<locations {attributes}>{inside}</locations>")
-    assert locations.choose(found, asked, lambda: 0.1) == f"http://{chosen}.example/"
+    assert locations.choose(found, asked, lambda: 0.1)["href"] == f"http://{chosen}.example/"
 
 
-def test_an_address_that_is_none_is_told() -> None:
-    with pytest.raises(InvalidData, match="no address"):
-        locations.choose(locations.parse(LOCATIONS), locations.Asked(address="home"), lambda: 0.0)
+def test_a_malformed_address_of_a_requester_is_refused() -> None:
+    with pytest.raises(InvalidData, match="not an IP address"):
+        locations.choose(locations.parse(LOCATIONS), locations.Client(address="home"), lambda: 0.0)
 
 
 # in a registry
@@ -171,7 +198,7 @@ def test_an_address_that_is_none_is_told() -> None:
 
 @pytest.fixture
 def registry(tmp_path: object) -> Iterator[Registry]:
-    with idstore.open(f"{tmp_path}/store", administrator=ROOT, durability="process") as registry:
+    with idstore.open(f"{tmp_path}/store", administrator=ROOT) as registry:
         registry.add_namespace("h", "10.5555", "handle", ROOT)
         registry.add_namespace("p", "102.100.272", "pilin", ROOT)
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ROOT)
@@ -179,7 +206,14 @@ def registry(tmp_path: object) -> Iterator[Registry]:
         yield registry
 
 
-def put(registry: Registry, type: str, data: str | bytes, index: int | None = None, permissions: str = "1110", handle: str = H) -> None:
+def put(
+    registry: Registry,
+    type: str,
+    data: str | bytes,
+    index: int | None = None,
+    permissions: str = "1110",
+    handle: str = H,
+) -> None:
     registry.set_value(handle, Draft(type, data, index, permissions=permissions), ALICE)
 
 
@@ -196,14 +230,18 @@ def test_values_are_set_replaced_and_unset(registry: Registry) -> None:
     put(registry, "DESC", "one\ntwo", 7)
     put(registry, "X.Y", b"\x00\xff", 2147483647)
     put(registry, "email", "b@example.org", 1)
-    assert listed(registry) == [(1, "email", "b@example.org"), (7, "DESC", "one\ntwo"), (2147483647, "X.Y", "00FF")]
+    assert listed(registry) == [
+        (1, "email", "b@example.org"),
+        (7, "DESC", "one\ntwo"),
+        (2147483647, "X.Y", "00FF"),
+    ]
     registry.unset_values(H, [7, 1, 7], ALICE)
     assert listed(registry) == [(2147483647, "X.Y", "00FF")]
     assert [one.data for one in registry.values(H, ALICE, ["X."])] == [b"\x00\xff"]
     sound(registry)
 
 
-def test_the_first_url_is_the_target_both_ways(registry: Registry) -> None:
+def test_the_first_url_and_the_target_are_the_same_value(registry: Registry) -> None:
     def target() -> str | None:
         found = registry.show(H, ALICE).target
         return found and found.value
@@ -237,14 +275,19 @@ def test_a_url_that_not_everyone_may_read_is_no_target(registry: Registry) -> No
 @pytest.mark.parametrize("name", ["h", "p"])
 def test_a_target_that_is_minted_is_a_value(registry: Registry, name: str) -> None:
     made = registry.mint(name, ALICE, Request(target="http://example.org/"))
-    assert [(one.index, one.type, one.data) for one in registry.values(made.iri.value, ALICE)] == [(1, "URL", "http://example.org/")]
+    assert [(one.index, one.type, one.data) for one in registry.values(made.iri.value, ALICE)] == [
+        (1, "URL", "http://example.org/")
+    ]
     sound(registry)
 
 
-def test_what_is_no_handle_has_no_values(registry: Registry) -> None:
+def test_only_handles_have_values(registry: Registry) -> None:
     made = registry.mint("rdl", ALICE, Request(target="http://example.org/")).iri.value
-    for act in (lambda: registry.values(made, ALICE), lambda: put(registry, "URL", "http://a.example/", handle=made)):
-        with pytest.raises(InvalidData, match="is no handle"):
+    for act in (
+        lambda: registry.values(made, ALICE),
+        lambda: put(registry, "URL", "http://a.example/", handle=made),
+    ):
+        with pytest.raises(InvalidData, match="is not a handle"):
             act()
 
 
@@ -260,7 +303,12 @@ def test_refusals(registry: Registry) -> None:
     for act in acts:
         with pytest.raises(NotRegistered):
             act()
-    for draft in (Draft("DESC", "y", 0), Draft("DESC", "y", 2**31), Draft("DESC", "y", ttl=-1), Draft("DESC", "y", permissions="111")):
+    for draft in (
+        Draft("DESC", "y", 0),
+        Draft("DESC", "y", 2**31),
+        Draft("DESC", "y", ttl=-1),
+        Draft("DESC", "y", permissions="111"),
+    ):
         with pytest.raises(InvalidData):
             registry.set_value(H, draft, ALICE)
     for data in ("no iri", "", "/path"):
@@ -282,23 +330,33 @@ SECRET = "sesame"
 
 
 def everything(registry: Registry, party: Party) -> str:
-    """What comes out of every door."""
+    """Return the output of every read function for a party."""
     target = io.BytesIO()
     rdf.export(registry, target, party, "nquads")
     part = io.BytesIO()
     rdf.export(registry, part, party, "nquads", Extract(namespace="h"))
     with registry.query("SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }", party, "tsv") as answer:
         asked = answer.read().decode()
-    texts = [target.getvalue().decode(), part.getvalue().decode(), asked, repr(list(registry.log(party))), repr(registry.published())]
+    texts = [
+        target.getvalue().decode(),
+        part.getvalue().decode(),
+        asked,
+        repr(list(registry.log(party))),
+        repr(registry.published()),
+    ]
     try:
-        texts += [repr(registry.show(H, party)), repr(registry.values(H, party)), repr(list(registry.log(party, id=H)))]
-        texts.append(repr(registry.resolve(H, party, Asked(types=("SECRET",)))))
+        texts += [
+            repr(registry.show(H, party)),
+            repr(registry.values(H, party)),
+            repr(list(registry.log(party, Filter(id=H)))),
+        ]
+        texts.append(repr(registry.resolve(H, party, ResolutionOptions(types=("SECRET",)))))
     except IdstoreError as error:
         texts.append(error.message)
     return "\n".join(texts)
 
 
-def test_a_value_without_public_read_is_seen_by_owner_and_administrators_alone(registry: Registry) -> None:
+def test_only_owner_and_administrators_see_a_value_without_public_read(registry: Registry) -> None:
     put(registry, "SECRET", SECRET, 7, "1100")
     put(registry, "DESC", "for all", 8)
     registry.grant(H, BOB, ALICE)
@@ -315,7 +373,7 @@ def test_a_value_without_public_read_is_seen_by_owner_and_administrators_alone(r
     sound(registry)
 
 
-def test_private_values_go_with_the_handle(registry: Registry) -> None:
+def test_private_values_are_transferred_with_the_handle(registry: Registry) -> None:
     put(registry, "SECRET", SECRET, 7, "0000")
     registry.fixate([H], ALICE)
     registry.transfer(H, BOB, ALICE)
@@ -326,7 +384,7 @@ def test_private_values_go_with_the_handle(registry: Registry) -> None:
     sound(registry)
 
 
-def test_a_released_handle_leaves_its_values_with_its_owner(registry: Registry) -> None:
+def test_values_of_a_released_handle_stay_visible_to_its_owner_alone(registry: Registry) -> None:
     put(registry, "SECRET", SECRET, 7, "1100")
     put(registry, "DESC", "draft", 8)
     registry.grant(H, BOB, ALICE)
@@ -336,11 +394,14 @@ def test_a_released_handle_leaves_its_values_with_its_owner(registry: Registry) 
     sound(registry)
 
 
-def test_everyone_learns_that_a_value_went_away_from_the_public(registry: Registry) -> None:
+def test_the_public_log_shows_that_a_public_value_became_private(registry: Registry) -> None:
     put(registry, "URL", "http://example.org/a", 1)
     registry.fixate([H], ALICE)
     put(registry, "URL", "http://example.org/b", 1, "1100")
-    assert [entry.event.act for entry in registry.published() if entry.event.about.value == H][-2:] == ["Fixation", "ValueUnsetting"]
+    assert [entry.event.act for entry in registry.published() if entry.event.about.value == H][-2:] == [
+        "Fixation",
+        "ValueUnsetting",
+    ]
     assert registry.show(H, EVE).target is None
     put(registry, "URL", "http://example.org/c", 1)
     assert registry.resolve(H, EVE).target == "http://example.org/c"
@@ -350,7 +411,10 @@ def test_everyone_learns_that_a_value_went_away_from_the_public(registry: Regist
 @given(st.permutations([(1, "URL"), (2, "url"), (3, "URL.1"), (4, "EMAIL"), (5, "URL")]), st.integers(0, 31))
 def test_the_first_url_does_not_depend_on_the_order(order: list[tuple[int, str]], hidden: int) -> None:
     made = [
-        Value(index, type, f"http://{index}.example/", permissions="1100" if hidden >> index - 1 & 1 else "1110") for index, type in order
+        Value(
+            index, type, f"http://{index}.example/", permissions="1100" if hidden >> index - 1 & 1 else "1110"
+        )
+        for index, type in order
     ]
     exact = sorted(one.index for one in made if one.public and one.type.upper() == "URL")
     url = first_url(made)
@@ -363,15 +427,21 @@ def test_the_first_url_does_not_depend_on_the_order(order: list[tuple[int, str]]
 
 def test_values_are_resolved_by_type_and_index(registry: Registry) -> None:
     for index, (type, data) in enumerate(
-        [("URL", "http://a.example/"), ("EMAIL", "a@b.example"), ("URL.1", "http://b.example/"), ("X", "x")], 1
+        [("URL", "http://a.example/"), ("EMAIL", "a@b.example"), ("URL.1", "http://b.example/"), ("X", "x")],
+        1,
     ):
         put(registry, type, data, index)
 
     def found(*types: str, indexes: tuple[int, ...] = ()) -> list[int]:
-        return [one.index for one in registry.resolve(H, ALICE, Asked(types, indexes)).values]
+        return [one.index for one in registry.resolve(H, ALICE, ResolutionOptions(types, indexes)).values]
 
-    assert [found("url"), found("URL."), found("EMAIL", indexes=(1,)), found(indexes=(4, 9))] == [[1], [1, 3], [1, 2], [4]]
-    for asked in (Asked(("NONE",)), Asked(indexes=(9,))):
+    assert [found("url"), found("URL."), found("EMAIL", indexes=(1,)), found(indexes=(4, 9))] == [
+        [1],
+        [1, 3],
+        [1, 2],
+        [4],
+    ]
+    for asked in (ResolutionOptions(("NONE",)), ResolutionOptions(indexes=(9,))):
         with pytest.raises(NotRegistered, match="has no value"):
             registry.resolve(H, ALICE, asked)
 
@@ -386,20 +456,34 @@ def test_aliases_are_followed(registry: Registry) -> None:
     registry.target(H, "http://example.org/", ALICE)
     chain(registry, "a", "b", "h")
     found = registry.resolve("hdl:10.5555/a", ALICE)
-    assert (found.target, [one.rpartition("/")[2] for one in found.path]) == ("http://example.org/", ["a", "b", "h"])
-    assert registry.resolve("hdl:10.5555/a", ALICE, Asked(("URL",))).values[0].data == "http://example.org/"
-    assert registry.resolve("hdl:10.5555/a", ALICE, Asked(("HS_ALIAS",))).values[0].data == "10.5555/b"
-    assert registry.resolve("hdl:10.5555/a", ALICE, Asked(("HS_ALIAS",), aliases=False)).values[0].data == "10.5555/b"
+    assert (found.target, [one.rpartition("/")[2] for one in found.path]) == (
+        "http://example.org/",
+        ["a", "b", "h"],
+    )
+    assert (
+        registry.resolve("hdl:10.5555/a", ALICE, ResolutionOptions(("URL",))).values[0].data
+        == "http://example.org/"
+    )
+    assert (
+        registry.resolve("hdl:10.5555/a", ALICE, ResolutionOptions(("HS_ALIAS",))).values[0].data
+        == "10.5555/b"
+    )
+    assert (
+        registry.resolve("hdl:10.5555/a", ALICE, ResolutionOptions(("HS_ALIAS",), aliases=False))
+        .values[0]
+        .data
+        == "10.5555/b"
+    )
     with pytest.raises(NotRegistered, match="no target"):
-        registry.resolve("hdl:10.5555/a", ALICE, Asked(aliases=False))
+        registry.resolve("hdl:10.5555/a", ALICE, ResolutionOptions(aliases=False))
 
 
-def test_circles_and_long_chains_of_aliases_are_told(registry: Registry) -> None:
+def test_cycles_and_long_chains_of_aliases_are_errors(registry: Registry) -> None:
     registry.register("h", "a", BOB)
     registry.set_value("hdl:10.5555/a", Draft("HS_ALIAS", "10.5555/b"), BOB)
     chain(registry, "b", "c", "a")  # which she does not see
     registry.grant("hdl:10.5555/a", ALICE, BOB)
-    with pytest.raises(NotRegistered, match=r"in a circle: .*/a → .*/b → .*/c → .*/a;"):
+    with pytest.raises(NotRegistered, match=r"form a cycle: .*/a → .*/b → .*/c → .*/a;"):
         registry.resolve("hdl:10.5555/a", ALICE)
     registry.target(H, "http://example.org/", ALICE)
     labels = [f"n{number}" for number in range(ALIASES + 1)]
@@ -414,11 +498,13 @@ def test_a_handle_is_no_alias_of_itself(registry: Registry) -> None:
     for label, following in (("a", "a"), ("c", "a"), ("b", "a"), ("c", "C")):
         with pytest.raises(InvalidData, match=rf"alias of itself \(.*/{label} → .*/{label}\)"):
             put(registry, "HS_ALIAS", f"10.5555/{following}", handle=f"hdl:10.5555/{label}")
-    put(registry, "HS_ALIAS", "10.5555/a", permissions="1100", handle="hdl:10.5555/c")  # which nobody is led by
+    put(
+        registry, "HS_ALIAS", "10.5555/a", permissions="1100", handle="hdl:10.5555/c"
+    )  # which leads no reader anywhere
     put(registry, "HS_ALIAS", "10.5555/h", 1, handle="hdl:10.5555/b")
 
 
-def test_an_alias_does_not_tell_what_is_hidden_from_what_is_absent(registry: Registry) -> None:
+def test_an_alias_does_not_distinguish_a_hidden_target_from_an_absent_one(registry: Registry) -> None:
     registry.register("h", "draft", BOB)
     chain(registry, "a", "draft")
     chain(registry, "b", "nobody")
@@ -427,7 +513,7 @@ def test_an_alias_does_not_tell_what_is_hidden_from_what_is_absent(registry: Reg
     refusals = []
     for label, other in (("a", "draft"), ("b", "nobody")):
         with pytest.raises(NotRegistered) as caught:
-            registry.resolve(f"hdl:10.5555/{label}", ALICE, Asked(("URL",)))
+            registry.resolve(f"hdl:10.5555/{label}", ALICE, ResolutionOptions(("URL",)))
         refusals.append(caught.value.message.replace(f"10.5555/{label}", "A").replace(other, "B"))
     assert refusals[0] == refusals[1]
 
@@ -438,12 +524,14 @@ def test_an_alias_of_a_handle_elsewhere_leads_to_the_proxy(registry: Registry) -
     assert registry.resolve("hdl:10.5555/a", ALICE).target == "https://hdl.handle.net/20.1000/a%20b%23"
 
 
-def test_locations_come_before_urls(registry: Registry) -> None:
+def test_locations_take_precedence_over_urls(registry: Registry) -> None:
     registry.target(H, "http://example.org/", ALICE)
     put(registry, "10320/loc", LOCATIONS)
-    asked = Asked(location=locations.Asked(locatt="id:1"))
+    asked = ResolutionOptions(location=locations.Client(locatt=("id:1",)))
     assert registry.resolve(H, ALICE, asked).target == "http://www1.example.com/"
-    assert registry.resolve(H, ALICE, Asked(draw=lambda: 0.9)).target == "http://www2.example.com/"
+    assert (
+        registry.resolve(H, ALICE, ResolutionOptions(draw=lambda: 0.9)).target == "http://www2.example.com/"
+    )
     assert registry.resolve(H, ALICE).target in ("http://www1.example.com/", "http://www2.example.com/")
     assert registry.show(H, ALICE).target is not None
 
@@ -456,16 +544,21 @@ def test_prefixes_are_derived_from_handle_prefixes_alone(registry: Registry) -> 
     registry.add_party(ALICE, ROOT, "administrator")
     with pytest.raises(NotPermitted, match="only the owner of primary"):
         registry.add_namespace("derived", "12345.1", "handle", ALICE, {"parent": "12345"})
-    assert dict(registry.add_namespace("derived", "12345.1", "handle", ROOT, {"parent": "hdl:12345"}).settings)["parent"] == "12345"
+    assert (
+        dict(registry.add_namespace("derived", "12345.1", "handle", ROOT, {"parent": "hdl:12345"}).settings)[
+            "parent"
+        ]
+        == "12345"
+    )
 
 
-def test_a_value_lasts_until_a_moment_that_can_be_written(registry: Registry) -> None:
+def test_an_expiry_time_must_be_representable(registry: Registry) -> None:
     registry.set_value(H, Draft("DESC", "a", 9, until=253_402_300_799_999), ALICE)
     with pytest.raises(InvalidData, match="years 1 to 9999"):
         registry.set_value(H, Draft("DESC", "a", 9, until=253_402_300_800_000), ALICE)
 
 
-def test_an_export_brings_values_back_as_they_were(registry: Registry, tmp_path: object) -> None:
+def test_values_survive_export_and_import(registry: Registry, tmp_path: object) -> None:
     put(registry, "SECRET", SECRET, 7, "1100")
     put(registry, "BLOB", b"\x00\xff", 8)
     registry.set_value(H, Draft("DESC", ' spaces, "quotes" and\nlines ', 9, until=1_800_000_000_000), ALICE)
@@ -477,7 +570,7 @@ def test_an_export_brings_values_back_as_they_were(registry: Registry, tmp_path:
         rdf.export(registry, out, ROOT, format)
         path = Path(f"{tmp_path}/{format}")
         path.write_bytes(out.getvalue())
-        with idstore.open(f"{tmp_path}/{format}.store", administrator=ROOT, durability="process") as other:
+        with idstore.open(f"{tmp_path}/{format}.store", administrator=ROOT) as other:
             rdf.import_registry(other, [path], ROOT, format)
             again = io.BytesIO()
             rdf.export(other, again, ROOT, format)
@@ -486,11 +579,11 @@ def test_an_export_brings_values_back_as_they_were(registry: Registry, tmp_path:
         assert again.getvalue() == out.getvalue()
 
 
-# what leaves the registry, and what comes in
+# exports and imports
 
 
-def test_an_extract_has_the_values_that_its_owner_alone_reads(tmp_path: Path) -> None:
-    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
+def test_an_extract_for_the_owner_has_private_values(tmp_path: Path) -> None:
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("h", "10.5555", "handle", ALICE)
         for label, granted, fixated in itertools.product("ab", (False, True), (False, True)):
             iri = registry.register("h", f"{label}{granted:d}{fixated:d}", ALICE).iri.value
@@ -503,15 +596,19 @@ def test_an_extract_has_the_values_that_its_owner_alone_reads(tmp_path: Path) ->
 
         def kept(party: Party, extract: Extract) -> set[str]:
             with registry.quads(party, extract) as quads:
-                return {quad.subject.value for quad in quads if quad.predicate == IDS.valueOf and isinstance(quad.subject, NamedNode)}
+                return {
+                    quad.subject.value
+                    for quad in quads
+                    if quad.predicate == IDS.valueOf and isinstance(quad.subject, NamedNode)
+                }
 
         assert len(kept(ALICE, Extract("h"))) == 16
         assert kept(ALICE, Extract("h")) == kept(ALICE, Extract())
         assert {iri.rpartition("#")[2] for iri in kept(BOB, Extract("h"))} == {"8"}
 
 
-def test_values_of_what_has_none_are_not_taken_in(tmp_path: Path) -> None:
-    with idstore.open(tmp_path / "there", administrator=ALICE, durability="process") as registry:
+def test_values_of_other_identifiers_are_not_imported(tmp_path: Path) -> None:
+    with idstore.open(tmp_path / "there", administrator=ALICE) as registry:
         registry.add_namespace("h", "10.5555", "handle", ALICE)
         registry.add_namespace("formats", "http://formats.example.org/", "puid", ALICE, {"authority": "own"})
         other = registry.mint("formats", ALICE, Request(metadata={"type": "fmt"})).iri.value
@@ -522,8 +619,14 @@ def test_values_of_what_has_none_are_not_taken_in(tmp_path: Path) -> None:
     lines = told.getvalue().decode().splitlines(keepends=True)
     act = next(line.split()[0] for line in lines if IDS.ValueSetting.value in line)
     forged = tmp_path / "forged.nq"
-    forged.write_text("".join(line.replace(handle, other) if line.startswith((act, f"<{handle}#7")) else line for line in lines))
-    with idstore.open(tmp_path / "here", administrator=ALICE, durability="process") as registry:
-        with pytest.raises(InvalidData, match=r"has typed values, which identifiers of the scheme puid do not have"):
+    forged.write_text(
+        "".join(
+            line.replace(handle, other) if line.startswith((act, f"<{handle}#7")) else line for line in lines
+        )
+    )
+    with idstore.open(tmp_path / "here", administrator=ALICE) as registry:
+        with pytest.raises(
+            InvalidData, match=r"has typed values, but identifiers of the scheme puid have none"
+        ):
             rdf.import_registry(registry, [forged], ALICE)
         assert registry.counts(ALICE).total == 0

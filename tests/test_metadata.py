@@ -1,4 +1,4 @@
-"""Metadata files: JSON objects, one a line or a single one, each malformed one told with its line."""
+"""Metadata files: JSON objects, one a line or a single one; each malformed one is reported with its line."""
 
 import gzip
 import io
@@ -12,9 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idstore import errors
-from idstore.exchange import metadata
+from idstore.exchange import limits, metadata
 
-UNICORN = {"issn": "0392-1921", "volume": "30", "issue": "119", "page": "1-23", "title": "The Myth of the Unicorn"}
+UNICORN = {
+    "issn": "0392-1921",
+    "volume": "30",
+    "issue": "119",
+    "page": "1-23",
+    "title": "The Myth of the Unicorn",
+}
 
 
 def read(content: bytes) -> list[dict[str, str]]:
@@ -35,21 +41,29 @@ def test_a_single_object(indent: int | None) -> None:
 
 
 def test_values_are_texts() -> None:
-    content = b'{"issn": "x", "volume": 12345678901234567890, "issue": null, "page": 4.10, "title": " ", "issns": ["x"], "year": 2010}'
+    content = (
+        b'{"issn": "x", "volume": 12345678901234567890, "issue": null, "page": '
+        b'4.10, "title": " ", "issns": ["x"], "year": 2010}'
+    )
     assert read(content) == [{"issn": "x", "volume": "12345678901234567890", "page": "4.10"}]
 
 
-def test_keys_that_are_not_known_are_passed_over_and_named() -> None:
+def test_unknown_keys_are_ignored_and_named() -> None:
     content = b'{"issn": "1", "issns": "2", "page": "3", "pages": 12, "issued": "2010", "year": 2010}'
     [own] = metadata.entries(io.BytesIO(content))
     assert (own.fields(), own.passed) == ({"issn": "1", "page": "3"}, ("issns", "pages", "issued", "year"))
-    columns = b'{"issn": "1", "issue": null, "number": null, "pages": "", "issuer": "ACS", "age": 3, "issue_id": 4}'
+    columns = (
+        b'{"issn": "1", "issue": null, "number": null, "pages": "", "issuer": "ACS", "age": 3, "issue_id": 4}'
+    )
     assert [entry.fields() for entry in metadata.entries(io.BytesIO(columns))] == [{"issn": "1"}]
     foreign = (b'{"ISSN": "1", "vol": 2, "number": 3}', b'{"message": {"ISSN": "1", "number": 3}}')
-    assert [[entry.passed for entry in metadata.entries(io.BytesIO(text))] for text in foreign] == [[()], [()]]
+    assert [[entry.passed for entry in metadata.entries(io.BytesIO(text))] for text in foreign] == [
+        [()],
+        [()],
+    ]
 
 
-def test_nothing_is_in_an_empty_file() -> None:
+def test_an_empty_file_has_no_metadata() -> None:
     assert read(b"") == read(b"\n \n") == []
 
 
@@ -62,7 +76,7 @@ def test_nothing_is_in_an_empty_file() -> None:
         (b'"text"', "no JSON object", None),
         (b"\xff", "not UTF-8 (byte 0xff)", None),
         (b'{"issn": NaN}', "NaN is no number", None),
-        (b'{"issn": "1", "issn": "2"}', "the key 'issn' stands there twice", None),
+        (b'{"issn": "1", "issn": "2"}', "the key 'issn' occurs twice", None),
         (b"[" * 100_000, "nested too deep", None),
         (b'{"Issn": "1"}', "the key 'Issn' is not known; write 'issn'", "Issn"),
         (b'{"issn": "1", "vol": "2"}', "the key 'vol' is not known; write 'volume'", "vol"),
@@ -72,7 +86,7 @@ def test_nothing_is_in_an_empty_file() -> None:
         (b'{"issn": "1", "start_page": "1"}', "write 'page'", "start_page"),
         (b'{"issn": "1", "titel": "A"}', "write 'title'", "titel"),
         (b'{"eissn": "1"}', "write 'issn'", "eissn"),
-        (b'{"ISSN": "1", "issn": "1"}', "of one way to write metadata and 'ISSN' or others of another", "issn"),
+        (b'{"ISSN": "1", "issn": "1"}', "the key 'issn' of one, and 'ISSN' or others of another", "issn"),
         (b'{"ISSN": {"a": "1"}}', "ISSN is an object", "ISSN"),
         (b'{"issn": ["1"]}', "issn is a list", "issn"),
         (b'{"volume": {}}', "volume is an object", "volume"),
@@ -91,7 +105,7 @@ def test_a_malformed_line_does_not_hide_the_others(line: bytes, reason: str, fie
     assert (caught.value.fields["line"], caught.value.fields.get("field")) == (2, field)
 
 
-def test_the_line_within_an_object_on_several_lines_is_told() -> None:
+def test_an_error_inside_an_object_on_several_lines_has_its_line() -> None:
     with pytest.raises(errors.InvalidData, match="line 4: it is not JSON") as caught:
         read(b'{\n "issn": "1",\n "title": \n}')
     assert caught.value.fields["line"] == 4
@@ -102,7 +116,7 @@ def test_a_line_without_end_is_refused() -> None:
         read(b'{"title": "' + b"x" * (1 << 21))
 
 
-def test_what_was_read_ahead_and_the_rest_come_together() -> None:
+def test_the_buffered_start_and_the_rest_are_both_read() -> None:
     lines = [{"title": f"{number} {'x' * (number % 997)}"} for number in range(5000)]
     content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     assert len(content) > 2 << 20
@@ -110,16 +124,19 @@ def test_what_was_read_ahead_and_the_rest_come_together() -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.json", ""])
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: str) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(errors.InvalidData, match="it cannot be read"):
         list(metadata.read(tmp_path / name))
 
 
 @given(
-    st.lists(st.dictionaries(st.sampled_from(metadata.FIELDS), st.text(min_size=1).filter(str.strip), min_size=1), min_size=1),
+    st.lists(
+        st.dictionaries(st.sampled_from(metadata.FIELDS), st.text(min_size=1).filter(str.strip), min_size=1),
+        min_size=1,
+    ),
     st.booleans(),
 )
-def test_what_is_written_is_read(objects: list[dict[str, str]], escaped: bool) -> None:
+def test_written_metadata_are_read_back(objects: list[dict[str, str]], escaped: bool) -> None:
     content = "\n".join(json.dumps(one, ensure_ascii=escaped) for one in objects)
     assert read(content.encode()) == objects
 
@@ -148,11 +165,21 @@ CSL = {
     "page": "6153-6161",
     "container-title": "ACS Nano",
 }
-CSL |= {"title": "\u00c9tude of E. coli", "DOI": "10.1021/nn101328h", "author": [{"family": "Hung"}], "issued": {"date-parts": [[2010]]}}
+CSL |= {
+    "title": "\u00c9tude of E. coli",
+    "DOI": "10.1021/nn101328h",
+    "author": [{"family": "Hung"}],
+    "issued": {"date-parts": [[2010]]},
+}
 
 WORK = {**CSL, "ISSN": ["1936-086X", "1936-0851"], "title": [CSL["title"]], "container-title": ["ACS Nano"]}
 WORK |= {"issn-type": [{"value": "1936-086X", "type": "electronic"}, {"value": "1936-0851", "type": "print"}]}
-LIST = {"status": "ok", "message-type": "work-list", "message-version": "1.0.0", "message": {"facets": {}, "items": [WORK, WORK]}}
+LIST = {
+    "status": "ok",
+    "message-type": "work-list",
+    "message-version": "1.0.0",
+    "message": {"facets": {}, "items": [WORK, WORK]},
+}
 
 BIBTEX = r"""% made by hand
 @string{nano = "ACS Nano"}
@@ -164,12 +191,14 @@ BIBTEX = r"""% made by hand
 """
 
 JATS = """<?xml version="1.0" encoding="ISO-8859-1"?>
-<!DOCTYPE article PUBLIC "-//NLM//DTD JATS (Z39.96) Journal Publishing DTD v1.1//EN" "JATS-journalpublishing1.dtd">
+<!DOCTYPE article PUBLIC "-//NLM//DTD JATS (Z39.96) Journal Publishing DTD v1.1//EN"
+  "JATS-journalpublishing1.dtd">
 <article xmlns:xlink="http://www.w3.org/1999/xlink">
   <front>
     <journal-meta><issn pub-type="epub">1936-086X</issn><issn pub-type="ppub">1936-0851</issn></journal-meta>
     <article-meta>
-      <article-id pub-id-type="pmid">1</article-id><article-id pub-id-type="doi">10.1021/nn101328h</article-id>
+      <article-id pub-id-type="pmid">1</article-id>
+      <article-id pub-id-type="doi">10.1021/nn101328h</article-id>
       <title-group><article-title>\u00c9tude of <italic>E.
         coli</italic><xref ref-type="fn">*</xref></article-title></title-group>
       <volume>4</volume><issue>10</issue><fpage>6153-6161</fpage>
@@ -192,18 +221,25 @@ JATS = """<?xml version="1.0" encoding="ISO-8859-1"?>
         (json.dumps({"items": [WORK]}), 1),
         (BIBTEX, 1),
         (BIBTEX.replace("hung", "x") + BIBTEX, 2),
+        (JATS.replace("ISO-8859-1", "UTF-8"), 1),
+        (JATS.replace("ISO-8859-1", "UTF-8").replace("fpage>", "page-range>"), 1),
     ],
 )
-def test_every_way_to_write_metadata_says_the_same(content: str, many: int) -> None:
+def test_every_format_of_metadata_gives_the_same(content: str, many: int) -> None:
     found = read(content.encode())
     assert [{**one, "page": one["page"].replace("\u2013", "-")} for one in found] == [TWO] * many
 
 
 @pytest.mark.parametrize(
-    ("said", "page"), [({"page-first": "7"}, "7"), ({"page-first": 7, "page": ""}, "7"), ({"page-first": "7", "page": "8-9"}, "8-9")]
+    ("fields", "page"),
+    [
+        ({"page-first": "7"}, "7"),
+        ({"page-first": 7, "page": ""}, "7"),
+        ({"page-first": "7", "page": "8-9"}, "8-9"),
+    ],
 )
-def test_the_first_page_is_the_page_where_there_is_no_other(said: dict[str, object], page: str) -> None:
-    assert read(json.dumps({"DOI": "10.1/a", **said}).encode()) == [{"page": page, "doi": "10.1/a"}]
+def test_the_first_page_is_used_without_a_page(fields: dict[str, object], page: str) -> None:
+    assert read(json.dumps({"DOI": "10.1/a", **fields}).encode()) == [{"page": page, "doi": "10.1/a"}]
 
 
 @pytest.mark.parametrize(
@@ -222,44 +258,70 @@ def test_no_word_of_latex_is_lost(title: str, text: str) -> None:
     assert read(f"@article{{x,\n title = {{{title}}}\n}}".encode()) == [{"title": text}]
 
 
-@pytest.mark.parametrize(("title", "macro"), [(r"\foo bar", "foo"), (r"On {\foo}", "foo"), (r"the $\SU(2)$", "SU"), (r"a-\foo{}", "foo")])
-def test_a_word_that_nobody_knows_is_asked_for(title: str, macro: str) -> None:
-    """A label is made of its first letter, and stays for ever."""
+@pytest.mark.parametrize(
+    ("title", "macro"),
+    [(r"\foo bar", "foo"), (r"On {\foo}", "foo"), (r"the $\SU(2)$", "SU"), (r"a-\foo{}", "foo")],
+)
+def test_an_unknown_latex_macro_is_refused(title: str, macro: str) -> None:
+    """Its first letter becomes part of a label for ever."""
     [entry] = metadata.entries(io.BytesIO(f"@article{{x,\n title = {{{title}}}\n}}".encode()))
-    with pytest.raises(errors.InvalidData, match=rf"line 1: what \\{macro} stands for is not known here; write that in its place"):
+    with pytest.raises(
+        errors.InvalidData, match=rf"line 1: the macro \\{macro} is not known; write its text in its place"
+    ):
         entry.fields()
 
 
 @pytest.mark.parametrize("wrap", ["{}", "<pmc-articleset>\n{}\n{}</pmc-articleset>"])
-def test_jats_says_the_same(wrap: str) -> None:
+def test_jats_gives_the_same_metadata(wrap: str) -> None:
     head, _, article = JATS.partition("<article ")
-    content = head.replace("<!DOCTYPE article", f"<!DOCTYPE {'article' if wrap == '{}' else 'pmc-articleset'}") + wrap.replace(
-        "{}", "<article " + article
-    )
+    content = head.replace(
+        "<!DOCTYPE article", f"<!DOCTYPE {'article' if wrap == '{}' else 'pmc-articleset'}"
+    ) + wrap.replace("{}", "<article " + article)
     found = list(metadata.entries(io.BytesIO(content.encode("latin-1"))))
     assert [dict(entry.fields()) for entry in found] == [TWO] * wrap.count("{}")
     assert found[0].line == content[: content.index("<article ")].count("\n") + 1
 
 
 def test_jats_under_a_namespace_with_a_subtitle_and_entities_of_its_document_type() -> None:
-    article = '<article xmlns="https://jats.nlm.nih.gov/ns/archiving/1.4/"><front><article-meta><title-group><article-title>Caf&eacute;<break/>b</article-title><subtitle>S</subtitle>'
-    content = '<!DOCTYPE r SYSTEM "file:///etc/passwd"><r>' + article + "</title-group></article-meta></front></article></r>"
+    article = (
+        '<article xmlns="https://jats.nlm.nih.gov/ns/archiving/1.4/"><front><article-meta><title-group>'
+        "<article-title>Caf&eacute;<break/>b</article-title><subtitle>S</subtitle>"
+    )
+    content = (
+        '<!DOCTYPE r SYSTEM "file:///etc/passwd"><r>'
+        + article
+        + "</title-group></article-meta></front></article></r>"
+    )
     assert read(content.encode()) == [{"title": "Caf&eacute; b", "subtitle": "S"}]
 
 
 @pytest.mark.parametrize(
-    ("formula", "said"),
+    ("formula", "expected"),
     [
-        ("<alternatives><tex-math>\\begin{document}$x$</tex-math><math>x</math></alternatives>", "Of x itself"),
-        ("<alternatives>\n<textual-form>x</textual-form><inline-graphic>y</inline-graphic><tex-math>$x$</tex-math>\n</alternatives>", "Of x itself"),
+        (
+            "<alternatives><tex-math>\\begin{document}$x$</tex-math><math>x</math></alternatives>",
+            "Of x itself",
+        ),
+        (
+            (
+                "<alternatives>\n<textual-form>x</textual-form><inline-graphic>y</inline-graphic>"
+                "<tex-math>$x$</tex-math>\n</alternatives>"
+            ),
+            "Of x itself",
+        ),
         ("<alternatives><inline-graphic/><tex-math>x</tex-math></alternatives>", "Of x itself"),
         ("<alternatives><inline-graphic>y</inline-graphic></alternatives>", "Of itself"),
         ("<tex-math>x</tex-math>", "Of x itself"),
     ],
-)  # fmt: skip
-def test_one_of_several_ways_to_say_the_same_is_read(formula: str, said: str) -> None:
-    title = f"<title-group><article-title>Of <inline-formula>{formula}</inline-formula> itself</article-title></title-group>"
-    assert read(f"<article><front><article-meta>{title}</article-meta></front></article>".encode()) == [{"title": said}]
+)
+def test_one_of_several_alternatives_is_read(formula: str, expected: str) -> None:
+    title = (
+        f"<title-group><article-title>Of <inline-formula>{formula}</inline-formula> "
+        f"itself</article-title></title-group>"
+    )
+    assert read(f"<article><front><article-meta>{title}</article-meta></front></article>".encode()) == [
+        {"title": expected}
+    ]
 
 
 def test_jats_in_other_encodings() -> None:
@@ -272,25 +334,37 @@ def test_jats_in_other_encodings() -> None:
     ("content", "reason"),
     [
         (
-            '<!DOCTYPE all [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]><all x="&b;"><article a="&b;"/></all>',
+            (
+                '<!DOCTYPE all [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;'
+                '&a;">]><all x="&b;"><article a="&b;"/></all>'
+            ),
             "declares the entity 'a'",
         ),
         ("<article>" + "<a>" * 5000, "not well-formed XML"),
-        ('<!DOCTYPE article [<!ENTITY x SYSTEM "file:///etc/passwd">]><article><front/></article>', "declares the entity 'x'"),
         (
-            '<!DOCTYPE article [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><article>&b;</article>',
+            '<!DOCTYPE article [<!ENTITY x SYSTEM "file:///etc/passwd">]><article><front/></article>',
+            "declares the entity 'x'",
+        ),
+        (
+            (
+                '<!DOCTYPE article [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;'
+                '&a;&a;&a;&a;&a;">]><article>&b;</article>'
+            ),
             "declares the entity 'a'",
         ),
         ("<a>no article</a>", "there is no element article in it"),
         ("<article><front>", "line 1: it is not well-formed XML"),
-        ("<article>\n<\0\0\0", "line 2: it is not well-formed XML: Invalid character: Char 0x0 out of allowed range (column "),
+        (
+            "<article>\n<\0\0\0",
+            "line 2: it is not well-formed XML: Invalid character: Char 0x0 out of allowed range (column ",
+        ),
         ('[{"title": "a"}, {"title": ', "line 1: it is not JSON"),
         ('[{"title": "a"}\n{"title": "b"}]', "line 2: '{' cannot stand here in the array"),
         ('[{"title": "a"},\n', "line 2: the array ends too soon"),
         ("[" * 100_000, "nested too deep"),
     ],
 )
-def test_what_cannot_be_read_on_is_told(content: str, reason: str) -> None:
+def test_a_file_that_cannot_be_parsed_further_is_an_error(content: str, reason: str) -> None:
     with pytest.raises(errors.InvalidData) as caught:
         read(content.encode())
     assert reason in caught.value.message
@@ -298,18 +372,57 @@ def test_what_cannot_be_read_on_is_told(content: str, reason: str) -> None:
 
 
 def test_a_broken_entry_does_not_hide_the_others_in_bibtex() -> None:
-    content = BIBTEX + "@article{bad, title = {abc},\n volume = {3\n@article{twice, title={x}, title={y}}\n@article{last, title={z}}\n"
+    content = BIBTEX + (
+        "@article{bad, title = {abc},\n volume = {3\n@article{twice, title={x},"
+        " title={y}}\n@article{last, title={z}}\n"
+    )
     first, bad, twice, last = metadata.entries(io.BytesIO(content.encode()))
     assert (first.line, bad.line, twice.line, last.fields()) == (3, 8, 10, {"title": "z"})
-    for entry, reason in ((bad, "line 8: it is not BibTeX"), (twice, "line 10: it is not BibTeX: Duplicate field keys")):
+    for entry, reason in (
+        (bad, "line 8: it is not BibTeX"),
+        (twice, "line 10: it is not BibTeX: Duplicate field keys"),
+    ):
         with pytest.raises(errors.InvalidData, match=reason):
             entry.fields()
 
 
+@pytest.mark.parametrize("opening", ["{", r"\emph{", r"$\sqrt{"])
 @pytest.mark.parametrize(
-    ("field", "said"),
+    ("depth", "reason"),
     [
-        (r"doi = {https://doi.org/10.1002/(SICI)1(199806)49:8%3C693::AID%3E3.0.CO;2-O}", "https://doi.org/10.1002/(SICI)1(199806)49:8%3C693::AID%3E3.0.CO;2-O"),
+        (limits.BIBTEX_DEPTH, None),
+        (limits.BIBTEX_DEPTH + 1, "braces are nested more than 12 deep"),
+        (20_000, "braces are nested more than 12 deep"),
+    ],
+)
+def test_bibtex_that_is_nested_too_deep_is_malformed(opening: str, depth: int, reason: str | None) -> None:
+    title = f"{{{opening * depth}x{'}' * depth}{'$' * opening.count('$') * depth}}}"
+    entry, last = metadata.entries(
+        io.BytesIO(f"@article{{a,\n title = {title}}}\n@article{{last, title={{z}}}}".encode())
+    )
+    assert last.fields() == {"title": "z"}
+    if reason is None:
+        assert "x" in entry.fields()["title"]
+        return
+    with pytest.raises(errors.InvalidData, match=f"the stream, line 1: its {reason}; remove some"):
+        entry.fields()
+
+
+@pytest.mark.parametrize("opening", [r"\sqrt[", r"\begin{a}", r"\("])
+def test_latex_that_is_nested_too_deep_without_braces_is_malformed(opening: str) -> None:
+    [entry] = metadata.entries(io.BytesIO(f"@article{{a, title = {{{opening * 1000}}}}}\n".encode()))
+    with pytest.raises(errors.InvalidData) as caught:
+        entry.fields()
+    assert caught.value.message == "the stream, line 1: it is not LaTeX: it is nested too deep"
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        (
+            r"doi = {https://doi.org/10.1002/(SICI)1(199806)49:8%3C693::AID%3E3.0.CO;2-O}",
+            "https://doi.org/10.1002/(SICI)1(199806)49:8%3C693::AID%3E3.0.CO;2-O",
+        ),
         (r"doi = {10.1007/978-3-642-1\_2}", "10.1007/978-3-642-1_2"),
         (r"doi = {10.1007/a_b--c~d\%3C}", "10.1007/a_b--c~d%3C"),
         (r"doi = {{10.1/a{\_}b}}", "10.1/a_b"),
@@ -330,18 +443,24 @@ def test_a_broken_entry_does_not_hide_the_others_in_bibtex() -> None:
         ("pages = {1%3}", "1%3"),
         ("volume = S7", "S7"),
     ],
-)  # fmt: skip
-def test_fields_of_bibtex_say_what_they_are_written_to_say(field: str, said: str) -> None:
-    content = f'@string{{metal = "Silver"}}\n@string{{both = metal # ", Gold"}}\n@article{{a,\n {field},\n year = 2000}}\n'
+)
+def test_fields_of_bibtex_are_decoded(field: str, expected: str) -> None:
+    content = (
+        f'@string{{metal = "Silver"}}\n@string{{both = metal # ", Gold"}}\n'
+        f"@article{{a,\n {field},\n year = 2000}}\n"
+    )
     (found,) = read(content.encode())
-    assert [*found.values()] == [said]
+    assert [*found.values()] == [expected]
 
 
-def test_a_join_of_what_is_not_defined_is_refused() -> None:
+def test_a_concatenation_with_an_undefined_name_is_refused() -> None:
     content = '@string{a = "A" # b}\n@article{x,\n title = "Gold " # a}\n@article{y, title = {Z}}\n'
     bad, good = metadata.entries(io.BytesIO(content.encode()))
     assert good.fields() == {"title": "Z"}
-    with pytest.raises(errors.InvalidData, match=r"line 2: 'a', which a # joins, is not defined; write @string\{a = \{…\}\} before"):
+    with pytest.raises(
+        errors.InvalidData,
+        match=r"line 2: 'a', which a # joins, is not defined; write @string\{a = \{…\}\} before",
+    ):
         bad.fields()
 
 
@@ -353,17 +472,23 @@ def test_a_broken_object_does_not_hide_the_others_in_an_array() -> None:
 
 
 @pytest.mark.parametrize(("content", "package"), [(BIBTEX, "bibtexparser"), (JATS, "lxml")])
-def test_a_missing_package_is_told_with_the_extra(content: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_its_extra(
+    content: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in (package, "lxml.etree"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(
-        errors.InvalidData, match=rf"the package {package}, which is not installed; install it with `pip install 'idstore\[articles\]'`"
+        errors.InvalidData,
+        match=(
+            rf"the package {package}, which is not installed; install it "
+            rf"with `pip install 'idstore\[articles\]'`"
+        ),
     ):
         read(content.encode())
 
 
 def peak(content: bytes) -> int:
-    """Bytes of memory that reading takes at most, of what Python allocates; the articles themselves are let go."""
+    """Return the peak memory of reading in bytes, as allocated by Python, without the articles themselves."""
     stream = io.BytesIO(content)
     tracemalloc.start()
     try:
@@ -373,8 +498,10 @@ def peak(content: bytes) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("kind", ["lines", "list", pytest.param("bibtex", marks=pytest.mark.slow), "jats"])  # its parser takes its time
-def test_memory_is_flat(kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", ["lines", "list", pytest.param("bibtex", marks=pytest.mark.slow), "jats"]
+)  # its parser is slow
+def test_reading_needs_constant_memory(kind: str) -> None:
     head, _, article = JATS.partition("<article ")
     xml = head.partition("<!DOCTYPE")[0] + "<all>" + ("<article " + article) * 1500 + "</all>"
     content = {

@@ -1,4 +1,4 @@
-"""What a terminal is shown of long work."""
+"""Progress of long work on a terminal."""
 
 import io
 import re
@@ -27,12 +27,14 @@ class Terminal(io.StringIO):
         (Terminal(), Output(), "dumb", False),
     ],
 )
-def test_progress_is_for_who_watches(stream: io.StringIO, output: Output, term: str, shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_on_a_terminal_only(
+    stream: io.StringIO, output: Output, term: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress(output) as progress:
         progress.step("reading", 1, 4)
-        progress.step("reading", 2, 4)  # too soon after the other
+        progress.step("reading", 2, 4)  # too soon after the other line
     assert ("reading: 25 %" in stream.getvalue()) is shown
     assert "50 %" not in stream.getvalue()
     assert stream.getvalue().endswith("\r\x1b[K") is shown
@@ -46,15 +48,17 @@ def test_progress_is_for_who_watches(stream: io.StringIO, output: Output, term: 
     ],
 )
 @pytest.mark.usefixtures("rdl")
-def test_tables_show_how_many_lines_are_done(run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], stdin: str) -> None:
+def test_tables_show_the_share_of_finished_lines(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], stdin: str
+) -> None:
     run("register", "h", "a")
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     run(*words, stdin=stdin)
-    assert "\r\x1b[K    0 of 1" in stream.getvalue()
+    assert "\r\x1b[K    lines: 0 %" in stream.getvalue()
     assert "1 new; done" in stream.getvalue().rpartition("\r\x1b[K")[2]
 
 
-def test_each_step_shows_when_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_step_is_shown_at_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     with Progress(Output()) as progress:
         progress.step("taking in", 3, 4)
@@ -71,13 +75,13 @@ def test_each_step_shows_when_it_begins(monkeypatch: pytest.MonkeyPatch) -> None
         (("export", "--digest"), ["identifiers", "public events"]),
         (("export", "--after", "0"), ["events"]),
         (("export", "--description"), ["identifiers", "public events"]),
-        (("verify",), ["events", "identifiers", "labels", "looking for what nothing explains", "lists"]),
+        (("verify",), ["events", "identifiers", "labels", "unexplained triples", "lists"]),
         (("validate",), ["looking for what the shapes are about"]),
         (("validate", "--changed"), ["looking for what the shapes are about"]),
     ],
 )
 @pytest.mark.usefixtures("rdl")
-def test_long_work_shows_how_far_it_is(
+def test_long_work_shows_its_progress(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], steps: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -86,13 +90,19 @@ def test_long_work_shows_how_far_it_is(
     quiet = run(*words)
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     watched = run(*words)
-    shown = [re.sub(r": [\d,]+( %)?$", "", part.strip()) for part in stream.getvalue().split("\r\x1b[K") if part.strip()]
+    shown = [
+        re.sub(r": [\d,]+( %)?$", "", part.strip())
+        for part in stream.getvalue().split("\r\x1b[K")
+        if part.strip()
+    ]
     assert [part for part in dict.fromkeys(shown) if part in steps] == steps
     assert watched.out == quiet.out
     assert watched.code == quiet.code == 0
 
 
-def test_a_share_is_never_more_than_all_of_it_and_what_nobody_counted_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_share_is_at_most_100_percent_and_an_unknown_total_gives_a_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     with Progress(Output()) as progress:
         progress.step("labels", 5, 4)
@@ -100,10 +110,10 @@ def test_a_share_is_never_more_than_all_of_it_and_what_nobody_counted_is_a_numbe
     assert "labels: 100 %" in stream.getvalue() and "triples: 12,345" in stream.getvalue()
 
 
-def test_a_meter_tells_of_each_when_it_is_done() -> None:
-    told: list[tuple[str, int, int]] = []
-    meter = Meter(lambda *said: told.append(said), "things", 3)
+def test_a_meter_reports_each_finished_item() -> None:
+    reports: list[tuple[str, int, int]] = []
+    meter = Meter(lambda *report: reports.append(report), "things", 3)
     passing = meter.over("ab")
-    assert next(passing) == "a" and told == [("things", 0, 3)]
+    assert next(passing) == "a" and reports == [("things", 0, 3)]
     assert [*passing] == ["b"] and [*meter.over("c")] == ["c"]
-    assert told == [("things", done, 3) for done in (0, 1, 2, 2, 3)]
+    assert reports == [("things", done, 3) for done in (0, 1, 2, 2, 3)]

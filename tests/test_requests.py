@@ -1,4 +1,4 @@
-"""Request keys: the same request gives the same identifier, for ever and whoever else asks at that moment."""
+"""Request keys: the same request gives the same identifier for ever, also under concurrent requests."""
 
 import subprocess
 import sys
@@ -31,8 +31,8 @@ for number in range(int(sys.argv[4])):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A store."""
-    with idstore.open(tmp_path / "store", administrator=ROOT, durability="process") as registry:
+    """Return the folder of a store."""
+    with idstore.open(tmp_path / "store", administrator=ROOT) as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ROOT)
         registry.add_namespace("other", "http://other.example.org/data#", "rdswip", ROOT)
         registry.add_namespace("names", "20.500.1", "handle", ROOT)
@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def registry(folder: Path) -> Iterator[Registry]:
-    with idstore.open(folder, durability="process") as registry:
+    with idstore.open(folder) as registry:
         yield registry
 
 
@@ -50,11 +50,19 @@ def mint(registry: Registry, request: Request = KEYED, namespace: str = "rdl", b
     return registry.mint(namespace, by, request).iri.value
 
 
-def test_processes_that_ask_at_once_are_given_the_same(folder: Path) -> None:
+def test_concurrent_requests_of_processes_give_the_same_identifier(folder: Path) -> None:
     processes, keys = 2, 12
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(folder), str(folder.parent / f"ready-{number}"), str(processes), str(keys)],
+            [
+                sys.executable,
+                "-c",
+                WORKER,
+                str(folder),
+                str(folder.parent / f"ready-{number}"),
+                str(processes),
+                str(keys),
+            ],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -72,16 +80,16 @@ def test_processes_that_ask_at_once_are_given_the_same(folder: Path) -> None:
 def test_the_same_request_changes_nothing(folder: Path) -> None:
     given = []
     for _ in range(3):
-        with idstore.open(folder, durability="process") as registry:
+        with idstore.open(folder) as registry:
             given += [mint(registry), mint(registry)]
             events = len(list(registry.log(ROOT)))
     assert len(set(given)) == 1
-    with idstore.open(folder, durability="process") as registry:
+    with idstore.open(folder) as registry:
         assert len(list(registry.log(ROOT))) == events
         assert registry.counts(ALICE).total == 1
 
 
-def test_keys_are_a_partys_own_in_a_namespace(registry: Registry) -> None:
+def test_keys_belong_to_a_party_and_a_namespace(registry: Registry) -> None:
     given = {
         mint(registry),
         mint(registry, by=BOB),
@@ -101,7 +109,9 @@ def test_keys_are_a_partys_own_in_a_namespace(registry: Registry) -> None:
         (Request(target="http://example.org/", request_key="order 17"), "another name, target"),
     ],
 )
-def test_another_request_by_the_same_key_is_a_conflict_that_says_what_differs(registry: Registry, other: Request, said: str) -> None:
+def test_another_request_with_the_same_key_is_a_conflict_that_names_the_difference(
+    registry: Registry, other: Request, said: str
+) -> None:
     iri = mint(registry)
     with pytest.raises(RequestConflict, match=rf"other arguments \({said}\); use a new key") as caught:
         mint(registry, other)
@@ -110,7 +120,7 @@ def test_another_request_by_the_same_key_is_a_conflict_that_says_what_differs(re
 
 
 @pytest.mark.parametrize("key", ["", " ", "a\x00", "\udcff"])
-def test_a_key_that_is_no_text_is_refused(registry: Registry, key: str) -> None:
+def test_a_malformed_key_is_refused(registry: Registry, key: str) -> None:
     article = {"issn": "1936-0851", "volume": "4", "issue": "10", "page": "6153", "title": "Dynamics"}
     requests = [Request(request_key=key, metadata=article), Request(request_key="k", metadata=article)]
     refused, made = registry.load("articles", ALICE, requests)
@@ -129,26 +139,28 @@ def test_another_label_is_a_conflict(registry: Registry) -> None:
         mint(registry, namespace="names")
 
 
-def test_other_metadata_are_a_conflict(registry: Registry) -> None:
+def test_different_metadata_are_a_conflict(registry: Registry) -> None:
     article = {"issn": "1936-0851", "volume": "4", "issue": "10", "page": "6153", "title": "Dynamics"}
     iri = mint(registry, Request(request_key="k", metadata=article), "articles")
-    assert mint(registry, Request(request_key="k", metadata=dict(reversed(article.items()))), "articles") == iri
+    assert (
+        mint(registry, Request(request_key="k", metadata=dict(reversed(article.items()))), "articles") == iri
+    )
     with pytest.raises(RequestConflict, match=r"\(another metadata\)"):
         mint(registry, Request(request_key="k", metadata=article | {"volume": "5"}), "articles")
 
 
-def test_after_release_the_conflict_says_so(registry: Registry) -> None:
+def test_the_conflict_after_a_release_states_it(registry: Registry) -> None:
     iri = mint(registry)
     registry.release(iri, ALICE)
     with pytest.raises(RequestConflict, match=f"made {iri}, which was released since"):
         mint(registry)
 
 
-def test_what_was_handed_over_says_nothing_of_its_fate(registry: Registry) -> None:
+def test_a_transferred_identifier_reveals_nothing_of_its_later_stage(registry: Registry) -> None:
     iri = mint(registry)
     for party in (ALICE, BOB):
         registry.transfer(iri, BOB, party)
-    with pytest.raises(RequestConflict, match="alice may not see any more") as alive:
+    with pytest.raises(RequestConflict, match="alice may no longer see") as alive:
         mint(registry)
     registry.release(iri, BOB)
     with pytest.raises(RequestConflict) as gone:
@@ -156,7 +168,7 @@ def test_what_was_handed_over_says_nothing_of_its_fate(registry: Registry) -> No
     assert (gone.value.message, gone.value.fields) == (alive.value.message, alive.value.fields)
 
 
-def test_a_request_is_answered_also_where_nothing_may_be_allocated_any_more(registry: Registry) -> None:
+def test_a_repeated_request_is_answered_also_without_the_right_to_allocate(registry: Registry) -> None:
     iri = mint(registry)
     registry.allow("rdl", ["bob"], ROOT, per_minute=1)
     registry.freeze("rdl", ROOT)
@@ -166,7 +178,7 @@ def test_a_request_is_answered_also_where_nothing_may_be_allocated_any_more(regi
         mint(registry)
 
 
-def test_a_published_identifier_is_given_as_it_is_now(registry: Registry) -> None:
+def test_a_repeated_request_gives_the_present_record(registry: Registry) -> None:
     iri = mint(registry)
     registry.name(iri, "better valve", ALICE)
     registry.fixate([iri], ALICE)

@@ -1,4 +1,4 @@
-"""The schemes that come with idstore pass the kit for plug-ins, in the contexts that differ."""
+"""The built-in schemes pass the conformance kit for plug-ins, in each kind of context."""
 
 from typing import ClassVar
 
@@ -8,13 +8,20 @@ from idstore.errors import UnknownScheme
 from idstore.schemes import handle, installed, pilin, puid, rdswip, scheme, scholars_portal
 from idstore.testing import SchemeTests
 
-ARTICLE = {"issn": "0305-4179", "volume": "31", "issue": "4", "page": "530-531", "title": "A possible chemical burn to the scalp"}
+ARTICLE = {
+    "issn": "0305-4179",
+    "volume": "31",
+    "issue": "4",
+    "page": "530-531",
+    "title": "A possible chemical burn to the scalp",
+}
 
 
 class TestRdsWip(SchemeTests):
     scheme = rdswip.SCHEME
     context = rdswip.SCHEME.context("http://rdl.example.org/data#", {})
     valid = ("R3732211754", "R1234567890", "R16893283050", "R" + "0123456789"[::-1] * 3)
+    same = (("R3732211754", "http://rdl.example.org/data#R3732211754"),)
     invalid = (
         "",
         "R",
@@ -38,15 +45,29 @@ class TestRdsWip(SchemeTests):
 
 class TestRdsWipWithoutPatterns(SchemeTests):
     scheme = rdswip.SCHEME
-    context = rdswip.SCHEME.context("http://rdl.example.org/data#", {"profile": "rdlfacade", "refuse_patterns": "true"})
+    context = rdswip.SCHEME.context(
+        "http://rdl.example.org/data#", {"profile": "rdlfacade", "refuse_patterns": "true"}
+    )
     valid = ("R12211013635", "R21210571481")
-    invalid = ("R3732211754", "R12345098361", "R54321098361", "R90123746281", "R38383855440", "R11223304567", "R12034543021")
+    invalid = (
+        "R3732211754",
+        "R12345098361",
+        "R54321098361",
+        "R90123746281",
+        "R38383855440",
+        "R11223304567",
+        "R12034543021",
+    )
 
 
 class TestPilin(SchemeTests):
     scheme = pilin.SCHEME
     context = pilin.SCHEME.context("102.100.272", {})
     valid = ("Y35XYS0QH", "0N8J991QH", "000000000", "ZZZZZZZZZ")
+    same = (
+        ("Y35XYS0QH", "y35xys0qh"),
+        ("hdl:102.100.272/Y35XYS0QH", "http://resolver.net.au/hdl/102.100.272/y35xyS0QH"),
+    )
     invalid = (
         "",
         "BS47MFQH",
@@ -70,14 +91,13 @@ class TestHandle(SchemeTests):
     valid = (
         *("a", "A", "a/b//", " a ", "%3C", "#?%", ".", "..", "a/./b"),
         *("12345/a", "hdl:12345/a", "67890/a", "https://example.org/"),
-        *("é", "\u200b\u202e", "\ue000", "\ufffd"),
+        *("é", "\u200b\u202e", "\ue000", "\ufffd", "a\n", "a\x85", "a\ufffe", "\u0378"),
     )
+    same = (("a", "hdl:12345/a"), ("<", "https://hdl.handle.net/12345/%3C"))
     invalid = (
         "",
         "12345/",
-        "12345/\n",
-        "a\x85",
-        "a\ufffe",
+        "a\0",
         "a\ud800",
         "a😀",
         "hdl:67890/a",
@@ -93,16 +113,31 @@ class TestHandle(SchemeTests):
     )
 
 
+class TestHandleWithoutCase(SchemeTests):
+    scheme = handle.SCHEME
+    context = handle.SCHEME.context("hdl:12345", {"case_sensitive": "false"})
+    valid = ("a", "A", "é", "É")
+    invalid = ("", "12345/")
+    same = (("report-a", "REPORT-A"), ("é-a", "hdl:12345/é-A"))
+
+
 class TestDoi(SchemeTests):
     scheme = handle.SCHEME
     context = handle.SCHEME.context("https://doi.org/10.1002", {"suffix": "uuid", "bmp_only": "false"})
-    valid = ("(SICI)1096-8644(199601)99:1<135::AID-AJPA8>3.0.CO;2-#", "abc", "😀", "%20")
-    invalid = ("10.1002/", "doi:10.1003/abc", "info:doi/10.1003/abc", "https://dx.doi.org/10.1002/", "a\U0001ffff")
+    valid = ("(SICI)1096-8644(199601)99:1<135::AID-AJPA8>3.0.CO;2-#", "abc", "😀", "%20", "\U0001ffff")
+    same = (("abc", "ABC"), ("doi:10.1002/abc", "https://doi.org/10.1002/Abc"))
+    invalid = (
+        "10.1002/",
+        "doi:10.1003/abc",
+        "info:doi/10.1003/abc",
+        "https://dx.doi.org/10.1002/",
+        "a\0",
+    )
 
 
 class TestPuid(SchemeTests):
     scheme = puid.SCHEME
-    context = puid.SCHEME.context("info:pronom/", {})
+    context = puid.SCHEME.context("info:pronom/", {"reserved": "x-fmt/90000-99999"})
     valid = ("fmt/18", "x-fmt/263", "chr/1", "sfw/a1b2", "fmt/" + "9" * 5000)
     invalid = (
         "",
@@ -122,6 +157,7 @@ class TestPuid(SchemeTests):
         "http://www.example.org/PRONOM/fmt/18",
     )
     metadata: ClassVar = {"type": "x-fmt"}
+    same = (("fmt/18", "http://www.nationalarchives.gov.uk/PRONOM/fmt/18"), ("fmt/18", "INFO:pronom/fmt/18"))
 
 
 class TestOwnPuid(SchemeTests):
@@ -167,10 +203,19 @@ class TestScholarsPortal(SchemeTests):
         "http://example.org/19360851/v04i0010/6153_d",
     )
     metadata = ARTICLE
+    same = (
+        ("19360851/v04i0010/6153_dsognooinira", "/19360851/v04i0010/6153_dsognooinira.xml"),
+        (
+            "19360851/v04i0010/6153_dsognooinira",
+            "http://journals2.scholarsportal.info/details.xqy?uri=/19360851/v04i0010/6153_dsognooinira.xml",
+        ),
+    )
 
 
 class TestBelowAnArticle(TestScholarsPortal):
-    context = scholars_portal.SCHEME.context("https://journals.scholarsportal.info/details/", {"no_issue": "none"})
+    context = scholars_portal.SCHEME.context(
+        "https://journals.scholarsportal.info/details/", {"no_issue": "none"}
+    )
     metadata: ClassVar = {"parent": "/00928674/v137i0002/308_aceldcgibrem", "kind": "pdf"}
 
 
@@ -179,7 +224,7 @@ def test_the_built_in_schemes_are_found() -> None:
     assert scheme("puid") is puid.SCHEME
 
 
-def test_an_unknown_scheme_is_told_with_those_there_are() -> None:
+def test_an_unknown_scheme_is_reported_with_the_installed_ones() -> None:
     with pytest.raises(UnknownScheme, match="rdswip") as caught:
         scheme("ark")
     assert caught.value.fields["scheme"] == "ark"

@@ -7,7 +7,7 @@ import pytest
 from tables import rows
 
 from idstore.errors import InvalidData, InvalidIdentifier
-from idstore.schemes import handle
+from idstore.schemes import Restricting, handle
 from idstore.schemes.handle import SCHEME
 from idstore.schemes.pilin import decode
 from idstore.testing import SimulatedAllocation
@@ -41,7 +41,17 @@ def test_written_forms(text: str, label: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["doi:{}", "DOI: {}", "info:doi/{}", "https://doi.org/{}", "http://dx.doi.org/{}", "hdl:{}", "{}", "info:hdl/{}"]
+    "text",
+    [
+        "doi:{}",
+        "DOI: {}",
+        "info:doi/{}",
+        "https://doi.org/{}",
+        "http://dx.doi.org/{}",
+        "hdl:{}",
+        "{}",
+        "info:hdl/{}",
+    ],
 )
 def test_written_forms_of_doi_names(text: str) -> None:
     assert str(handle.parse(text.format("10.1045/april2006-paskin"))) == "10.1045/april2006-paskin"
@@ -105,7 +115,7 @@ def test_a_label_that_looks_like_another_form_is_not_offered_bare() -> None:
         ("https://doi.org.uk/10.3403/a", 0),
     ],
 )
-def test_errors_tell_the_position(text: str, position: int) -> None:
+def test_errors_state_the_position(text: str, position: int) -> None:
     with pytest.raises(InvalidIdentifier) as caught:
         handle.parse(text)
     assert caught.value.position == position
@@ -122,12 +132,14 @@ def test_nothing_is_normalised() -> None:
     assert SCHEME.key(composed, CONTEXT) != SCHEME.key(combining, CONTEXT)
 
 
-def test_case_belongs_to_the_key() -> None:
+def test_case_is_folded_in_the_key_alone() -> None:
     assert SCHEME.label("april-ÉE", CONTEXT) == "april-ÉE"
     assert SCHEME.key("april-ÉE", CONTEXT) == "april-ÉE"
 
 
-@pytest.mark.parametrize(("base", "case_sensitive"), [("12345", "false"), ("10.1045", "true"), ("10.1045", "false")])
+@pytest.mark.parametrize(
+    ("base", "case_sensitive"), [("12345", "false"), ("10.1045", "true"), ("10.1045", "false")]
+)
 def test_only_ascii_letters_are_folded(base: str, case_sensitive: str) -> None:
     context = SCHEME.context(base, {"case_sensitive": case_sensitive})
     assert SCHEME.key("april-éE", context) == SCHEME.key("APRIL-ée", context)
@@ -145,7 +157,7 @@ def test_handles_compare_as_the_standard_says() -> None:
     assert handle.parse("1/a") != "1/a"
 
 
-def test_another_prefix_is_told() -> None:
+def test_another_prefix_is_an_error() -> None:
     with pytest.raises(InvalidIdentifier, match="67890, not 12345") as caught:
         SCHEME.label("hdl:67890/a", CONTEXT)
     assert caught.value.position == 0
@@ -170,7 +182,20 @@ def test_bases_are_prefixes_in_any_form(base: str, stored: str) -> None:
 
 @pytest.mark.parametrize(
     "base",
-    ["", "0.NA", "0", "0.TYPE", "10..1", "10.1/a", "a@b", "http://example.org/", "doi:20.1", "hdl:", "10.1\n", "https://doi.org/10.1?"],
+    [
+        "",
+        "0.NA",
+        "0",
+        "0.TYPE",
+        "10..1",
+        "10.1/a",
+        "a@b",
+        "http://example.org/",
+        "doi:20.1",
+        "hdl:",
+        "10.1\n",
+        "https://doi.org/10.1?",
+    ],
 )
 def test_bases_that_are_refused(base: str) -> None:
     with pytest.raises(InvalidData):
@@ -179,19 +204,27 @@ def test_bases_that_are_refused(base: str) -> None:
 
 @pytest.mark.parametrize(
     ("base", "parent", "stored"),
-    [("12345.1", "12345", "12345"), ("12345.1", "https://hdl.handle.net/12345/", "12345"), ("loc.MSS.a", "LOC.mss", "LOC.mss")],
+    [
+        ("12345.1", "12345", "12345"),
+        ("12345.1", "https://hdl.handle.net/12345/", "12345"),
+        ("loc.MSS.a", "LOC.mss", "LOC.mss"),
+    ],
 )
 def test_a_derived_prefix_extends_its_parent_by_one_segment(base: str, parent: str, stored: str) -> None:
     assert SCHEME.context(base, {"parent": parent}).settings["parent"] == stored
 
 
-@pytest.mark.parametrize(("base", "parent"), [("12345.1.2", "12345"), ("12345", "12345"), ("12346.1", "12345"), ("12345", "1/2")])
+@pytest.mark.parametrize(
+    ("base", "parent"), [("12345.1.2", "12345"), ("12345", "12345"), ("12346.1", "12345"), ("12345", "1/2")]
+)
 def test_other_prefixes_are_not_derived(base: str, parent: str) -> None:
     with pytest.raises(InvalidData):
         SCHEME.context(base, {"parent": parent})
 
 
-@pytest.mark.parametrize("settings", [{"suffix": "serial"}, {"case_sensitive": "no"}, {"bmp_only": "1"}, {"case": "x"}])
+@pytest.mark.parametrize(
+    "settings", [{"suffix": "serial"}, {"case_sensitive": "no"}, {"bmp_only": "1"}, {"case": "x"}]
+)
 def test_settings_that_are_refused_are_named(settings: dict[str, str]) -> None:
     with pytest.raises(InvalidData) as caught:
         SCHEME.context("12345", settings)
@@ -210,7 +243,17 @@ def test_minting_by_clock_or_by_chance() -> None:
 def test_real_handles_keep_every_character(real_data: Path) -> None:
     known = rows(real_data / "handles.tsv")
     assert len(known) == 10_465
+    invisible = [row["pid"] for row in known if "\u200b" in row["pid"]]
+    assert len(invisible) == 4  # no new handle may be like these
+    for pid in invisible:
+        with pytest.raises(InvalidIdentifier, match=r"U\+200B is an invisible character"):
+            handle.parse(pid)
+        prefix, _, suffix = pid.partition("/")
+        if prefix.isascii():
+            assert SCHEME.label(pid, SCHEME.context(prefix, {})) == suffix
     for row in known:
+        if row["pid"] in invisible:
+            continue
         name = handle.parse(row["pid"])
         assert str(name) in {row["pid"], row["pid"].removeprefix("DOI:").lstrip(" ")}
         context = SCHEME.context(name.prefix, {})
@@ -219,3 +262,30 @@ def test_real_handles_keep_every_character(real_data: Path) -> None:
         assert all(handle.parse(form.text) == name for form in forms if form.kind != "bare")
         if row["case_variants"] and row["kind"] == "doi":
             assert all(handle.parse(variant) == name for variant in row["case_variants"].split("|"))
+
+
+UNWANTED = [
+    *("\x00", "\x1b", "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u2066", "\u200e", "\u061c"),
+    *("\u200b", "\u200d", "\ufeff", "\u2060", "\u00ad", "\ufdd0", "\uffff", "\u0378", "\ud800", "\u0530"),
+]
+
+
+@pytest.mark.parametrize("character", UNWANTED)
+def test_a_new_handle_has_no_unwanted_character(character: str) -> None:
+    scheme = handle.SCHEME
+    context = scheme.context("12345", {})
+    assert isinstance(scheme, Restricting)
+    with pytest.raises(InvalidIdentifier) as caught:
+        scheme.check_new(f"a{character}b", context)
+    assert caught.value.position == 1
+    with pytest.raises(InvalidIdentifier):
+        handle.parse(f"12345/a{character}b")
+    if character not in "\x00\ud800":
+        assert scheme.label(f"12345/a{character}b", context) == f"a{character}b"
+
+
+@pytest.mark.parametrize("label", ["é", "中", "\u0301", "a b", "\u3000", "\ue000"])
+def test_a_new_handle_may_have_other_characters(label: str) -> None:
+    scheme = handle.SCHEME
+    assert isinstance(scheme, Restricting)
+    scheme.check_new(label, scheme.context("12345", {}))

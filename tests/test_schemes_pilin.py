@@ -21,7 +21,7 @@ def written(moment: datetime) -> str:
 
 
 def slowly(moment: int) -> str:
-    """The policy's words, digit by digit."""
+    """Encode as the policy describes it, digit by digit."""
     count, digits = moment - EPOCH, ""
     while count:
         count, digit = divmod(count, 31)
@@ -29,8 +29,10 @@ def slowly(moment: int) -> str:
     return digits.ljust(9, "0")
 
 
-@pytest.mark.parametrize("row", [row for row in rows(VECTORS / "pilin.tsv") if row["made"]], ids=lambda row: row["text"])
-def test_published_suffixes_tell_when_they_were_made(row: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "row", [row for row in rows(VECTORS / "pilin.tsv") if row["made"]], ids=lambda row: row["text"]
+)
+def test_published_suffixes_contain_their_time(row: dict[str, str]) -> None:
     handle = pilin.parse(row["text"])
     assert written(handle.made) == row["made"]
     assert encode(decode(handle.suffix)) == handle.suffix
@@ -40,19 +42,22 @@ def test_the_epoch_is_that_of_uuids() -> None:
     assert datetime(1582, 10, 15, tzinfo=UTC).timestamp() * 1000 == EPOCH
 
 
-@pytest.mark.parametrize("moment", [EPOCH, EPOCH + 1, EPOCH + 30, EPOCH + 31, EPOCH + 960, EPOCH + 961, 0, 1_180_064_992_865, END - 1])
+@pytest.mark.parametrize(
+    "moment",
+    [EPOCH, EPOCH + 1, EPOCH + 30, EPOCH + 31, EPOCH + 960, EPOCH + 961, 0, 1_180_064_992_865, END - 1],
+)
 def test_encoding_follows_the_policy(moment: int) -> None:
     assert encode(moment) == slowly(moment)
     assert decode(encode(moment)) == moment
 
 
-def test_the_last_suffix() -> None:
+def test_the_last_suffix_is_the_last_time() -> None:
     assert encode(END - 1) == "ZZZZZZZZZ"
     assert written(pilin.parse("ZZZZZZZZZ").made) == "2420-08-16T03:29:20.670Z"
 
 
 @pytest.mark.parametrize("moment", [END, EPOCH - 1])
-def test_times_that_nine_symbols_cannot_write(moment: int) -> None:
+def test_times_beyond_nine_symbols_are_refused(moment: int) -> None:
     with pytest.raises(NamespaceExhausted):
         next(SCHEME.candidates(SimulatedAllocation(CONTEXT, clock=moment)))
 
@@ -64,24 +69,28 @@ def test_a_taken_millisecond_is_waited_out() -> None:
         assert decode(next(candidates)) == allocation.clock == 1_180_064_992_865 + passed
 
 
-def test_milliseconds_that_passed_while_it_waited_are_not_lost() -> None:
+def test_milliseconds_that_pass_during_a_wait_are_used() -> None:
     allocation = SimulatedAllocation(CONTEXT, clock=1_180_064_992_865, waited=3)
     moments = [decode(label) for label in islice(SCHEME.candidates(allocation), 6)]
     assert moments == list(range(1_180_064_992_862, 1_180_064_992_868))
 
 
-def test_a_clock_that_was_set_back_while_it_waited_is_not_run_ahead_of() -> None:
+def test_minting_follows_a_clock_set_back_during_a_wait() -> None:
     allocation = SimulatedAllocation(CONTEXT, clock=1_180_064_992_865, waited=-60_000)
     assert decode(next(SCHEME.candidates(allocation))) == 1_180_064_992_865
 
 
-def test_a_clock_that_was_set_back_is_not_run_ahead_of() -> None:
+def test_minting_waits_for_a_clock_set_back() -> None:
     class SetBack(SimulatedAllocation):
         def wait_until(self, moment: int) -> None:
             self.clock = moment - 100_000
 
     candidates = SCHEME.candidates(SetBack(CONTEXT, clock=2_000_000_000_000))
-    assert [decode(label) for label in islice(candidates, 3)] == [2_000_000_000_000, 1_999_999_900_001, 1_999_999_800_002]
+    assert [decode(label) for label in islice(candidates, 3)] == [
+        2_000_000_000_000,
+        1_999_999_900_001,
+        1_999_999_800_002,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +137,7 @@ def test_the_policy_on_citations_is_followed() -> None:
         ("ftp://hdl.handle.net/102.100.272/Y35XYS0QH", 0),
     ],
 )
-def test_errors_tell_the_position(text: str, position: int) -> None:
+def test_errors_state_the_position(text: str, position: int) -> None:
     with pytest.raises(InvalidIdentifier) as caught:
         SCHEME.label(text, CONTEXT)
     assert caught.value.position == position
@@ -136,7 +145,13 @@ def test_errors_tell_the_position(text: str, position: int) -> None:
 
 @pytest.mark.parametrize(
     "base",
-    ["102.100.272", "102.100.272/", "hdl:102.100.272", "http://hdl.handle.net/102.100.272/", "http://resolver.net.au/hdl/102.100.272"],
+    [
+        "102.100.272",
+        "102.100.272/",
+        "hdl:102.100.272",
+        "http://hdl.handle.net/102.100.272/",
+        "http://resolver.net.au/hdl/102.100.272",
+    ],
 )
 def test_bases_are_prefixes_in_any_form(base: str) -> None:
     assert SCHEME.context(base, {}).base == CONTEXT.base == "https://hdl.handle.net/102.100.272/"
@@ -157,7 +172,7 @@ def test_handles_compare_by_prefix_and_suffix() -> None:
     assert pilin.parse("0N8J991QH") < one
 
 
-def test_minting_needs_no_more_than_the_clock() -> None:
+def test_minting_needs_only_the_clock() -> None:
     drawn = list(islice(SCHEME.candidates(SimulatedAllocation(CONTEXT)), 3))
     assert len(set(drawn)) == 3
 
@@ -177,10 +192,14 @@ def test_every_published_suffix(real_data: Path) -> None:
 
 
 @pytest.mark.parametrize("proxy", ["http://resolver.net.au/hdl/", "https://pid.example.org/x/"])
-def test_an_address_is_decoded_whichever_resolver_it_is_of(proxy: str) -> None:
+def test_an_address_of_any_resolver_is_decoded(proxy: str) -> None:
     context = SCHEME.context("102.100.272", {"proxy": proxy, "alias": "10378.3"})
     for whole in ("102.100.272/%5935XYS0QH", "102%2E100.272/y35xys0qh", "10378.3%2FY35XYS0QH"):
-        assert SCHEME.label(proxy + whole, context) == SCHEME.label("https://hdl.handle.net/" + whole, context) == "Y35XYS0QH"
+        assert (
+            SCHEME.label(proxy + whole, context)
+            == SCHEME.label("https://hdl.handle.net/" + whole, context)
+            == "Y35XYS0QH"
+        )
     for whole, mark in (("102.100.272/Y35XYS0QH?a", "?"), ("102.100.272/Y35XYS0QH#a", "#")):
         with pytest.raises(InvalidIdentifier, match=re.escape(f"'{mark}' ends an address")) as caught:
             SCHEME.label(proxy + whole, context)

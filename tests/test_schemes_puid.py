@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tables import rows
 
-from idstore.errors import InvalidData, InvalidIdentifier
+from idstore.errors import InvalidData, InvalidIdentifier, NotPermitted
 from idstore.schemes import puid
 from idstore.schemes.puid import DEFAULT_TYPES, SCHEME
 from idstore.testing import SimulatedAllocation
@@ -39,7 +39,7 @@ def test_written_forms(text: str) -> None:
 
 def test_pronoms_forms_are_not_those_of_another_base() -> None:
     assert SCHEME.label("http://formats.example.org/puid/fmt/18", OWN) == "fmt/18"
-    with pytest.raises(InvalidIdentifier, match="PRONOM's") as caught:
+    with pytest.raises(InvalidIdentifier, match="belongs to PRONOM") as caught:
         SCHEME.label("info:pronom/fmt/18", OWN)
     assert caught.value.position == 0
 
@@ -65,7 +65,7 @@ def test_pronoms_forms_are_not_those_of_another_base() -> None:
         ("http://www.nationalarchives.gov.uk/PRONOM/fmt/978.xml", 49),
     ],
 )
-def test_errors_tell_the_position(text: str, position: int) -> None:
+def test_errors_state_the_position(text: str, position: int) -> None:
     with pytest.raises(InvalidIdentifier) as caught:
         puid.parse(text)
     assert caught.value.position == position
@@ -86,7 +86,11 @@ def test_provisional_types() -> None:
     ],
 )
 def test_authority(base: str, settings: dict[str, str], authority: str) -> None:
-    assert SCHEME.context(base, settings).settings == {"types": "|".join(DEFAULT_TYPES), "authority": authority}
+    assert SCHEME.context(base, settings).settings == {
+        "types": "|".join(DEFAULT_TYPES),
+        "authority": authority,
+        "reserved": "",
+    }
 
 
 def test_types_are_a_setting() -> None:
@@ -96,7 +100,19 @@ def test_types_are_a_setting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("types", ""), ("types", "fmt|"), ("types", "x-fmt"), ("types", "Fmt"), ("authority", "tna"), ("type", "fmt")]
+    ("setting", "value"),
+    [
+        ("types", ""),
+        ("types", "fmt|"),
+        ("types", "x-fmt"),
+        ("types", "Fmt"),
+        ("authority", "tna"),
+        ("reserved", "fmt/1-9"),
+        ("reserved", "x-fmt/9-1"),
+        ("reserved", "x-fmt/1"),
+        ("reserved", "x-lan/1-9"),
+        ("type", "fmt"),
+    ],
 )
 def test_settings_that_are_refused_are_named(setting: str, value: str) -> None:
     with pytest.raises(InvalidData) as caught:
@@ -110,11 +126,17 @@ def test_bases_that_are_refused(base: str) -> None:
         SCHEME.context(base, {})
 
 
-def test_formal_puids_of_another_authority_are_not_minted() -> None:
-    with pytest.raises(InvalidData, match="come by import; mint a provisional one") as caught:
-        minted(SimulatedAllocation(PRONOM))
-    assert caught.value.fields["field"] == "type"
-    assert minted(SimulatedAllocation(PRONOM, {"type": "x-fmt"}, marks={"x-fmt": 455, "fmt": 2091})) == ["x-fmt/456", "x-fmt/457"]
+def test_puids_of_another_authority_are_minted_in_a_reserved_range_alone() -> None:
+    for kind in ("fmt", "x-fmt"):
+        with pytest.raises(NotPermitted, match="come by import; to assign provisional ones") as caught:
+            minted(SimulatedAllocation(PRONOM, {"type": kind}))
+        assert caught.value.fields["field"] == "type"
+    some = SCHEME.context("info:pronom/", {"reserved": "x-fmt/500-501  x-fmt/900-999"})
+    assert some.settings["reserved"] == "x-fmt/500-501 x-fmt/900-999"
+    for highest, first in ((455, "x-fmt/500"), (500, "x-fmt/501"), (901, "x-fmt/902"), (5000, "x-fmt/500")):
+        assert minted(SimulatedAllocation(some, {"type": "x-fmt"}, marks={"x-fmt": highest}))[0] == first
+    with pytest.raises(InvalidData, match="authority=own assigns every PUID"):
+        SCHEME.context("info:pronom/", {"authority": "own", "reserved": "x-fmt/1-2"})
 
 
 def test_own_puids_count_by_type_from_the_highest_ever_issued() -> None:

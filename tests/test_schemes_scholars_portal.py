@@ -1,4 +1,4 @@
-"""Scholars Portal: deriving labels, what goes beyond the policy, addresses, what is below an article."""
+"""Scholars Portal: derived labels, extensions of the policy, addresses, identifiers below articles."""
 
 import gzip
 import json
@@ -14,7 +14,13 @@ from idstore.schemes.scholars_portal import SCHEME, ScholarsPortal
 from idstore.testing import SimulatedAllocation
 
 CONTEXT = SCHEME.context("http://journals.example.org/", {})
-BURNS = {"issn": "0305-4179", "volume": "31", "issue": "4", "page": "530-531", "title": "A possible chemical burn to the scalp"}
+BURNS = {
+    "issn": "0305-4179",
+    "volume": "31",
+    "issue": "4",
+    "page": "530-531",
+    "title": "A possible chemical burn to the scalp",
+}
 FIELDS = ("issn", "volume", "issue", "page", "title")
 
 
@@ -33,6 +39,66 @@ def test_published_labels_are_derived(row: dict[str, str]) -> None:
     assert answer.label == row["label"]
     if row["source"].startswith("URI and File Naming Policy"):
         assert answer.extensions == ()
+
+
+@pytest.mark.parametrize("no_issue", ["complete", "none"])
+def test_labels_without_issue_are_read_in_both_forms(no_issue: str) -> None:
+    context = SCHEME.context("http://journals.example.org/", {"no_issue": no_issue})
+    for label in ("09265805/v124icomplete/nfp_abcdwacopc", "26419874/v2019inone/1648_ranamsbodrl"):
+        assert SCHEME.label(f"/{label}", context) == label
+    for stated in ("icomplete", "inone"):
+        answer = ScholarsPortal().derive({**BURNS, "issue": stated}, context)
+        assert answer.label == f"03054179/v31{stated}/530_apcbtts"
+        assert answer.doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("step", "written"),
+    [
+        ("v31i4", "v31i0004"),
+        ("v3i0004", "v03i0004"),
+        *((f"v31i{issue}", "v31i3-4") for issue in ("0003-4", "03-04", "3-04", "003-0004")),
+        ("v31i00-01-2", "v31i0-1-2"),
+        ("v3i03-4", "v03i3-4"),
+    ],
+)
+def test_numbers_without_the_policy_s_padding_are_refused(step: str, written: str) -> None:
+    with pytest.raises(InvalidIdentifier, match=f"it is written {written}"):
+        SCHEME.label(f"/03054179/{step}/530_x", CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("volume", "issue"), [("3i", "4"), ("3!", "4"), ("007", "004"), ("xii", "Spring"), ("2", "2i"), ("0", "")]
+)
+def test_derived_labels_are_labels(volume: str, issue: str) -> None:
+    label = derived(volume=volume, issue=issue)
+    assert SCHEME.label(label, CONTEXT) == label
+
+
+@pytest.mark.parametrize(
+    "issue", ["3-4", "0-1", "10-11-12", "s03-04", "03-04a", "03.04", "-03", "03-", "03--04", "2019i03-04"]
+)
+def test_issues_that_are_no_padded_numbers_are_read(issue: str) -> None:
+    label = f"03054179/v31i{issue}/530_x"
+    assert SCHEME.label(label, CONTEXT) == label
+
+
+@pytest.mark.parametrize(
+    ("printed", "written"),
+    [("04-05", "4-5"), ("0003/4", "3-4"), ("Nos. 09\u201310", "9-10"), ("04-05?", "4-5"), ("00-01", "0-1")],
+)
+def test_combined_issues_lose_their_padding_with_a_warning(printed: str, written: str) -> None:
+    answer = ScholarsPortal().derive({**BURNS, "issue": printed}, CONTEXT)
+    assert f"v31i{written}/" in answer.label
+    assert SCHEME.label(answer.label, CONTEXT) == answer.label
+    assert f"the issue {printed!r} is written {written!r}: combined issues are not padded" in answer.doubts
+    assert bool(answer.irregular) == ("?" in printed)
+
+
+def test_the_policy_s_address_is_a_written_form() -> None:
+    label = "03054179/v31i0004/530_apcbttsfhh"
+    forms = [form.text for form in SCHEME.written_forms(label, CONTEXT)]
+    assert f"http://journals2.scholarsportal.info/details.xqy?uri=/{label}.xml" in forms
 
 
 def test_the_scheme_derives() -> None:
@@ -104,6 +170,44 @@ def test_hashes(title: str, letters: str) -> None:
         ("page", "a_b", "/ab_"),
         ("page", "-", "/nfp_"),
         ("page", "", "/nfp_"),
+        ("volume", "Vol. 3", "v03i"),
+        ("volume", "v3", "v03i"),
+        ("volume", "Volume: 12", "v12i"),
+        ("volume", "Bd. 12", "v12i"),
+        ("volume", "[3].", "v03i"),
+        ("volume", "004", "v04i"),
+        ("volume", "N/A", "vnonei"),
+        ("issue", "No. 4", "i0004/"),
+        ("issue", "no4", "i0004/"),
+        ("issue", "(No. 4)", "i0004/"),
+        ("issue", "N° 4", "i0004/"),
+        ("issue", "№ 4", "i0004/"),
+        ("issue", "#4", "i0004/"),
+        ("issue", "00004", "i0004/"),
+        ("issue", "Nos. 3-4", "i3-4/"),
+        ("issue", "n/a", "icomplete/"),
+        *(
+            ("issue", text, "icomplete/")
+            for text in ("n.a.", "N.A.", "n. a.", "(n.a.)", "No. n.a.", "n. a.-n. a.")
+        ),
+        *(("volume", text, "vnonei") for text in ("n.a.", "N.A.", "n. a.", "t.b.a.")),
+        ("issue", "n. 4", "i0004/"),
+        ("issue", "n. a4", "ia4/"),
+        ("issue", "No.", "icomplete/"),
+        ("page", "pp. 12-15", "/12_"),
+        ("page", "p. 12-p. 15", "/12_"),
+        ("page", "pg. 530-531", "/530_"),
+        ("page", "pp12–15", "/12_"),
+        ("page", "pages xii–xv", "/xii_"),
+        ("page", "[12]-15", "/12_"),
+        ("page", "12 ff.", "/12_"),
+        ("page", "P12-P15", "/p12_"),
+        ("page", "e1001", "/e1001_"),
+        ("page", "123.e1-123.e5", "/123.e1_"),
+        ("page", "n/a-n/a", "/nfp_"),
+        ("page", "N/A – N/A", "/nfp_"),
+        ("page", "no-no", "/nfp_"),
+        ("page", "[n. pag.]", "/nfp_"),
         ("issn", "0033-295X", "0033295x/"),
         ("issn", "0033295x", "0033295x/"),
     ],
@@ -112,13 +216,34 @@ def test_fields(field: str, printed: str, written: str) -> None:
     assert written in derived(**{field: printed})
 
 
-def test_absent_fields_are_as_empty_ones() -> None:
+@pytest.mark.parametrize("text", ["12", "012", "12.0", "012.00", "(12.0)", "\u0661\u0662.0"])
+@pytest.mark.parametrize(("field", "written"), [("volume", "/v12i"), ("issue", "i0012/")])
+def test_a_number_in_several_writings_is_one(field: str, written: str, text: str) -> None:
+    assert written in derived(**{field: text})
+
+
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [("5", "/5_"), ("5.0", "/5_"), ("5.0-9.0", "/5_"), ("0012", "/0012_"), ("0012-15", "/0012_")],
+)
+def test_a_page_is_one_number_with_its_zeros_in_front(page: str, written: str) -> None:
+    assert written in derived(page=page)
+    zeros = "begins with 0, which is kept: without it the label is another one"
+    assert (zeros in beyond(page=page)) == page.startswith("0")
+
+
+def test_absent_fields_equal_empty_ones() -> None:
     answer = ScholarsPortal().derive({"issn": "0305-4179"}, CONTEXT)
     assert answer.label == "03054179/vnoneicomplete/nfp_nt"
-    assert answer.extensions == ("no volume: none", "no issue: complete", "no first page: nfp", "no title with a word that counts: nt")
+    assert answer.extensions == (
+        "no volume: none",
+        "no issue: complete",
+        "no first page: nfp",
+        "no title with a word that counts: nt",
+    )
 
 
-def test_what_stands_for_a_missing_issue_is_a_setting() -> None:
+def test_the_placeholder_of_a_missing_issue_is_a_setting() -> None:
     other = SCHEME.context("http://journals.example.org/", {"no_issue": "none"})
     assert ScholarsPortal().derive({**BURNS, "issue": ""}, other).label.startswith("03054179/v31inone/")
     with pytest.raises(InvalidData, match="complete, none"):
@@ -132,18 +257,48 @@ def test_what_stands_for_a_missing_issue_is_a_setting() -> None:
         ({"issn": "0033-295X"}, "the ISSN's X is written in lower case"),
         ({"issn": "0305-4178"}, "the ISSN 0305-4178 is used although its check digit is wrong"),
         ({"issue": "3-4"}, "the issue '3-4' is no number and not padded"),
-        ({"issue": "S1"}, "the issue 'S1' is written 's1'; the issue 'S1' is no number and not padded"),
+        ({"issue": "S1"}, "the issue 'S1' is not a number; it is written 's1'"),
+        ({"volume": "Vol. 3"}, "the volume 'Vol. 3' is written '03'"),
+        ({"page": "n/a-n/a"}, "no first page, because 'n/a-n/a' says so: nfp"),
         ({"page": "E1"}, "the page 'E1' is written 'e1'"),
         ({"title": "<b>A</b>"}, "markup in the title does not count"),
-        ({"title": "A \u2014 (x)"}, "words that begin with neither letter nor digit do not count; a long dash divides words"),
+        (
+            {"title": "A \u2014 (x)"},
+            "words that begin with neither letter nor digit do not count; a long dash divides words",
+        ),
         ({"title": "Été"}, "letters beyond ASCII stand without their accents"),
     ],
 )
-def test_what_goes_beyond_the_policy_is_told(metadata: dict[str, str], told: str) -> None:
+def test_extensions_of_the_policy_are_reported(metadata: dict[str, str], told: str) -> None:
     assert beyond(**metadata) == told
 
 
-@pytest.mark.parametrize("issn", ["", " ", "0305", "0305-417", "0305-41799", "O305-4179", "03X5-4179", "\u0660305-4179"])
+@pytest.mark.parametrize(
+    ("field", "text", "irregular"),
+    [
+        *(("volume", text, False) for text in ("3", "Vol. 3", "12-13", "n/a", "")),
+        *(("volume", text, True) for text in ("XIV", "3½", "4.10", "31 (4)", "Volta")),
+        *(("issue", text, False) for text in ("4", "No. 4", "3/4", "03/04", "Nos. 3-4", "null")),
+        *(("issue", text, True) for text in ("S1", "Spring", "4A", "ahead-of-print", "Part 2, No. 4A")),
+        *(("page", text, False) for text in ("1-3, 10-12", "pp. 12-15", "S12", "xii", "12:1", "9TR9", "n/a")),
+        *(("page", text, False) for text in ("0", "5.0", "e0012", "S012", "10")),
+        *(("page", text, True) for text in ("0012", "0012-0015", "pp. 07", "00", "012.e1", "012.0")),
+        *((field, text, False) for field in ("volume", "issue") for text in ("12.0", "012", "012.00", "00")),
+        *(("page", text, True) for text in ("15 p.", "Back Page", "Article 12", "12/13", "前言")),
+        ("issn", "0305-4178", True),
+        ("issn", "0305-4179, 1936-0851", False),
+        ("doi", "n/a", True),
+    ],
+)
+def test_a_field_without_a_known_form_is_irregular(field: str, text: str, irregular: bool) -> None:
+    answer = ScholarsPortal().derive({**BURNS, field: text}, CONTEXT)
+    assert bool(answer.irregular) == irregular
+    assert set(answer.irregular) <= set(answer.doubts) <= set(answer.extensions)
+
+
+@pytest.mark.parametrize(
+    "issn", ["", " ", "0305", "0305-417", "0305-41799", "O305-4179", "03X5-4179", "\u0660305-4179"]
+)
 def test_malformed_issns_are_refused(issn: str) -> None:
     with pytest.raises(InvalidData, match="issn") as caught:
         derived(issn=issn)
@@ -165,7 +320,10 @@ def test_collisions_are_numbered_from_one() -> None:
 def test_replaced_copies_are_old() -> None:
     old = ScholarsPortal().old_copies("03921921/v30i0119/1_tmotu", CONTEXT)
     assert list(islice(old, 2)) == ["03921921/v30i0119/1_tmotu_old1", "03921921/v30i0119/1_tmotu_old2"]
-    assert next(ScholarsPortal().old_copies("00160032/v238i0003/224_br_1", CONTEXT)) == "00160032/v238i0003/224_br_1_old1"
+    assert (
+        next(ScholarsPortal().old_copies("00160032/v238i0003/224_br_1", CONTEXT))
+        == "00160032/v238i0003/224_br_1_old1"
+    )
     for tail, what in (("/1303399302709", "a file or an event"), ("_old1", "an old copy")):
         with pytest.raises(InvalidData, match=f"is {what} of an article"):
             ScholarsPortal().old_copies(f"03921921/v30i0119/1_tmotu{tail}", CONTEXT)
@@ -203,16 +361,18 @@ def test_two_issns_are_reported(issn: str, used: str) -> None:
         ("<ce:italic>Gold</ce:italic> <FONT SIZE=2>and</FONT><br/>silver", "gas"),
     ],
 )
-def test_markup_is_what_looks_like_it(title: str, letters: str) -> None:
+def test_markup_is_recognised_by_its_form(title: str, letters: str) -> None:
     assert derived(title=title).endswith(f"_{letters}")
 
 
-def test_a_title_of_open_tags_takes_no_longer_than_it_should() -> None:
+def test_a_title_of_many_open_tags_is_read_in_linear_time() -> None:
     assert derived(title="<fn>" * 100_000 + "<i " * 100_000 + " Gold").endswith("g")
 
 
-def test_subtitles_count() -> None:
-    assert derived(title="Good Use of a \u2018Bad\u2019 Metaphor", subtitle="Entropy as Disorder").endswith("_guoamead")
+def test_subtitles_are_part_of_the_title() -> None:
+    assert derived(title="Good Use of a \u2018Bad\u2019 Metaphor", subtitle="Entropy as Disorder").endswith(
+        "_guoamead"
+    )
     assert beyond(subtitle="of Burns") == "the subtitle counts as part of the title"
 
 
@@ -228,7 +388,10 @@ def test_subtitles_count() -> None:
         ("https://doi.org/ 10.1/a", "10.1/a"),
         ("info:doi/10.1/a%23", "10.1/a#"),
         ("doi:10.1/a%23", "10.1/a%23"),
-        ("10.1002/(SICI)1096-8644(199601)99:1<135::AID-AJPA8>3.0.CO;2-#", "10.1002/(sici)1096-8644(199601)99:1<135::aid-ajpa8>3.0.co;2-#"),
+        (
+            "10.1002/(SICI)1096-8644(199601)99:1<135::AID-AJPA8>3.0.CO;2-#",
+            "10.1002/(sici)1096-8644(199601)99:1<135::aid-ajpa8>3.0.co;2-#",
+        ),
         (
             "https://doi.org/10.1002/(SICI)1096-8644(199601)99:1%3C135::AID-AJPA8%3E3.0.CO;2-%23",
             "10.1002/(sici)1096-8644(199601)99:1<135::aid-ajpa8>3.0.co;2-#",
@@ -248,27 +411,39 @@ def test_articles_are_the_same_by_their_doi(doi: str, same: str | None) -> None:
     assert ScholarsPortal().same({"doi": doi}) == same
 
 
-def test_a_doi_that_is_none_is_doubtful() -> None:
+def test_a_malformed_doi_is_reported() -> None:
     answer = ScholarsPortal().derive({**BURNS, "doi": "foo"}, CONTEXT)
     assert answer.doubts == ("the field doi is 'foo', which is no DOI: the article will not be known by it",)
     assert all(not ScholarsPortal().derive({**BURNS, "doi": doi}, CONTEXT).doubts for doi in ("", "10.1/a"))
 
 
-@pytest.mark.parametrize(("kind", "below"), [("pdf", "pdf_fulltext/"), ("xml", "xml_fulltext/"), ("file", ""), ("event", "")])
+@pytest.mark.parametrize(
+    ("kind", "below"), [("pdf", "pdf_fulltext/"), ("xml", "xml_fulltext/"), ("file", ""), ("event", "")]
+)
 def test_files_and_events_are_below_their_article(kind: str, below: str) -> None:
     article = "00928674/v137i0002/308_aceldcgibrem"
-    allocation = SimulatedAllocation(CONTEXT, {"parent": f"/{article}", "kind": kind}, clock=1_303_399_300_907)
+    allocation = SimulatedAllocation(
+        CONTEXT, {"parent": f"/{article}", "kind": kind}, clock=1_303_399_300_907
+    )
     first, second = islice(SCHEME.candidates(allocation), 2)
     assert (first, second) == (f"{article}/{below}1303399300907", f"{article}/{below}1303399300908")
 
 
 @pytest.mark.parametrize(
     ("metadata", "field"),
-    [({"kind": "jpg"}, "kind"), ({}, "kind"), ({"kind": "pdf", "parent": "/00928674/v137i0002/308_aceldcgibrem/1303399302709"}, "parent")],
+    [
+        ({"kind": "jpg"}, "kind"),
+        ({}, "kind"),
+        ({"kind": "pdf", "parent": "/00928674/v137i0002/308_aceldcgibrem/1303399302709"}, "parent"),
+    ],
 )
 def test_other_things_are_not_below_an_article(metadata: dict[str, str], field: str) -> None:
     with pytest.raises(InvalidData) as caught:
-        next(SCHEME.candidates(SimulatedAllocation(CONTEXT, {"parent": "/00928674/v137i0002/308_aceldcgibrem", **metadata})))
+        next(
+            SCHEME.candidates(
+                SimulatedAllocation(CONTEXT, {"parent": "/00928674/v137i0002/308_aceldcgibrem", **metadata})
+            )
+        )
     assert caught.value.fields["field"] == field
 
 
@@ -300,7 +475,9 @@ def test_written_forms(text: str) -> None:
 
 
 def test_addresses_may_be_encoded() -> None:
-    text = "http://journals2.scholarsportal.info/details.xqy?uri=%2F0006808x%2Fv22i0259%2F307_%E9%9B%9C.xml&x=1"
+    text = (
+        "http://journals2.scholarsportal.info/details.xqy?uri=%2F0006808x%2Fv22i0259%2F307_%E9%9B%9C.xml&x=1"
+    )
     assert SCHEME.label(text, CONTEXT) == "0006808x/v22i0259/307_\u96dc"
 
 
@@ -335,13 +512,15 @@ def test_addresses_may_be_encoded() -> None:
         ("http://example.org/19360851/v04i0010/6153_d", 0),
     ],
 )
-def test_errors_tell_the_position(text: str, position: int) -> None:
+def test_errors_state_the_position(text: str, position: int) -> None:
     with pytest.raises(InvalidIdentifier) as caught:
         SCHEME.label(text, CONTEXT)
     assert caught.value.position == position
 
 
-@pytest.mark.parametrize("base", ["http://journals.example.org", "http://journals.example.org/#", "/", "journals/"])
+@pytest.mark.parametrize(
+    "base", ["http://journals.example.org", "http://journals.example.org/#", "/", "journals/"]
+)
 def test_bases_that_are_refused(base: str) -> None:
     with pytest.raises(InvalidData, match=r"http://journals\.example\.org/"):
         SCHEME.context(base, {})
@@ -351,13 +530,17 @@ def test_bases_that_are_refused(base: str) -> None:
 def test_real_uris_are_derived_from_their_metadata(real_data: Path) -> None:
     differing = {}
     for row in rows(real_data / "sp_real_uris.tsv"):
-        context = SCHEME.context("http://journals.example.org/", {"no_issue": "none" if "inone/" in row["uri"] else "complete"})
+        context = SCHEME.context(
+            "http://journals.example.org/", {"no_issue": "none" if "inone/" in row["uri"] else "complete"}
+        )
         metadata = {**{name: row[name] for name in FIELDS if name in row}, "page": row["first_page"]}
         tried = islice(SCHEME.candidates(SimulatedAllocation(context, metadata)), 2)
         label = SCHEME.label(row["uri"], context)
         if label.removesuffix("_old1") not in tried:
             differing[row["uri"]] = ScholarsPortal().derive(metadata, context).label
-    assert differing == {"/09267220/v26i3-4/205_guoam": "09267220/v26i3-4/205_guoamead"}  # the source left the subtitle out
+    assert differing == {
+        "/09267220/v26i3-4/205_guoam": "09267220/v26i3-4/205_guoamead"
+    }  # the source omitted the subtitle
 
 
 @pytest.mark.realdata
@@ -367,7 +550,11 @@ def test_real_metadata_give_labels(real_data: Path) -> None:
         for line in lines:
             article = json.loads(line)
             try:
-                label = ScholarsPortal().derive({name: article[name] for name in FIELDS if name in article}, CONTEXT).label
+                label = (
+                    ScholarsPortal()
+                    .derive({name: article[name] for name in FIELDS if name in article}, CONTEXT)
+                    .label
+                )
             except InvalidData as error:
                 refused.append(error.fields["field"])
             else:
@@ -386,5 +573,5 @@ def test_real_metadata_give_labels(real_data: Path) -> None:
         ("n<p and p>n in regression", "napir"),
     ],
 )
-def test_markup_of_whatever_kind_does_not_count(title: str, read: str) -> None:
+def test_markup_of_any_kind_is_ignored(title: str, read: str) -> None:
     assert derived(title=title).rpartition("_")[2] == read

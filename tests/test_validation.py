@@ -1,4 +1,4 @@
-"""What can be validated, and what a report says."""
+"""Sources of validation, and the content of reports."""
 
 from pathlib import Path
 
@@ -8,7 +8,17 @@ from pyoxigraph import Literal, NamedNode, Quad, Store
 from small_registry import STORE, changed, sound
 
 from idstore.errors import ExchangeError, InvalidData, StoreUnavailable
-from idstore.validation import Finding, Report, Shapes, Source, StoreSource, shapes, validate, validate_file, validate_registry
+from idstore.validation import (
+    QuadSource,
+    Shapes,
+    StoreSource,
+    ValidationReport,
+    ValidationResult,
+    shapes,
+    validate,
+    validate_file,
+    validate_registry,
+)
 from idstore.validation.report import compact
 from idstore.validation.shapes import load, names, read
 from idstore.validation.source import in_memory
@@ -21,21 +31,37 @@ BASE = NamedNode("http://rdl.example.org/data#")
 PRIVATE = access_graph(frozenset({"ada", "bob"}))
 VALUE = NamedNode("https://hdl.handle.net/10.5555/x#300")
 SETTING = NamedNode(f"{STORE}0000000000000024")
-CONFINED = "a value that not everyone may read, or an event about one, is in a graph that others than its owner see"
+CONFINED = (
+    "a value that not everyone may read, or an event about one, is in a graph that others than its owner see"
+)
 OWNERS = access_graph(frozenset({"bob"}))
 HEAD = "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
 
 
 def in_graphs(quads: list[Quad]) -> list[Quad]:
-    """The sound registry in graphs, as a store holds it."""
+    """Return the valid registry in graphs, as a store holds it."""
     events = {quad.subject for quad in quads if quad.predicate == IDS.about}
     private = {quad.subject for quad in quads if quad.object == IDS.Created}
-    confined = {quad.subject for quad in quads if quad.predicate == IDS.permissions and quad.object == Literal("1100")}
-    public = {quad.subject for quad in quads if quad.object in (IDS.Fixated, IDS.Tombstone) or quad.predicate == IDS.valueOf} - events
+    confined = {
+        quad.subject
+        for quad in quads
+        if quad.predicate in (IDS.permissions, IDS.withPermissions) and quad.object == Literal("1100")
+    }
+    public = {
+        quad.subject
+        for quad in quads
+        if quad.object in (IDS.Fixated, IDS.Tombstone) or quad.predicate == IDS.valueOf
+    } - events
     made = []
     for quad in quads:
         graph = (
-            OWNERS if quad.subject in confined else PRIVATE if quad.subject in private else BASE if quad.subject in public else PUBLIC_LOG
+            OWNERS
+            if quad.subject in confined
+            else PRIVATE
+            if quad.subject in private
+            else BASE
+            if quad.subject in public
+            else PUBLIC_LOG
         )
         made.append(Quad(quad.subject, quad.predicate, quad.object, graph))
     return made
@@ -53,16 +79,23 @@ def test_every_form_of_data_gives_the_same_report(update: str) -> None:
     graph.parse(data="\n".join(f"{quad.triple} ." for quad in quads), format="nt")
     reports = [
         validate(form, SHAPES)
-        for form in (quads, iter(quads), [quad.triple for quad in quads], in_graphs(quads), graph, StoreSource(store, 2))
+        for form in (
+            quads,
+            iter(quads),
+            [quad.triple for quad in quads],
+            in_graphs(quads),
+            graph,
+            StoreSource(store, 2),
+        )
     ]
     assert {report.conforms for report in reports} == {not update}
     assert len({str(report) for report in reports}) == 1
 
 
-def test_a_finding_says_what_where_and_by_which_rule() -> None:
+def test_a_finding_has_focus_path_and_rule() -> None:
     report = validate(changed(OWNERLESS), SHAPES)
     assert report.results == (
-        Finding(
+        ValidationResult(
             focus=R1,
             path=str(IDS.owner),
             value=None,
@@ -74,7 +107,8 @@ def test_a_finding_says_what_where_and_by_which_rule() -> None:
         ),
     )
     assert str(report) == (
-        "1 finding\nViolation: <http://rdl.example.org/data#R1> ids:owner: An identifier has one owner, a party. [owner]"
+        "1 finding\nViolation: <http://rdl.example.org/data#R1> ids:owner: "
+        "An identifier has one owner, a party. [owner]"
     )
 
 
@@ -83,15 +117,19 @@ def test_a_finding_shows_the_offending_value() -> None:
     assert str(finding).endswith('(found "5"^^xsd:integer) [name]')
 
 
-def test_a_node_that_offends_by_itself_is_its_own_value() -> None:
+def test_a_node_that_violates_a_constraint_itself_is_the_value() -> None:
     (finding,) = validate(changed("DELETE WHERE { :R3 ids:reason ?x }"), SHAPES).results
     assert (finding.path, finding.value) == (None, finding.focus)
-    assert str(finding) == "Violation: <http://rdl.example.org/data#R3>: A tombstone says why. [reason of a tombstone]"
+    assert (
+        str(finding)
+        == "Violation: <http://rdl.example.org/data#R3>: A tombstone has a reason. [reason of a tombstone]"
+    )
 
 
-def test_a_shape_without_message_and_name_speaks_of_its_constraint() -> None:
+def test_a_shape_without_message_and_name_names_its_constraint() -> None:
     wanted = read(
-        f"{HEAD} <urn:s> sh:targetSubjectsOf rdfs:label ; sh:property [ sh:path rdfs:label ; sh:maxLength 3 ; sh:severity sh:Warning ] ."
+        f"{HEAD} <urn:s> sh:targetSubjectsOf rdfs:label ; sh:property [ sh:path "
+        f"rdfs:label ; sh:maxLength 3 ; sh:severity sh:Warning ] ."
     )
     (finding,) = validate([Quad(R1, RDFS.label, Literal("long"))], wanted).results
     assert finding.severity == "Warning"
@@ -106,23 +144,27 @@ def test_a_report_ends_at_the_limit_and_says_so(limit: int) -> None:
     assert len(report.results) == min(5, limit)
     assert report.complete == (limit >= 5)
     assert str(report).startswith(
-        f"{min(5, limit)} finding{'s' if limit > 1 else ''}" + (", and more that are not listed" if limit < 5 else "")
+        f"{min(5, limit)} finding{'s' if limit > 1 else ''}"
+        + (", and more that are not listed" if limit < 5 else "")
     )
 
 
-def test_findings_are_sorted_and_single() -> None:
+def test_findings_are_sorted_and_unique() -> None:
     report = validate(in_graphs(changed("DELETE { ?s ids:owner ?o } WHERE { ?s ids:owner ?o }")), SHAPES)
     assert list(report.results) == sorted(set(report.results), key=lambda found: found.order)
     assert len(report.results) == 7
 
 
 def test_a_report_without_findings() -> None:
-    assert Report().conforms
-    assert str(Report()) == "conforms"
+    assert ValidationReport().conforms
+    assert str(ValidationReport()) == "conforms"
 
 
-def test_triples_that_are_in_several_graphs_count_once() -> None:
-    doubled = [*in_graphs(sound()), *(Quad(quad.subject, quad.predicate, quad.object, REGISTRY_GRAPH) for quad in sound())]
+def test_triples_in_several_graphs_count_once() -> None:
+    doubled = [
+        *in_graphs(sound()),
+        *(Quad(quad.subject, quad.predicate, quad.object, REGISTRY_GRAPH) for quad in sound()),
+    ]
     assert validate(doubled, SHAPES).conforms
 
 
@@ -146,15 +188,20 @@ def test_a_registry_with_each_record_in_its_place_conforms() -> None:
 )
 def test_a_record_in_the_wrong_graph_is_found(node: NamedNode, graph: NamedNode, message: str) -> None:
     moved = [
-        Quad(quad.subject, quad.predicate, quad.object, graph if quad.subject == node else quad.graph_name) for quad in in_graphs(sound())
+        Quad(quad.subject, quad.predicate, quad.object, graph if quad.subject == node else quad.graph_name)
+        for quad in in_graphs(sound())
     ]
     assert validate(moved, SHAPES).conforms
     (finding,) = validate_registry(moved, SHAPES).results
     assert (finding.focus, finding.value, finding.message) == (node, graph, message)
 
 
-def test_the_stage_in_which_an_identifier_came_in_may_be_anywhere() -> None:
-    private = [Quad(quad.subject, quad.predicate, quad.object, PRIVATE) for quad in in_graphs(sound()) if quad.graph_name == PUBLIC_LOG]
+def test_the_initial_stage_of_an_identifier_may_be_in_any_graph() -> None:
+    private = [
+        Quad(quad.subject, quad.predicate, quad.object, PRIVATE)
+        for quad in in_graphs(sound())
+        if quad.graph_name == PUBLIC_LOG
+    ]
     assert {quad.object for quad in private} >= {IDS.Fixated}
     assert validate_registry(private, Shapes()).conforms
 
@@ -182,9 +229,9 @@ def test_a_source_that_cannot_be_read_is_reported_as_unavailable() -> None:
         validate(StoreSource(Broken()), SHAPES)  # type: ignore[arg-type]
 
 
-def test_sources_are_known_by_what_they_do() -> None:
-    assert isinstance(in_memory([]), Source)
-    assert not isinstance(sound(), Source)
+def test_sources_are_recognised_by_their_methods() -> None:
+    assert isinstance(in_memory([]), QuadSource)
+    assert not isinstance(sound(), QuadSource)
 
 
 # files
@@ -209,7 +256,12 @@ def test_a_malformed_file_is_refused_with_its_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("registry.pdf", "no RDF format"), ("registry", "no RDF format"), ("absent.ttl", "No such file"), ("absent", "no such file")],
+    [
+        ("registry.pdf", "not one of an RDF format"),
+        ("registry", "not one of an RDF format"),
+        ("absent.ttl", "No such file"),
+        ("absent", "no such file"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, reason: str) -> None:
     if name.startswith("registry"):
@@ -236,7 +288,7 @@ def test_shipped_shapes_are_found_by_name() -> None:
 
 
 def test_unknown_shapes_are_refused_with_those_that_there_are() -> None:
-    with pytest.raises(InvalidData, match=r"no shapes .nothing.; there are .*registry"):
+    with pytest.raises(InvalidData, match=r"no shapes .nothing.; use .*registry"):
         load("nothing")
 
 
@@ -248,26 +300,30 @@ def test_malformed_turtle_is_refused_with_its_line() -> None:
 def test_shapes_add_up() -> None:
     more = read(f"{HEAD} <urn:s> sh:targetSubjectsOf rdfs:label ; sh:nodeKind sh:Literal .")
     assert len(validate(sound(), SHAPES + more).results) == 1
-    assert shapes.of(more.triples) == more
+    assert shapes.from_triples(more.triples) == more
 
 
 def test_shapes_beyond_the_compiler_are_left_to_pyshacl() -> None:
     wanted = read(
-        f"{HEAD} <urn:s> sh:targetSubjectsOf rdfs:label ; sh:property [ sh:path [ sh:zeroOrOnePath rdfs:label ] ; sh:maxCount 3 ] ."
+        f"{HEAD} <urn:s> sh:targetSubjectsOf rdfs:label ; sh:property [ sh:path [ "
+        f"sh:zeroOrOnePath rdfs:label ] ; sh:maxCount 3 ] ."
     )
     quads = sound()
     source = in_memory(quads)
     for report in (validate(quads, wanted), validate(source, wanted)):
-        assert [(found.focus, found.component, found.path) for found in report.results] == [(R1, "maxCount", f"{RDFS.label}?")]
+        assert [(found.focus, found.component, found.path) for found in report.results] == [
+            (R1, "maxCount", f"{RDFS.label}?")
+        ]
     assert not validate(source, wanted, limit=0).complete
 
 
-def test_shapes_that_nobody_knows_are_refused() -> None:
+def test_shapes_that_no_engine_supports_are_refused() -> None:
     broken = read(f"{HEAD} <urn:s> sh:targetSubjectsOf rdfs:label ; sh:minLength 1, 2 .")
     with pytest.raises(InvalidData, match="2 values of sh:minLength"):
         validate([], broken)
     recursive = read(
-        f"{HEAD} <urn:s> sh:targetSubjectsOf rdfs:label ; sh:node 5 ; sh:property [ sh:path [ sh:zeroOrOnePath rdfs:label ] ] ."
+        f"{HEAD} <urn:s> sh:targetSubjectsOf rdfs:label ; sh:node 5 ; sh:property "
+        f"[ sh:path [ sh:zeroOrOnePath rdfs:label ] ] ."
     )
     with pytest.raises(InvalidData):
         validate([], recursive)

@@ -1,4 +1,4 @@
-"""Published examples: what each scheme makes of them."""
+"""Published examples, and the answer of each scheme."""
 
 import pytest
 from tables import VECTORS, rows
@@ -8,10 +8,12 @@ from idstore.schemes import installed
 
 
 def vectors() -> list[tuple[str, str, str]]:
-    return [(name, row["text"], row["expected"]) for name in installed() for row in rows(VECTORS / f"{name}.tsv")]
+    return [
+        (name, row["text"], row["expected"]) for name in installed() for row in rows(VECTORS / f"{name}.tsv")
+    ]
 
 
-def test_every_vector_says_where_it_was_published() -> None:
+def test_every_vector_has_a_source() -> None:
     assert all(row["source"] for path in VECTORS.glob("*.tsv") for row in rows(path))
 
 

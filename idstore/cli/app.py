@@ -1,4 +1,4 @@
-"""The command ``idstore``: the table of its commands, and how one command line is carried out."""
+"""The command ``idstore``: the table of its commands, and the execution of a command line."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,128 +7,146 @@ from typing import Annotated, Final
 import typer
 
 from idstore.cli.call import COMPLETE, Call
-from idstore.cli.lazy import Group, LazyGroup, Section, lazy_group
-from idstore.cli.output import Output, carry_out
+from idstore.cli.lazy import CommandGroup, LazyGroup, Section, lazy_group
+from idstore.cli.output import Output, run_command
 
 NAME: Final = "idstore"
 HELP: Final = "A registry of persistent identifiers, kept as triples."
-_AT: Final = "idstore.cli.commands."
+_PACKAGE: Final = "idstore.cli.commands."
 COMMANDS: Final[Mapping[str, Section]] = {
-    "To begin": {
-        "quickstart": _AT + "quickstart:quickstart",
+    "Getting started": {
+        "quickstart": _PACKAGE + "quickstart:quickstart",
     },
     "Identifiers": {
-        "mint": _AT + "allocation:mint",
-        "register": _AT + "allocation:register",
-        "check": _AT + "check:check",
-        "derive": _AT + "allocation:derive",
-        "show": _AT + "lookup:show",
-        "list": _AT + "lookup:list_",
-        "resolve": _AT + "lookup:resolve",
-        "cite": _AT + "citing:cite",
-        "authority": _AT + "citing:authority",
-        "version": Group(
-            "Works and their versions: a work leads to its newest version.",
+        "mint": _PACKAGE + "allocation:mint",
+        "register": _PACKAGE + "allocation:register",
+        "check": _PACKAGE + "check:check",
+        "derive": _PACKAGE + "allocation:derive",
+        "show": _PACKAGE + "lookup:show",
+        "list": _PACKAGE + "lookup:list_",
+        "resolve": _PACKAGE + "lookup:resolve",
+        "cite": _PACKAGE + "citation:cite",
+        "authority": _PACKAGE + "citation:authority",
+        "version": CommandGroup(
+            "Works and their versions: a work resolves to its newest version.",
             {
-                "add": _AT + "versions:add",
-                "list": _AT + "versions:list_",
+                "add": _PACKAGE + "versions:add",
+                "list": _PACKAGE + "versions:list_",
             },
         ),
     },
-    "What is said of them": {
-        "target": _AT + "statements:target",
-        "name": _AT + "statements:name",
-        "bind": _AT + "statements:bind",
-        "unbind": _AT + "statements:unbind",
-        "comment": _AT + "statements:comment",
-        "vet": _AT + "statements:vet",
-        "handle": Group(
+    "Statements": {
+        "target": _PACKAGE + "statements:target",
+        "name": _PACKAGE + "statements:name",
+        "bind": _PACKAGE + "statements:bind",
+        "unbind": _PACKAGE + "statements:unbind",
+        "comment": _PACKAGE + "statements:comment",
+        "vet": _PACKAGE + "statements:vet",
+        "handle": CommandGroup(
             "Handles: their typed values.",
             {
-                "values": _AT + "handle:values",
-                "set": _AT + "handle:set_",
-                "unset": _AT + "handle:unset",
-                "admin": _AT + "handle:admin",
+                "values": _PACKAGE + "handle:values",
+                "set": _PACKAGE + "handle:set_",
+                "unset": _PACKAGE + "handle:unset",
+                "admin": _PACKAGE + "handle:admin",
             },
         ),
     },
-    "Their life": {
-        "fixate": _AT + "lifecycle:fixate",
-        "release": _AT + "lifecycle:release",
-        "replace": _AT + "lifecycle:replace",
-        "supersede": _AT + "lifecycle:supersede",
-        "deprecate": _AT + "lifecycle:deprecate",
-        "transfer": _AT + "lifecycle:transfer",
-        "grant": _AT + "lifecycle:grant",
-        "ungrant": _AT + "lifecycle:ungrant",
-        "revoke": _AT + "lifecycle:revoke",
+    "Lifecycle": {
+        "fixate": _PACKAGE + "lifecycle:fixate",
+        "release": _PACKAGE + "lifecycle:release",
+        "replace": _PACKAGE + "lifecycle:replace",
+        "supersede": _PACKAGE + "lifecycle:supersede",
+        "deprecate": _PACKAGE + "lifecycle:deprecate",
+        "transfer": _PACKAGE + "lifecycle:transfer",
+        "grant": _PACKAGE + "lifecycle:grant",
+        "ungrant": _PACKAGE + "lifecycle:ungrant",
+        "revoke": _PACKAGE + "lifecycle:revoke",
     },
     "The registry": {
-        "init": _AT + "registry:init",
-        "namespace": Group(
+        "init": _PACKAGE + "registry:init",
+        "namespace": CommandGroup(
             "Namespaces: a base, a scheme, its settings and an owner.",
             {
-                "add": _AT + "namespaces:add",
-                "list": _AT + "namespaces:list_",
-                "show": _AT + "namespaces:show",
-                "allow": _AT + "namespaces:allow",
-                "freeze": _AT + "namespaces:freeze",
-                "type": _AT + "namespaces:type_",
+                "add": _PACKAGE + "namespaces:add",
+                "list": _PACKAGE + "namespaces:list_",
+                "show": _PACKAGE + "namespaces:show",
+                "set": _PACKAGE + "namespaces:set_",
+                "allow": _PACKAGE + "namespaces:allow",
+                "freeze": _PACKAGE + "namespaces:freeze",
+                "type": _PACKAGE + "namespaces:type_",
             },
         ),
-        "party": Group(
+        "party": CommandGroup(
             "Parties: users, groups and administrators.",
             {
-                "add": _AT + "parties:add",
-                "join": _AT + "parties:join",
-                "leave": _AT + "parties:leave",
-                "list": _AT + "parties:list_",
-                "show": _AT + "parties:show",
+                "add": _PACKAGE + "parties:add",
+                "join": _PACKAGE + "parties:join",
+                "leave": _PACKAGE + "parties:leave",
+                "list": _PACKAGE + "parties:list_",
+                "show": _PACKAGE + "parties:show",
             },
         ),
-        "storage": Group(
-            "Storage: into which publisher's directory, on which file system, a delivery goes.",
+        "storage": CommandGroup(
+            "Storage: the file system and the publisher's directory for each delivery.",
             {
-                "add": _AT + "storage:add",
-                "list": _AT + "storage:list_",
-                "allow": _AT + "storage:allow",
-                "place": _AT + "storage:place",
+                "add": _PACKAGE + "storage:add",
+                "list": _PACKAGE + "storage:list_",
+                "allow": _PACKAGE + "storage:allow",
+                "place": _PACKAGE + "storage:place",
             },
         ),
-        "suspend": _AT + "parties:suspend",
-        "reinstate": _AT + "parties:reinstate",
-        "log": _AT + "trail:log",
-        "history": _AT + "past:history",
-        "diff": _AT + "past:diff",
-        "stats": _AT + "registry:stats",
-        "query": _AT + "query:query",
+        "suspend": _PACKAGE + "parties:suspend",
+        "reinstate": _PACKAGE + "parties:reinstate",
+        "redact": _PACKAGE + "redaction:redact",
+        "log": _PACKAGE + "log:log",
+        "history": _PACKAGE + "history:history",
+        "diff": _PACKAGE + "history:diff",
+        "stats": _PACKAGE + "registry:stats",
+        "query": _PACKAGE + "query:query",
+    },
+    "Serving": {
+        "serve": _PACKAGE + "serve:serve",
+        "replica": _PACKAGE + "replica:replica",
+        "project": _PACKAGE + "project:project",
+        "token": CommandGroup(
+            "Tokens: how parties sign in to a server.",
+            {
+                "add": _PACKAGE + "tokens:add",
+                "list": _PACKAGE + "tokens:list_",
+                "revoke": _PACKAGE + "tokens:revoke",
+            },
+        ),
     },
     "Files and checks": {
-        "export": _AT + "exporting:export",
-        "import": _AT + "exchange:import_",
-        "reconcile": _AT + "reconcile:reconcile",
-        "validate": _AT + "checking:validate",
-        "links": _AT + "links:links",
-        "verify": _AT + "checking:verify",
-        "backup": _AT + "keeping:backup",
-        "restore": _AT + "keeping:restore",
+        "export": _PACKAGE + "export:export",
+        "import": _PACKAGE + "imports:import_",
+        "reconcile": _PACKAGE + "reconcile:reconcile",
+        "validate": _PACKAGE + "validation:validate",
+        "shapes": _PACKAGE + "validation:shapes",
+        "links": _PACKAGE + "links:links",
+        "verify": _PACKAGE + "validation:verify",
+        "backup": _PACKAGE + "backups:backup",
+        "restore": _PACKAGE + "backups:restore",
     },
 }
-"""Section of the help → command → ``module:function``, or a `Group` of commands."""
+"""Section title in the help → command name → ``module:function``, or a `CommandGroup` of commands."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Carry out one command line, and give its exit code. Errors have been printed."""
-    return carry_out(lambda: _invoke(application(), list(arguments)), Output(json=_asks_for_json(arguments)))
+    """Run one command line, print its error if there is one, and return the exit code."""
+    return run_command(
+        lambda: _invoke(application(), list(arguments)), Output(json=_asks_for_json(arguments))
+    )
 
 
 def application(commands: Mapping[str, Section] = COMMANDS) -> LazyGroup:
-    """The whole command line, nothing of it imported yet."""
-    return lazy_group(NAME, HELP, commands, _start, outermost=True)
+    """Return the root group; no command is imported yet."""
+    return lazy_group(NAME, HELP, commands, _start, root=True)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         print(version(NAME))
@@ -137,13 +155,16 @@ def _print_version(wanted: bool) -> None:
 
 def _start(
     call: Call,
-    version: Annotated[bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit."),
+    ] = False,
 ) -> None:
-    """Options of ``idstore`` itself."""
+    """Declare the options of ``idstore`` itself."""
 
 
 def _invoke(app: LazyGroup, arguments: list[str]) -> int:
-    """The exit code that the command returned; a command that returns nothing is done."""
+    """Return the exit code of the command, 0 if it returned None."""
     if COMPLETE in os.environ:
         app.main(arguments, prog_name=NAME)
     with app.make_context(NAME, arguments) as context:
@@ -151,6 +172,6 @@ def _invoke(app: LazyGroup, arguments: list[str]) -> int:
 
 
 def _asks_for_json(arguments: Sequence[str]) -> bool:
-    """Whether ``--json`` is given: asked of the bare words, since a command line may fail before it is understood."""
+    """Return whether ``--json`` is among the words: a command line may fail before it is parsed."""
     words = list(arguments)
     return "--json" in words[: words.index("--") if "--" in words else None]

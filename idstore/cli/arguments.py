@@ -1,110 +1,175 @@
-"""Arguments and options that several commands take, each declared once."""
+"""Arguments and options that several commands share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli.ending import Misuse
+from idstore.cli.termination import UsageError
 from idstore.errors import UnknownNamespace
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from idstore.exchange.mappings import Columns
+    from idstore.model.party import Party
     from idstore.registry import Registry
 
 
-WRITTEN: Final = "in any written form: full IRI, NAMESPACE:label, fmt/18, hdl:…"
+FORMS: Final = "in any written form: full IRI, NAMESPACE:label, fmt/18, hdl:…"
 
-Id = Annotated[str, typer.Argument(metavar="ID", help=f"An identifier, {WRITTEN}.")]
-Ids = Annotated[list[str], typer.Argument(metavar="ID...", help=f"Identifiers, {WRITTEN}; - reads them from standard input, one a line.")]
-IdOrNamespace = Annotated[str, typer.Argument(metavar="ID-or-NAMESPACE", help=f"A namespace, or an identifier {WRITTEN}.")]
-Namespace = Annotated[str, typer.Argument(metavar="NAMESPACE", help="A namespace, by its name or base.")]
-Uri = Annotated[str, typer.Argument(metavar="URI", help="An absolute IRI.")]
-User = Annotated[str, typer.Argument(metavar="USER", help="A party: user or group.")]
-Person = Annotated[str, typer.Argument(metavar="USER", help="A party that acts: no group.")]
-
-Relation = Annotated[
-    str, typer.Option(metavar="R", help="The relation: an IRI, or one in short such as skos:closeMatch, owl:sameAs, dcterms:isPartOf.")
+Id = Annotated[str, typer.Argument(metavar="ID", help=f"An identifier, {FORMS}.")]
+Ids = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="ID...", help=f"Identifiers, {FORMS}; - reads them from standard input, one a line."
+    ),
 ]
-Reason = Annotated[str, typer.Option(metavar="T", help="Why; everyone who sees the identifier can read it.")]
-Since = Annotated[str | None, typer.Option(metavar="T", help="From this date or time (UTC) on: 2026-11-20 or 2026-11-20T11:17:35Z.")]
+IdOrNamespace = Annotated[
+    str, typer.Argument(metavar="ID-or-NAMESPACE", help=f"A namespace, or an identifier {FORMS}.")
+]
+Namespace = Annotated[str, typer.Argument(metavar="NAMESPACE", help="A namespace, by its name or base.")]
+Uri = Annotated[
+    str,
+    typer.Argument(
+        metavar="URI",
+        help="An absolute IRI, a prefixed name with a known prefix (wd:Q42), or a name of a namespace here"
+        " (fmt/18).",
+    ),
+]
+User = Annotated[str, typer.Argument(metavar="USER", help="A party: a user or a group.")]
+ActingParty = Annotated[str, typer.Argument(metavar="USER", help="A user or an administrator, not a group.")]
+
+Insist = Annotated[
+    bool,
+    typer.Option(
+        "--iri", help="Take IRIs as they are, also if no URI scheme or prefix of that name is known."
+    ),
+]
+Relation = Annotated[
+    str,
+    typer.Option(
+        metavar="R",
+        help="The relation: an IRI, or a prefixed name: skos:closeMatch, owl:sameAs, dcterms:isPartOf.",
+    ),
+]
+Reason = Annotated[str, typer.Option(metavar="T", help="The reason; all who see the identifier can read it.")]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        metavar="T", help="At or after this date or time (UTC): 2026-11-20 or 2026-11-20T11:17:35Z."
+    ),
+]
 Until = Annotated[str | None, typer.Option(metavar="T", help="Before this date or time (UTC).")]
-By = Annotated[list[str] | None, typer.Option("--by", metavar="ID...", help="What replaces it; may be several.")]
-IdAndMore = Annotated[list[str], typer.Argument(metavar="ID", help=f"An identifier, {WRITTEN}.")]
-"""The identifier, and behind ``--by A`` whatever else replaces it: ``ID --by A B``."""
+By = Annotated[
+    list[str] | None, typer.Option("--by", metavar="ID...", help="The identifiers that replace it.")
+]
+IdAndSuccessors = Annotated[list[str], typer.Argument(metavar="ID", help=f"An identifier, {FORMS}.")]
+"""The identifier, and the successors after the first one of ``--by``: ``ID --by A B``."""
 
 Column = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="ROLE=NAME", help="Which column of a table is what: subject=puid, target=uri, name=title."),
+    typer.Option(
+        "--column",
+        metavar="ROLE=NAME",
+        help="The column of a table for a role: subject=puid, target=uri, name=title.",
+    ),
 ]
 Base = Annotated[
     list[str] | None,
-    typer.Option("--base", metavar="END=IRI", help="What comes before texts that are no IRI: subject=info:pronom/, target=http://…."),
+    typer.Option(
+        "--base",
+        metavar="END=IRI",
+        help="Prefix for values that are not IRIs: subject=info:pronom/, target=http://….",
+    ),
 ]
 RelationName = Annotated[
     list[str] | None,
-    typer.Option("--relation", metavar="NAME=IRI", help="What relation a word in a table means; IRI alone: the relation of rows without."),
+    typer.Option(
+        "--relation",
+        metavar="NAME=IRI",
+        help="The relation that a word in a table means; IRI alone: the relation of rows without one.",
+    ),
 ]
 
 
-def columns(column: list[str] | None, base: list[str] | None, relation: list[str] | None) -> "Columns":
-    """How tables are to be understood. Raises a usage error."""
+Metadata = Annotated[
+    str | None,
+    typer.Option(
+        "--metadata",
+        metavar="FILE",
+        help="Metadata of an SSSOM table (YAML). [default: in the table, or X.sssom.yml beside X.sssom.tsv]",
+    ),
+]
+
+
+def columns(
+    column: list[str] | None,
+    base: list[str] | None,
+    relation: list[str] | None,
+    *,
+    verbatim: bool = False,
+) -> "Columns":
+    """Return the column mapping that the options describe. Raises UsageError."""
     from idstore.exchange.mappings import Columns
 
     bases = _pairs(base, "--base subject=info:pronom/")
     if not bases.keys() <= {"subject", "target"}:
-        raise Misuse("--base is for subject or target, as in --base subject=info:pronom/")
+        raise UsageError("--base is for subject or target, as in --base subject=info:pronom/")
     for end, text in bases.items():
         _check_iri(text, f"--base {end}={text}")
-    named = [text for text in relation or [] if "=" in text]
-    alone = [text for text in relation or [] if "=" not in text]
-    relations = {name: relation_iri(iri) for name, iri in _pairs(named, "--relation hasMime=dcterms:format").items()}
-    otherwise = [relation_iri(text) for text in alone]
-    for text in (*relations.values(), *otherwise):
+    mapped = [text for text in relation or [] if "=" in text]
+    bare = [text for text in relation or [] if "=" not in text]
+    relations = {
+        name: relation_iri(iri) for name, iri in _pairs(mapped, "--relation hasMime=dcterms:format").items()
+    }
+    defaults = [relation_iri(text) for text in bare]
+    for text in (*relations.values(), *defaults):
         _check_iri(text, f"--relation {text}")
-    chosen = Columns(_pairs(column, "--column subject=puid"), bases, relations)
-    return replace(chosen, relation=otherwise[-1]) if otherwise else chosen
+    columns = Columns(_pairs(column, "--column subject=puid"), bases, relations, verbatim=verbatim)
+    return replace(columns, relation=defaults[-1]) if defaults else columns
+
+
+def relation_iri(text: str) -> str:
+    """Return the IRI of a relation in an option, which may be a prefixed name. Raises UsageError."""
+    from idstore.errors import InvalidData
+    from idstore.registry import iris
+
+    try:
+        return iris.expanded(text, {})
+    except InvalidData as error:
+        raise UsageError(f"--relation {text}: {error.message}") from error
 
 
 def _check_iri(text: str, option: str) -> None:
-    """Raise Misuse where what an option names is no IRI."""
+    """Raise UsageError if the value of an option is not an IRI."""
     from idstore.errors import InvalidData
     from idstore.model import terms
 
     try:
         terms.iri(text)
     except InvalidData as error:
-        raise Misuse(f"{option}: {error.message}") from error
+        raise UsageError(f"{option}: {error.message}") from error
 
 
 def _pairs(texts: list[str] | None, example: str) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts or []]
     for name, sign, value in pairs:
         if not (name and sign and value):
-            raise Misuse(f"{name + sign + value!r} is no NAME=VALUE; write it as in {example}")
+            raise UsageError(f"{name + sign + value!r} is no NAME=VALUE; write it as in {example}")
     return {name: value for name, _, value in pairs}
 
 
-def moment(text: str | None) -> int | None:
-    """Milliseconds since 1970. Raises InvalidData."""
+def timestamp(text: str | None) -> int | None:
+    """Return milliseconds since 1970. Raises InvalidData."""
     from idstore.model import times
 
     return None if text is None else times.parse(text)
 
 
-def relation_iri(text: str) -> str:
-    """The IRI of a relation, or of a justification, that may be written in short."""
-    from idstore.vocabulary import MAPPING_PREFIXES
-
-    prefix, colon, name = text.partition(":")
-    return MAPPING_PREFIXES[prefix] + name if colon and prefix in MAPPING_PREFIXES else text
-
-
 def confidence(text: str) -> "Decimal":
-    """A number. Raises InvalidData."""
+    """Return the confidence as a number. Raises InvalidData."""
     from decimal import Decimal, InvalidOperation
 
     from idstore.errors import InvalidData
@@ -112,24 +177,48 @@ def confidence(text: str) -> "Decimal":
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise InvalidData(f"{text!r} is no confidence; give a number from 0 to 1", text=text) from None
+        raise InvalidData(f"{text!r} is not a confidence; give a number from 0 to 1", text=text) from None
 
 
 def successors(ids: Sequence[str], by: Sequence[str] | None) -> tuple[str, list[str]]:
-    """The identifier of a command line ``ID --by A B``, and its successors. Raises a usage error."""
-    first, *more = ids
+    """Split ``ID --by A B`` into the identifier and its successors. Raises UsageError."""
+    id, *more = ids
     if more and not by:
-        raise Misuse(f"what replaces {first} stands behind --by")
-    return first, [*(by or []), *more]
+        raise UsageError(f"give the successors of {id} after --by")
+    return id, [*(by or []), *more]
 
 
-def unknown(name: str) -> str:
-    """The warning of a party of which nothing is known."""
-    return f"no party {name!r} was added here, nor has one acted yet; look for a misspelling"
+def unknown_party_warning(name: str) -> str:
+    """Return the warning for a party that the registry does not know."""
+    return f"party {name!r} was never added and has never acted; check the spelling"
+
+
+def unseen_party_warning(name: str, remedy: str) -> str:
+    """Return the warning for a party that gets a right, and that the acting party does not know."""
+    return (
+        f"no party {name!r} was added here, and none has acted as far as you see;"
+        f" if the name is misspelt, {remedy}"
+    )
+
+
+def unseen_parties(registry: "Registry", names: "Iterable[str]", party: "Party") -> list[str]:
+    """Return the names of parties that were neither added nor have acted, as far as the acting party sees."""
+    from idstore.model.filter import Filter
+    from idstore.model.party import Party
+
+    added = {known.name for known in registry.parties(party)}
+    return [
+        name
+        for name in dict.fromkeys(Party(text).name for text in names)
+        if name not in added and next(iter(registry.log(party, Filter(party=name))), None) is None
+    ]
 
 
 def is_namespace(registry: "Registry", text: str) -> bool:
-    """Whether an argument ``ID-or-NAMESPACE`` is a namespace's name or base. Raises UnknownNamespace where there are none."""
+    """Return whether a text is a namespace's name or base.
+
+    Raises UnknownNamespace: there are no namespaces.
+    """
     try:
         registry.namespace(text)
     except UnknownNamespace:

@@ -1,60 +1,112 @@
-"""How a command was called, whatever it is: the store, who acts, and where its words go."""
+"""The context that every command gets: store, acting party and output."""
 
 import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from idstore.cli.ending import Misuse
 from idstore.cli.output import Output
-from idstore.frozen import dataclass, field, replace
+from idstore.cli.termination import UsageError
 
 STORE = "IDSTORE_STORE"
 USER = "IDSTORE_USER"
+TOKEN = "IDSTORE_TOKEN"  # noqa: S105 the name of a variable
+TOKEN_FILE = "IDSTORE_TOKEN_FILE"  # noqa: S105 the same
 COMPLETE = "_IDSTORE_COMPLETE"
-"""Set by a shell that asks what could come next."""
+"""Environment variable that a shell sets to ask for completions."""
 WAIT = 10.0
 """Seconds to wait for a busy store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How a command was called, beside its own parameters."""
+    """The shared options of one command line.
 
-    given_store: str | None = None
-    given_user: str | None = None
+    store_option  the value of ``--store``, or None.
+    user_option   the value of ``--user``, or None.
+    wait          seconds to wait for a busy store.
+    signs_in      whether to send the token to a server; otherwise the call sees what is public.
+    """
+
+    store_option: str | None = None
+    user_option: str | None = None
     wait: float = WAIT
+    signs_in: bool = True
     output: Output = field(default_factory=Output)
 
     @property
     def store(self) -> str:
-        """Directory or address of the store: as given, from the environment, or the user's own. Raises a usage error: an empty one was given."""
-        if self.given_store == "":
-            raise Misuse("--store is empty; name a directory, or leave it out")
-        return self.given_store or os.environ.get(STORE) or _own_store()
+        """Directory or address of the store: from the option, the environment, or the user's data folder.
+
+        A home folder at its beginning (``~``) is written out: a shell leaves it in a quoted text, or after
+        ``--store=``.
+        Raises UsageError: the option is empty, or there is no such home folder.
+        """
+        if self.store_option == "":
+            raise UsageError("--store is empty; name a directory, or leave it out")
+        store = self.store_option or os.environ.get(STORE) or _default_store()
+        return _at_home(store) if store.startswith("~") else store
 
     @property
     def user(self) -> str:
-        """The acting party: as given, from the environment, or the login name. Raises a usage error: an empty one was given, or there is none."""
-        if self.given_user == "":
-            raise Misuse("--user is empty; say who acts, or leave it out")
-        return self.given_user or os.environ.get(USER) or _login_name()
+        """Name of the acting party: from the option, the environment, or the login name.
+
+        Raises UsageError: the option is empty, or the account has no login name.
+        """
+        if self.user_option == "":
+            raise UsageError("--user is empty; name the acting party, or leave it out")
+        return self.user_option or os.environ.get(USER) or _login_name()
+
+    @property
+    def names_user(self) -> bool:
+        """Whether the option or the environment names the acting party."""
+        return self.user_option is not None or USER in os.environ
+
+    @property
+    def token(self) -> str | None:
+        """The token for a server: from the environment, or the first line of the file that it names.
+
+        Raises UsageError: the file cannot be read.
+        """
+        if not self.signs_in:
+            return None
+        file = os.environ.get(TOKEN_FILE)
+        if TOKEN in os.environ or not file:
+            return os.environ.get(TOKEN) or None
+        try:
+            return Path(file).read_text(encoding="utf-8").strip() or None
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"the token in {file} ({TOKEN_FILE}) cannot be read: {error}") from None
 
     def with_options(self, store: str | None, user: str | None, wait: float | None, output: Output) -> "Call":
-        """This call, with what was given closer to the end of the command line."""
+        """Return a copy in which the options that stand later on the command line take precedence."""
         return replace(
             self,
-            given_store=self.given_store if store is None else store,
-            given_user=self.given_user if user is None else user,
+            store_option=self.store_option if store is None else store,
+            user_option=self.user_option if user is None else user,
             wait=self.wait if wait is None else wait,
             output=Output(json=self.output.json or output.json, quiet=self.output.quiet or output.quiet),
         )
 
 
-def _own_store() -> str:
+def _at_home(path: str) -> str:
+    """Return a path with the home folder that it begins with. Raises UsageError."""
+    try:
+        return str(Path(path).expanduser())
+    except RuntimeError as error:
+        raise UsageError(
+            f"there is no home folder for the store {path!r}; write its full path, or ./{path}"
+        ) from error
+
+
+def _default_store() -> str:
     from platformdirs import user_data_path
 
     try:
         return str(user_data_path("idstore", appauthor=False))
     except RuntimeError as error:  # a user without a home folder, as in a container
-        raise Misuse("you have no home folder for a store of your own; name one with --store, or in IDSTORE_STORE") from error
+        raise UsageError(
+            f"this account has no home folder for a default store; name a store with --store, or in {STORE}"
+        ) from error
 
 
 def _login_name() -> str:
@@ -62,5 +114,7 @@ def _login_name() -> str:
 
     try:
         return getuser()
-    except (KeyError, OSError, ImportError):  # a container may run under a number that has no name
-        raise Misuse(f"this account has no login name; say who you are with --user NAME or {USER}") from None
+    except (KeyError, OSError, ImportError):  # a container may run under a user id without a name
+        raise UsageError(
+            f"this account has no login name; name the acting party with --user NAME, or in {USER}"
+        ) from None

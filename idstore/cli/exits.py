@@ -1,8 +1,8 @@
-"""Exit codes: the one table.
+"""Exit codes, and the table from errors to exit codes.
 
-0 done · 1 failed unexpectedly · 2 usage · 3 invalid identifier or data · 4 not found · 5 shapes or invariants broken ·
-6 store busy or unavailable · 7 not permitted · 8 conflict · 9 limit reached · 130 interrupted · 141 the reader of our output went away ·
-143 terminated
+0 done · 1 failed unexpectedly · 2 usage · 3 invalid identifier or data · 4 not found · 5 shapes or invariants
+broken · 6 store busy or unavailable, or outcome unknown · 7 not permitted · 8 conflict · 9 limit reached ·
+130 interrupted · 141 the reader of the output closed it · 143 terminated
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 """128 + SIGPIPE: ``idstore list | head`` ends as other tools do."""
 TERMINATED: Final = 143
-"""128 + SIGTERM, as of a process that it ends at once."""
+"""128 + SIGTERM, as shells report it."""
 
 EXIT_CODES: Final[dict[type[errors.IdstoreError], int]] = {
     errors.IdstoreError: FAILED,
@@ -34,26 +34,39 @@ EXIT_CODES: Final[dict[type[errors.IdstoreError], int]] = {
     errors.BatchRefused: INVALID,
     errors.MalformedShapes: INVALID,
     errors.UnsupportedShapes: INVALID,
+    errors.UnsupportedMedia: INVALID,
+    errors.NotAcceptable: INVALID,
     errors.UnknownScheme: USAGE,
     errors.AmbiguousIdentifier: USAGE,
     errors.QueryRefused: USAGE,
     errors.NotRegistered: NOT_FOUND,
     errors.UnknownNamespace: NOT_FOUND,
     errors.UnknownParty: NOT_FOUND,
+    errors.UnknownValue: NOT_FOUND,
+    errors.NoTarget: NOT_FOUND,
     errors.AlreadyRegistered: CONFLICT,
+    errors.ImportConflict: CONFLICT,
     errors.StageConflict: CONFLICT,
     errors.RequestConflict: CONFLICT,
     errors.NamespaceExhausted: CONFLICT,
     errors.NotPermitted: NOT_PERMITTED,
     errors.ShapeViolation: BROKEN,
     errors.IntegrityError: BROKEN,
+    errors.SignInRequired: NOT_PERMITTED,
+    errors.TooManyAttempts: NOT_PERMITTED,
+    errors.SignInUnavailable: UNAVAILABLE,
     errors.LimitReached: LIMIT,
+    errors.RequestTooLarge: LIMIT,
+    errors.TooManyQueries: LIMIT,
+    errors.LocalOnly: USAGE,
     errors.StoreUnavailable: UNAVAILABLE,
+    errors.OutcomeUnknown: UNAVAILABLE,
     errors.StoreDamaged: UNAVAILABLE,
     errors.StoreBusy: UNAVAILABLE,
+    errors.Overloaded: UNAVAILABLE,
 }
 
 
 def exit_code(error: errors.IdstoreError) -> int:
-    """The exit code of an error; one that a plug-in added has its parent's."""
+    """Return the exit code of an error; an error class of a plug-in has that of its base class."""
     return next(EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES)

@@ -1,4 +1,4 @@
-"""What a command reads: files, and ``-`` for standard input."""
+"""Files that a command reads, and ``-`` for standard input."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,16 +11,16 @@ from idstore.errors import InvalidData
 
 STDIN = "-"
 _LINE: Final = 1 << 20
-"""Bytes of a line, its end included: memory stays bounded, whatever comes."""
+"""Longest line in bytes, with its end: it bounds the memory that any input takes."""
 _TEXT: Final = 1 << 26
-"""Bytes of a whole text."""
+"""Largest text in bytes that is read into memory."""
 _CHUNK: Final = 1 << 16
 
 
 def texts(arguments: Iterable[str]) -> Iterator[str]:
-    """The arguments one by one; ``-`` stands for the lines of standard input, without the empty ones.
+    """Yield the arguments; ``-`` stands for the non-empty lines of standard input.
 
-    Raises InvalidData: standard input is closed, or a line is not UTF-8.
+    Raises InvalidData: standard input is closed, a line is not UTF-8, or longer than 1 MiB.
     """
     for argument in arguments:
         if argument == STDIN:
@@ -30,9 +30,9 @@ def texts(arguments: Iterable[str]) -> Iterator[str]:
 
 
 def lines(file: str) -> Iterator[str]:
-    """The lines of a file, without their ends and without the empty ones.
+    """Yield the non-empty lines of a file, without line ends.
 
-    Raises InvalidData, with file and line: it is not UTF-8, or longer than any line that is read.
+    Raises InvalidData, with file and line: the line is not UTF-8, or longer than 1 MiB.
     """
     with _opened(file) as stream:
         for number in count(1):
@@ -40,12 +40,16 @@ def lines(file: str) -> Iterator[str]:
             if not line:
                 return
             if len(line) > _LINE:
-                raise InvalidData(f"{name(file)}, line {number}: longer than {_LINE} bytes", file=name(file), line=number)
+                raise InvalidData(
+                    f"{name(file)}, line {number}: longer than {_LINE} bytes", file=name(file), line=number
+                )
             try:
                 text = line.removesuffix(b"\n").removesuffix(b"\r").decode()
             except UnicodeDecodeError as error:
                 raise InvalidData(
-                    f"{name(file)}, line {number}: not UTF-8 (byte {error.start + 1})", file=name(file), line=number
+                    f"{name(file)}, line {number}: not UTF-8 (byte {error.start + 1})",
+                    file=name(file),
+                    line=number,
                 ) from error
             if number == 1:
                 text = text.removeprefix("\ufeff")
@@ -54,18 +58,26 @@ def lines(file: str) -> Iterator[str]:
 
 
 def content(file: str) -> bytes:
-    """The whole of a text that is held in memory, from a file or standard input. Raises InvalidData: it cannot be read, or is too long."""
+    """Return the content of a file or standard input.
+
+    Raises InvalidData: the file cannot be read, or is larger than 64 MiB.
+    """
     return b"".join(chunks(file, _TEXT))
 
 
 def chunks(file: str, limit: int) -> Iterator[bytes]:
-    """A file, or standard input, piece by piece. Raises InvalidData: it cannot be read, or has more bytes than ``limit``."""
-    left = limit
+    """Yield the content of a file or standard input in pieces.
+
+    Raises InvalidData: the file cannot be read, or has more bytes than ``limit``.
+    """
+    remaining = limit
     with _opened(file) as stream:
         while chunk := stream.read(_CHUNK):
-            left -= len(chunk)
-            if left < 0:
-                raise InvalidData(f"{name(file)}: longer than {limit} bytes; give less at once", file=name(file))
+            remaining -= len(chunk)
+            if remaining < 0:
+                raise InvalidData(
+                    f"{name(file)}: longer than {limit} bytes; split the input", file=name(file)
+                )
             yield chunk
 
 
@@ -84,5 +96,5 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 
 
 def name(file: str) -> str:
-    """What a file is called in messages."""
+    """Return the name of a file in messages."""
     return "standard input" if file == STDIN else file

@@ -1,74 +1,102 @@
-"""What a command prints: data on standard output, talk on standard error."""
+"""Standard output for data, standard error for messages, and the exit code of a command."""
 
+import codecs
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import IO, Final
 
+from idstore.characters import printable, printable_json, safe
 from idstore.cli import exits
-from idstore.cli.ending import Misuse, Terminated, interrupt_in
+from idstore.cli.remedies import with_commands
+from idstore.cli.termination import Terminated, UsageError, interrupt_of
 from idstore.errors import IdstoreError
-from idstore.frozen import dataclass
 
 TRACEBACK = "IDSTORE_TRACEBACK"
-"""The environment variable that asks for the traceback of an unexpected failure."""
+"""Environment variable that asks for the traceback of an unexpected failure."""
 
 _CHUNK: Final = 1 << 16
 """Bytes that are copied at once."""
+_CAPITALISED_WORD: Final = re.compile(r"\A[A-Z][a-z]*(?=[ :])")
+_LISTED: Final = 10
+"""Items of each kind that a report lists without --json."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where a command's words go.
+    """The printer of a command.
 
     json    data, warnings and errors are JSON objects, one per line.
-    quiet   nothing is said but data and errors.
+    quiet   only data and errors are printed.
     """
 
     json: bool = False
     quiet: bool = False
 
     def data(self, text: str, record: Mapping[str, object]) -> None:
-        """Print one result: ``text`` for people and pipes, ``record`` with ``--json``."""
-        with delivering():
-            print(_dumps(record) if self.json else text)
+        """Print one result on standard output: ``text``, or with ``--json`` ``record``.
 
-    def made(self, iri: str, record: Mapping[str, object]) -> None:
-        """Print a new identifier; where it does not arrive, say which one there is now. Raises Undelivered, BrokenPipeError."""
+        Raises StdoutError, BrokenPipeError.
+        """
+        with stdout_errors():
+            print(_dumps(record) if self.json else safe(text))
+
+    def new_identifier(self, iri: str, record: Mapping[str, object]) -> None:
+        """Print a new identifier on standard output; if that fails, name it on standard error.
+
+        Raises StdoutError, BrokenPipeError.
+        """
         try:
             self.data(iri, record)
             flush()
-        except Undelivered:
-            self.failure("undelivered", f"{iri} was made, and could not be printed", {"id": iri})
+        except StdoutError:
+            self.error("undelivered", f"{iri} was created but could not be printed", {"id": iri})
             raise
 
-    def say(self, text: str) -> None:
-        """Tell the user something that is no result; it may have several lines."""
+    def info(self, text: str) -> None:
+        """Print a message, which may have several lines, on standard error."""
         if not self.quiet:
-            _talk("\n".join(map(one_line, text.split("\n"))))
+            _print_stderr("\n".join(map(printable, text.split("\n"))))
 
     def warn(self, text: str) -> None:
-        """Tell the user what to look at, though the command succeeded."""
+        """Print a warning on standard error, with the commands behind its remedies."""
+        text = with_commands(text)
         if not self.quiet:
-            _talk(_dumps({"warning": text}) if self.json else f"idstore: warning: {one_line(text)}")
+            _print_stderr(_dumps({"warning": text}) if self.json else f"idstore: warning: {printable(text)}")
 
-    def failure(self, code: str, message: str, fields: Mapping[str, object] | None = None) -> None:
-        """Print one line about what failed; with ``--json`` an object of ``error``, ``message`` and the fields."""
-        said = {"error": code, "message": message}
-        _talk(_dumps(said | {**(fields or {}), **said}) if self.json else f"idstore: {one_line(message)}")
+    def error(self, code: str, message: str, fields: Mapping[str, object] | None = None) -> None:
+        """Print an error as one line on standard error, with the commands behind its remedies.
+
+        With ``--json`` the line is an object with ``error``, ``message`` and the fields.
+        """
+        message = with_commands(message)
+        required = {"error": code, "message": message}
+        if self.json:
+            _print_stderr(_dumps(required | {**(fields or {}), **required}))
+        else:
+            _print_stderr(f"idstore: {printable(message)}")
 
     @property
     def shows_progress(self) -> bool:
-        """Whether somebody watches: standard error is a terminal on which a line can be written again, and not told to be quiet."""
-        if self.quiet or self.json or sys.stderr is None or sys.stderr.closed or os.environ.get("TERM") == "dumb":
-            return False
-        return sys.stderr.isatty()
+        """Whether standard error is a terminal that can rewrite a line; False if quiet or JSON."""
+        return (
+            not (self.quiet or self.json)
+            and sys.stderr is not None
+            and not sys.stderr.closed
+            and os.environ.get("TERM") != "dumb"
+            and sys.stderr.isatty()
+        )
 
 
-def _talk(text: str) -> None:
-    """Print a line on standard error. Where nobody can be told, what was done and its data still count."""
-    if sys.stderr is None:  # closed before we began: print would take standard output instead
+def _print_stderr(text: str) -> None:
+    """Print a line on standard error.
+
+    A failure to do so is ignored: the command's changes and data still count.
+    """
+    if sys.stderr is None:  # closed before the process began: print would write to standard output instead
         return
     try:
         print(text, file=sys.stderr)
@@ -76,79 +104,101 @@ def _talk(text: str) -> None:
         _discard(sys.stderr)
 
 
-class Undelivered(OSError):
+class StdoutError(OSError):
     """Standard output cannot be written."""
 
 
 @contextmanager
-def delivering() -> Iterator[None]:
-    """What the block writes goes to standard output, and the system names no file when it fails. Raises Undelivered, BrokenPipeError."""
+def stdout_errors() -> Iterator[None]:
+    """Raise StdoutError for a failed write in the block that names no file.
+
+    BrokenPipeError passes unchanged.
+    """
     try:
         yield
     except OSError as error:
         if isinstance(error, BrokenPipeError) or error.filename is not None:
             raise
-        raise Undelivered(error.errno, error.strerror) from error
+        raise StdoutError(error.errno, error.strerror) from error
 
 
 def flush() -> None:
-    """Hand everything printed to the system, so that a failure to do so is ours to report. Raises Undelivered, BrokenPipeError."""
+    """Flush standard output, so that a failure is reported here. Raises StdoutError, BrokenPipeError."""
     if sys.stdout is not None:
-        with delivering():
+        with stdout_errors():
             sys.stdout.flush()
 
 
-def deliver(stream: IO[bytes]) -> None:
-    """Copy a stream to standard output, behind what was printed. Raises Undelivered, BrokenPipeError."""
+def copy_to_stdout(stream: IO[bytes]) -> None:
+    """Copy a stream to standard output, after the text printed so far; to a terminal as safe text.
+
+    Raises StdoutError, BrokenPipeError.
+    """
     flush()
+    if sys.stdout.isatty():
+        _copy_to_terminal(stream)
+        return
     while chunk := stream.read(_CHUNK):
-        with delivering():
+        with stdout_errors():
             sys.stdout.buffer.write(chunk)
 
 
-def carry_out(command: Callable[[], int], output: Output) -> int:
-    """Run a command, and give its exit code. Errors have been printed, and what it printed has arrived."""
+def _copy_to_terminal(stream: IO[bytes]) -> None:
+    """Copy a stream of UTF-8 to the terminal, with controls escaped. Raises as `copy_to_stdout`."""
+    decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+    pending = ""
+    while chunk := stream.read(_CHUNK):
+        text = pending + decoder.decode(chunk)
+        pending = text[len(text.removesuffix("\r")) :]  # half of a line end, perhaps
+        with stdout_errors():
+            sys.stdout.write(safe(text.removesuffix("\r")))
+    with stdout_errors():
+        sys.stdout.write(safe(pending + decoder.decode(b"", final=True)))
+
+
+def run_command(command: Callable[[], int], output: Output) -> int:
+    """Run a command, flush its output, print its error if there is one, and return the exit code."""
     try:
         code = command()
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the one place where whatever happened becomes a line and a code
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the one place that reports every error
         code = report(error, output)
     try:
         flush()
-    except (OSError, KeyboardInterrupt) as error:  # what was printed has not arrived, however the command ended
+    except (OSError, KeyboardInterrupt) as error:  # the output is lost, however the command ended
         code = report(error, output)
     return code
 
 
 def report(error: BaseException, output: Output) -> int:
-    """Print what ended a command, and give its exit code."""
-    error = interrupt_in(error) or error
+    """Print the error that ended a command, and return the exit code."""
+    error = interrupt_of(error) or error
     match error:
         case BrokenPipeError():
             _discard(sys.stdout)
             return exits.PIPE_CLOSED
         case Terminated():
-            output.failure("terminated", "terminated")
+            output.error("terminated", "terminated")
             return exits.TERMINATED
         case KeyboardInterrupt():
-            output.failure("interrupted", "interrupted")
+            output.error("interrupted", "interrupted")
             return exits.INTERRUPTED
-        case Misuse():
-            output.failure("usage", _usage(error.message, error.command))
+        case UsageError():
+            output.error("usage", f"{error.message.rstrip('.')}; see `{error.command} --help`")
             return exits.USAGE
         case IdstoreError():
-            output.failure(error.code, error.message, error.fields)
+            output.error(error.code, error.message, error.fields)
             return exits.exit_code(error)
         case OSError(strerror=str(reason)):
-            if isinstance(error, Undelivered):
+            if isinstance(error, StdoutError):
                 _discard(sys.stdout)
-            output.failure("system", f"{_place(error)}: {reason}")
+            output.error("system", f"{_location(error)}: {reason}")
             return exits.FAILED
         case _:
-            return _report_typers(error, output)
+            return _report_other(error, output)
 
 
-def _report_typers(error: BaseException, output: Output) -> int:
-    """The same for what typer raises, and for what nobody expects."""
+def _report_other(error: BaseException, output: Output) -> int:
+    """Print an error that typer raised, or an unexpected one, and return the exit code."""
     import typer
     from typer.exceptions import TyperException
 
@@ -159,53 +209,63 @@ def _report_typers(error: BaseException, output: Output) -> int:
             return report(KeyboardInterrupt(), output)
         case TyperException():
             context = getattr(error, "ctx", None)
-            output.failure("usage", _usage(error.format_message(), Misuse.command if context is None else context.command_path))
+            command = UsageError.command if context is None else context.command_path
+            output.error("usage", _usage(error.format_message(), command))
             return exits.USAGE
         case _:
-            return _unexpected(error, output)
+            return _report_unexpected(error, output)
 
 
 def _usage(message: str, command: str) -> str:
-    """The message in this program's form: no capital, no full stop, and where to read on."""
-    said = message.strip().rstrip(".")
-    return f"{said[:1].lower()}{said[1:]}; see `{command} --help`"
+    """Return a usage message of typer without full stop, with a pointer to the help.
+
+    An initial word of the language loses its capital; a name or a path keeps it.
+    """
+    text = message.strip().rstrip(".")
+    text = _CAPITALISED_WORD.sub(lambda word: word[0].lower(), text, count=1)
+    return f"{text}; see `{command} --help`"
 
 
-def _unexpected(error: BaseException, output: Output) -> int:
+def _report_unexpected(error: BaseException, output: Output) -> int:
     if os.environ.get(TRACEBACK):
         import traceback
 
         traceback.print_exception(error)
     kind = type(error).__name__
-    output.failure("unexpected", f"unexpected failure, please report it: {kind}: {error} ({TRACEBACK}=1 shows where)", {"type": kind})
+    output.error(
+        "unexpected",
+        f"unexpected failure, please report it: {kind}: {error} ({TRACEBACK}=1 shows where)",
+        {"type": kind},
+    )
     return exits.FAILED
 
 
-def _place(error: OSError) -> str:
-    """Where it failed, as far as the system says."""
-    if isinstance(error, Undelivered):
+def _location(error: OSError) -> str:
+    """Return what failed, as far as the system tells."""
+    if isinstance(error, StdoutError):
         return "standard output"
     if error.filename is not None:
         return str(error.filename)
     try:
-        os.getcwd()  # noqa: PTH109 whether there is one: no name that is not absolute can be found without
+        os.getcwd()  # noqa: PTH109 checks that there is one: without it no relative name can be found
     except OSError:
         return "the working directory"
     return "the system"
 
 
 def _discard(stream: IO[str]) -> None:
-    """Point a standard stream at nothing: the interpreter flushes it once more at its end, and would fail again."""
+    """Redirect a standard stream to the null device, so that the flush at exit does not fail again."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def one_line(text: str) -> str:
-    """The text with line ends and other control characters escaped: it stays one line and cannot steer a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _dumps(record: Mapping[str, object]) -> str:
     import json
 
-    return json.dumps(record, ensure_ascii=False, default=str)
+    return printable_json(json.dumps(record, ensure_ascii=False, default=str))
+
+
+def limited_lines(kind: str, texts: Sequence[str]) -> list[str]:
+    """Return a line for each of the first texts, and one with the number of the others."""
+    more = [f"{kind}\tand {len(texts) - _LISTED} more; --json lists all"] if len(texts) > _LISTED else []
+    return [f"{kind}\t{text}" for text in texts[:_LISTED]] + more

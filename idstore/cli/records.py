@@ -1,14 +1,13 @@
-"""How records, namespaces and parties are printed: for people, and as JSON."""
+"""Records, namespaces and parties as text and as JSON."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from idstore.cli.output import one_line
-from idstore.errors import UnknownScheme
-from idstore.frozen import dataclass
-from idstore.model import terms, times
+from idstore.characters import printable
+from idstore.documents import Json, binding_metadata, compact_iri, language_tag, namespace_types, record_json
+from idstore.model import times
 from idstore.model.record import Stage
-from idstore.vocabulary import PAV, PREFIXES, SSSOM
 
 if TYPE_CHECKING:
     from idstore.model.binding import Binding
@@ -16,16 +15,14 @@ if TYPE_CHECKING:
     from idstore.model.party import Party, PartyFacts
     from idstore.model.record import Record
     from idstore.model.value import Value
-    from idstore.registry import Registry
-    from idstore.registry.trails import Remark
-    from idstore.schemes import LabelType
-
-Json = dict[str, object]
+    from idstore.registry.allocator import Allocator
+    from idstore.registry.lists import Fullness
+    from idstore.registry.log import Remark
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """A record with its namespace and the comments that the party may see."""
+class RecordView:
+    """A record with its namespace and its comments, ready to print."""
 
     record: "Record"
     namespace: "Namespace"
@@ -33,20 +30,22 @@ class Described:
 
     @property
     def iri(self) -> str:
-        """Name of the identifier."""
+        """IRI of the identifier."""
         return self.record.iri.value
 
     def line(self) -> str:
-        """IRI, stage, owner, time of creation and name, divided by tabs."""
+        """Return IRI, stage, owner, time of creation and name, separated by tabs."""
         record = self.record
-        name = one_line(record.names[0][1]) if record.names else ""
-        return "\t".join((self.iri, record.stage.value, record.owner, times.iso(record.created), name)).rstrip()
+        name = printable(record.names[0][1]) if record.names else ""
+        return "\t".join(
+            (self.iri, record.stage.value, record.owner, times.iso(record.created), name)
+        ).rstrip()
 
     def text(self) -> str:
-        """Everything, a line for each fact."""
-        return "\n".join([self.iri, *_aligned(self._facts())])
+        """Return the whole record, one field a line."""
+        return "\n".join([self.iri, *_aligned(self._fields())])
 
-    def _facts(self) -> Iterator[tuple[str, str]]:
+    def _fields(self) -> Iterator[tuple[str, str]]:
         record = self.record
         yield "namespace", f"{self.namespace.name} ({self.namespace.scheme_name})"
         yield "label", record.label
@@ -57,7 +56,7 @@ class Described:
         yield "created", times.iso(record.created)
         if record.fixated is not None:
             yield "fixated", times.iso(record.fixated)
-        yield from (("name", text + _tag(lang)) for lang, text in record.names)
+        yield from (("name", text + language_tag(lang)) for lang, text in record.names)
         if record.version is not None:
             yield "version", record.version
         if record.work is not None:
@@ -73,200 +72,134 @@ class Described:
         yield from (("comment", _remark_text(remark)) for remark in self.remarks)
 
     def json(self) -> Json:
-        """Everything, as the contract names it."""
-        record = self.record
-        return {
-            "id": self.iri,
-            "label": record.label,
-            "namespace": self.namespace.name,
-            "scheme": self.namespace.scheme_name,
-            "stage": record.stage.value,
-            "provisional": record.provisional,
-            "owner": record.owner,
-            "offeredTo": record.offered,
-            "grants": sorted({record.owner, *(name for name, _ in record.grants)}),
-            "mayBind": [name for name, binds in record.grants if binds],
-            "names": dict(record.names),
-            "version": record.version,
-            "versionOf": None if record.work is None else record.work.value,
-            "target": None if record.target is None else record.target.value,
-            "created": times.iso(record.created),
-            "fixated": None if record.fixated is None else times.iso(record.fixated),
-            "deprecated": record.deprecated,
-            "reason": record.reason,
-            "below": None if record.below is None else record.below.value,
-            "kind": record.kind,
-            "supersededBy": [successor.value for successor in record.successors],
-            "bindings": [_binding_json(binding) for binding in record.bindings],
-            "comments": [remark_json(remark) for remark in self.remarks],
-            **({"values": [value_json(value) for value in record.values]} if record.values else {}),
-        }
+        """Return the whole record with the keys of the JSON contract."""
+        return {**record_json(self.record, self.namespace, self.remarks)}
 
 
 def value_line(value: "Value") -> str:
-    """Index, type, time to live, permissions, time of the last change and data, divided by tabs."""
-    lasts = str(value.ttl) if value.until is None else times.iso(value.until)
-    return "\t".join((str(value.index), value.type, lasts, value.permissions, times.iso(value.at), one_line(value.text)))
+    """Return index, type, time to live, permissions, time of the last change and data, separated by tabs."""
+    ttl = str(value.ttl) if value.until is None else times.iso(value.until)
+    return "\t".join(
+        (str(value.index), value.type, ttl, value.permissions, times.iso(value.at), printable(value.text))
+    )
 
 
-def value_json(value: "Value") -> Json:
-    """Everything; ``ttl`` is a text where it is a moment."""
-    return {
-        "index": value.index,
-        "type": value.type,
-        "data": {"format": "string" if isinstance(value.data, str) else "hex", "value": value.text},
-        "ttl": value.ttl if value.until is None else times.iso(value.until),
-        "permissions": value.permissions,
-        "timestamp": times.iso(value.at),
-    }
-
-
-def described(registry: "Registry", party: "Party", records: "Iterable[Record]", *, remarks: bool) -> list[Described]:
-    """Records with what is printed beside them; comments cost a look into the log for each."""
-    return [Described(record, registry.home(record), registry.remarks(record.iri.value, party) if remarks else ()) for record in records]
+def record_views(
+    registry: "Allocator", party: "Party", records: "Iterable[Record]", *, remarks: bool
+) -> list[RecordView]:
+    """Return records with namespace and, with ``remarks``, comments. Comments cost a read of the log each."""
+    return [
+        RecordView(
+            record, registry.home(record), registry.remarks(record.iri.value, party) if remarks else ()
+        )
+        for record in records
+    ]
 
 
 def namespace_line(namespace: "Namespace") -> str:
-    """Name, base, scheme, owner, and whether it is frozen, divided by tabs."""
-    return "\t".join((namespace.name, namespace.base, namespace.scheme_name, namespace.owner, "frozen" if namespace.frozen else "open"))
+    """Return name, base, scheme, owner, and ``open`` or ``frozen``, separated by tabs."""
+    return "\t".join(
+        (
+            namespace.name,
+            namespace.base,
+            namespace.scheme_name,
+            namespace.owner,
+            "frozen" if namespace.frozen else "open",
+        )
+    )
 
 
-def namespace_text(namespace: "Namespace", remarks: "Sequence[Remark]") -> str:
-    """Everything, a line for each fact."""
-    facts = [
+def namespace_text(
+    namespace: "Namespace", remarks: "Sequence[Remark]", derived: "Sequence[Namespace]", fullness: "Fullness"
+) -> str:
+    """Return the whole namespace, one field a line.
+
+    derived  the namespaces whose prefix is derived from its prefix.
+    """
+    fields = [
         ("base", namespace.base),
         ("scheme", namespace.scheme_name),
         *(("setting", f"{key}={value}") for key, value in namespace.settings),
-        *(("type", f"{one.code}: {one.title}" if one.title else one.code) for one in _types(namespace)),
+        *namespace.particulars,
+        *(
+            ("type", f"{type.code}: {type.title}" if type.title else type.code)
+            for type in namespace_types(namespace)
+        ),
         ("owner", namespace.owner + (f" (offered to {namespace.offered})" if namespace.offered else "")),
         ("created", times.iso(namespace.created)),
-        ("allocation", "frozen" if namespace.frozen else ", ".join(sorted(namespace.allocators)) or "everyone"),
+        (
+            "allocation",
+            "frozen" if namespace.frozen else ", ".join(sorted(namespace.allocators)) or "everyone",
+        ),
         *([] if namespace.per_minute is None else [("per minute", str(namespace.per_minute))]),
+        *(("derived", f"{child.name} {child.base}") for child in derived),
+        ("identifiers", _fullness_text(fullness)),
         *(("comment", _remark_text(remark)) for remark in remarks),
     ]
-    return "\n".join([namespace.name, *_aligned(facts)])
+    return "\n".join([namespace.name, *_aligned(fields)])
 
 
-def namespace_json(namespace: "Namespace", remarks: "Sequence[Remark] | None" = None) -> Json:
-    """Everything; of its comments nothing where nobody looked for them."""
-    return {
-        "name": namespace.name,
-        "base": namespace.base,
-        "scheme": namespace.scheme_name,
-        "settings": dict(namespace.settings),
-        "types": {one.code: one.title for one in _types(namespace)},
-        "owner": namespace.owner,
-        "offeredTo": namespace.offered,
-        "created": times.iso(namespace.created),
-        "allocators": sorted(namespace.allocators),
-        "perMinute": namespace.per_minute,
-        "frozen": namespace.frozen,
-        **({} if remarks is None else {"comments": [remark_json(remark) for remark in remarks]}),
+def _fullness_text(fullness: "Fullness") -> str:
+    if fullness.space is None:
+        return str(fullness.identifiers)
+    share = 100 * fullness.identifiers / fullness.space
+    return f"{fullness.identifiers} of {fullness.space} ({share:.2g} %)"
+
+
+def party_line(party: "PartyFacts") -> str:
+    """Return name, kind, groups, and ``suspended`` or nothing, separated by tabs."""
+    suspended = "" if party.suspended is None else "suspended"
+    return "\t".join((party.name, party.kind, ",".join(sorted(party.groups)), suspended)).rstrip()
+
+
+def party_text(party: "PartyFacts", parties: "Iterable[PartyFacts]") -> str:
+    """Return the whole party, one field a line."""
+    fields = [("kind", party.kind), *(("member of", group) for group in sorted(party.groups))]
+    fields += [("member", name) for name in members(party, parties)]
+    if party.suspended is not None:
+        fields.append(("suspended", party.suspended))
+    return "\n".join([party.name, *_aligned(fields)])
+
+
+def party_json(party: "PartyFacts", parties: "Iterable[PartyFacts]") -> Json:
+    """Return all fields of a party; those of a group include its members."""
+    fields: Json = {
+        "name": party.name,
+        "kind": party.kind,
+        "groups": sorted(party.groups),
+        "suspended": party.suspended,
     }
+    return fields | {"members": members(party, parties)} if party.kind == "group" else fields
 
 
-def _types(namespace: "Namespace") -> "Sequence[LabelType]":
-    """The types of its labels; none while the package of its scheme is not installed."""
-    try:
-        return namespace.types
-    except UnknownScheme:
-        return ()
+def members(group: "PartyFacts", parties: "Iterable[PartyFacts]") -> list[str]:
+    """Return the names of the parties that belong to a group."""
+    return [party.name for party in parties if group.name in party.groups]
 
 
-def party_line(known: "PartyFacts") -> str:
-    """Name, kind, groups, and whether it is suspended, divided by tabs."""
-    return "\t".join((known.name, known.kind, ",".join(sorted(known.groups)), "" if known.suspended is None else "suspended")).rstrip()
+def key_values(fields: Mapping[str, object]) -> str:
+    """Return the fields that are not empty as ``key=value``, separated by spaces."""
+    return " ".join(
+        f"{key}={printable(compact_iri(_joined(value)))}"
+        for key, value in fields.items()
+        if value not in (None, "", [])
+    )
 
 
-def party_text(known: "PartyFacts", everyone: "Iterable[PartyFacts]") -> str:
-    """Everything, a line for each fact."""
-    facts = [("kind", known.kind), *(("member of", group) for group in sorted(known.groups))]
-    facts += [("member", one) for one in members(known, everyone)]
-    if known.suspended is not None:
-        facts.append(("suspended", known.suspended))
-    return "\n".join([known.name, *_aligned(facts)])
-
-
-def party_json(known: "PartyFacts", everyone: "Iterable[PartyFacts]") -> Json:
-    """Everything."""
-    made: Json = {"name": known.name, "kind": known.kind, "groups": sorted(known.groups), "suspended": known.suspended}
-    return made | {"members": members(known, everyone)} if known.kind == "group" else made
-
-
-def members(known: "PartyFacts", everyone: "Iterable[PartyFacts]") -> list[str]:
-    """Who of all parties belongs to one."""
-    return [one.name for one in everyone if known.name in one.groups]
-
-
-def remark_json(remark: "Remark") -> Json:
-    """A comment."""
-    return {"text": remark.text, "by": remark.by, "at": times.iso(remark.at), "internal": remark.internal}
-
-
-def short(iri: str) -> str:
-    """An IRI for people: ``skos:exactMatch`` where the prefix is well known."""
-    return next((f"{prefix}:{iri[len(space) :]}" for prefix, space in PREFIXES.items() if iri.startswith(space)), iri)
-
-
-def fields(facts: Mapping[str, object]) -> str:
-    """``key=value`` of what is not empty."""
-    return " ".join(f"{key}={one_line(short(_listed(value)))}" for key, value in facts.items() if value not in (None, "", []))
-
-
-def _listed(value: object) -> str:
+def _joined(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _binding_text(binding: "Binding") -> str:
     note = f": {binding.note}" if binding.note else ""
-    said = {name: value for name, value in _said_with(binding).items() if value is not None}
-    beside = "".join(f", {name} {short(value)}" for name, value in said.items())
-    return f"{binding.target.value} ({short(binding.relation.value)}, {binding.by}, {times.iso(binding.at)}{beside}){note}"
-
-
-def _said_with(binding: "Binding") -> dict[str, str | None]:
-    return {
-        "confidence": binding.said(SSSOM.confidence),
-        "justification": binding.said(SSSOM.mapping_justification),
-        "author": binding.said(PAV.authoredBy),
-    }
-
-
-def _binding_json(binding: "Binding") -> Json:
-    return {
-        "relation": binding.relation.value,
-        "target": binding.target.value,
-        "by": binding.by,
-        "at": times.iso(binding.at),
-        "note": binding.note,
-        **{name: float(value) if name == "confidence" else value for name, value in _said_with(binding).items() if value is not None},
-    }
+    metadata = "".join(f", {name} {compact_iri(value)}" for name, value in binding_metadata(binding).items())
+    relation = compact_iri(binding.relation.value)
+    return f"{binding.target.value} ({relation}, {binding.by}, {times.iso(binding.at)}{metadata}){note}"
 
 
 def _remark_text(remark: "Remark") -> str:
     return f"{remark.text} ({remark.by}, {times.iso(remark.at)}{', internal' if remark.internal else ''})"
 
 
-def _tag(lang: str) -> str:
-    return "" if lang == terms.UNDETERMINED else f" ({lang})"
-
-
-def _aligned(facts: Iterable[tuple[str, str]]) -> Iterator[str]:
-    return (f"  {key:<12} {one_line(value)}" for key, value in facts)
-
-
-def facts_of(record: "Record") -> dict[str, str]:
-    """What a record says, a text for each thing that can change by itself: stage, owner, names, target, bindings and the rest."""
-    made = {"stage": record.stage.value, "owner": record.owner}
-    made |= {f"name{_tag(lang)}": text for lang, text in record.names}
-    optional = {
-        "version": record.version,
-        "target": None if record.target is None else record.target.value,
-        "reason": record.reason,
-        "deprecated": "yes" if record.deprecated else None,
-        "replaced by": ", ".join(successor.value for successor in record.successors) or None,
-        "granted to": ", ".join(name for name, _ in record.grants) or None,
-        "offered to": record.offered,
-    }
-    made |= {name: text for name, text in optional.items() if text is not None}
-    return made | {f"{short(binding.relation.value)} {binding.target.value}": f"bound by {binding.by}" for binding in record.bindings}
+def _aligned(fields: Iterable[tuple[str, str]]) -> Iterator[str]:
+    return (f"  {key:<12} {printable(value)}" for key, value in fields)

@@ -1,153 +1,327 @@
-"""The store that a command works on, and the party that acts."""
+"""Access to the store of a command, for the acting party."""
 
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from idstore.cli.call import Call
-from idstore.cli.ending import Misuse
-from idstore.errors import NotRegistered
+from idstore.cli.termination import UsageError
+from idstore.errors import (
+    AlreadyRegistered,
+    InvalidData,
+    LocalOnly,
+    NotRegistered,
+    StoreBusy,
+    StoreUnavailable,
+)
 
 if TYPE_CHECKING:
     from idstore.model.party import Party
     from idstore.registry import Registry
-    from idstore.registry.allocation import Allocating
+    from idstore.registry.allocator import Allocator
+    from idstore.remote import RemoteRegistry
 
+P = ParamSpec("P")
 T = TypeVar("T")
+A = TypeVar("A", bound="Allocator")
+_GLANCE: Final = 1.0
+"""Seconds after which a command that waits for the folder looks for a server: one may be starting."""
+_OTHER_FOLDER: Final = re.compile(r"\b(?:choose|give|name|use) an")
+"""Remedy of an error about the store's folder: name another, name an empty one."""
+
+
+def acting_party(call: Call) -> "Party":
+    """Return the acting party; nobody for a server that knows it by the token."""
+    from idstore.model.party import NOBODY, Party
+
+    return NOBODY if is_address(call) and not call.names_user else Party(call.user)
+
+
+def is_address(call: Call) -> bool:
+    """Return whether the store is reached by an address, and not as a folder."""
+    return "://" in call.store
+
+
+def _connect(call: Call) -> "Registry | None":
+    """Connect to the server of the store; None: no server holds its folder.
+
+    Raises UsageError (the address is none), NotPermitted (a token over plain HTTP).
+    """
+    from idstore.store_socket import is_served
+
+    if not is_address(call) and not is_served(Path(call.store)):
+        return None
+    from idstore import remote
+
+    if is_address(call):
+        try:
+            return remote.connect(call.store, token=call.token)
+        except InvalidData as error:
+            raise UsageError(f"--store: {error.message}") from None
+    return remote.connect_folder(Path(call.store))
+
+
+def export_from(call: Call, address: str, target: IO[bytes]) -> None:
+    """Write what the server at an address shows, as N-Quads.
+
+    The token and the acting party are for the server of the store: another one shows what is public.
+    Raises UsageError (the address is none), StoreUnavailable.
+    """
+    from idstore import remote
+    from idstore.model.party import NOBODY
+
+    own = address == call.store
+    try:
+        registry = remote.connect(address, token=call.token if own else None)
+    except InvalidData as error:
+        raise UsageError(error.message) from None
+    with registry:
+        registry.export(target, acting_party(call) if own else NOBODY, format="nquads")
 
 
 @contextmanager
-def reading(call: Call, *, detached: bool = False) -> "Iterator[tuple[Registry, Party]]":
-    """The registry, to read while the block runs: others may read as well, and nobody writes.
+def open_reader(call: Call, *, detached: bool = False) -> "Iterator[tuple[Registry, Party]]":
+    """Open the registry to read. Meanwhile other processes can read, but not write.
 
-    detached  read the state of this moment, and keep nobody from writing: for what takes long.
+    detached  read the current state and let other processes write: for long reads.
+
     Raises StoreUnavailable.
     """
-    from idstore.model.party import Party
-    from idstore.registry import opening
+    from idstore import opening
 
-    party = Party(call.user)
-    place = folder(call)
-    with opening.open(place, wait=call.wait, read_only=True, detached=detached) as registry:
-        tell_behind(call, place, registry.store.behind)
+    party = acting_party(call)
+    if is_address(call):
+        with cast("Registry", _connect(call)) as registry:
+            yield registry, party
+        return
+    path = folder(call)
+    with (
+        store_option_hint(path),
+        opening.open(path, wait=call.wait, read_only=True, detached=detached) as registry,
+    ):
+        warn_if_behind(call, path, registry.store.behind)
         yield registry, party
 
 
-def tell_behind(call: Call, place: str | Path, why: str) -> None:
-    """Tell the user that some of a store's newest changes are not seen; where that is so, there is a reason."""
-    if why:
-        call.output.warn(f"what was done last in {place} is not seen: {why}")
+def warn_if_behind(call: Call, store: str | Path, reason: str) -> None:
+    """Warn that the latest changes of a store are not visible, unless ``reason`` is empty."""
+    if reason:
+        call.output.warn(f"the latest changes in {store} are not visible: {reason}")
 
 
 def read(call: Call, act: "Callable[[Registry, Party], T]", *, detached: bool = False) -> T:
-    """What the function makes of the registry; the store is given up before it is printed. Parameters and errors as for `reading`."""
-    with reading(call, detached=detached) as (registry, party):
-        return act(registry, party)
+    """Return the result of a function of the registry, and close the store.
 
-
-def write(call: Call, act: "Callable[[Registry, Party], T]", *, dry: bool = False, begins: bool = True) -> T:
-    """Carry out an act, and give the store up.
-
-    Where there is no store, one is made, with the acting party as its first administrator; but an act that fails makes none, nor does one
-    that is a dry run. Of one that asks for what is not there, or that ``begins`` nothing in any case, it is said that there is no store.
-    Raises StoreUnavailable.
+    Parameters and errors: see `open_reader`.
     """
-    from idstore.model.party import Party
-    from idstore.registry import opening
-
-    place, party = folder(call), Party(call.user)
-    if is_vacant(place):
-        if not begins:
-            _missed(call, place)
-        try:
-            rehearsed = _rehearse(act, party)
-        except NotRegistered:
-            _missed(call, place)
-            raise
-        if dry:
-            return rehearsed
-        with opening.open(place, administrator=party, wait=call.wait) as registry:
-            done = act(registry, party)
-            told = _administered(registry, party)
-        call.output.say(f"idstore: made a store at {place}, {told}")
-        return done
-    with opening.open(place, administrator=party, wait=call.wait) as registry:
+    served = _connect(call)
+    if served is not None:
+        with served as registry, suppress(*([] if is_address(call) else [LocalOnly])):
+            return act(registry, acting_party(call))
+    with open_reader(call, detached=detached) as (registry, party):
         return act(registry, party)
 
 
-def _missed(call: Call, place: Path) -> None:
+def write(
+    call: Call,
+    act: "Callable[[Registry, Party], T]",
+    *,
+    dry_run: bool = False,
+    creates: bool = True,
+    changes: "Callable[[T], bool]" = lambda _: True,
+) -> T:
+    """Carry out an act on the registry, and close the store.
+
+    If there is no store, it is created with the acting party as its first administrator; but not if the act
+    fails or is a dry run.
+
+    dry_run  whether the act changes nothing.
+    creates  whether the act can succeed in an empty store; otherwise a missing store is an error.
+    changes  whether an act with that result changes something; otherwise no store is created.
+
+    Raises StoreUnavailable; it says that there is no store if the act needs an entry that a new store does
+    not have.
+    """
+    served = _connect(call)
+    if served is not None:
+        with served as registry:
+            return act(registry, acting_party(call))
+    path, party = folder(call), acting_party(call)
+    if is_vacant(path):
+        if not creates:
+            _raise_no_store(call, path)
+        try:
+            result = _rehearse(act, party)
+        except NotRegistered:
+            _raise_no_store(call, path)
+            raise
+        if dry_run or not changes(result):
+            return result
+        with _open_writer(path, call.wait, party) as registry:
+            result = act(registry, party)
+            administrators = _administrators(registry, party)
+        call.output.info(f"idstore: made a store at {path}, {administrators}")
+        warn_if_open(call, path)
+        return result
+    with _free_or_served(call, lambda wait: _open_writer(path, wait, party)) as registry:
+        return act(registry, party)
+
+
+def perform(
+    registry: "Registry",
+    function: "Callable[Concatenate[Registry, P], T]",
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> T:
+    """Return the result of an operation that is a function of the library; it runs here or on a server."""
+    if hasattr(registry, "perform"):  # a `RemoteRegistry`; its module is not imported for a folder
+        return cast("RemoteRegistry", registry).perform(function, *arguments, **named)
+    return function(registry, *arguments, **named)
+
+
+def allocate(call: Call, act: "Callable[[Allocator, Party], T]") -> T:
+    """Carry out an act that only allocates, and close the store. Errors: see `write`."""
+    from idstore import opening
+
+    served = _connect(call)
+    if served is not None:
+        with served as registry:
+            return act(registry, acting_party(call))
+    path, party = folder(call), acting_party(call)
+    if is_vacant(path):
+        return write(call, act)
+    with (
+        store_option_hint(path),
+        _free_or_served(
+            call, lambda wait: opening.open_allocator(path, administrator=party, wait=wait)
+        ) as registry,
+    ):
+        return act(registry, party)
+
+
+@contextmanager
+def _free_or_served(call: Call, open_folder: "Callable[[float], AbstractContextManager[A]]") -> "Iterator[A]":
+    """Open the folder of the store, or connect to a server that began to serve it during the wait.
+
+    open_folder  takes the seconds to wait for another process that holds the store.
+    Raises StoreBusy, StoreUnavailable.
+    """
+    with ExitStack() as stack:
+        for wait in (min(_GLANCE, call.wait), call.wait):
+            try:
+                registry = stack.enter_context(open_folder(wait))
+                break
+            except StoreBusy:
+                served = _connect(call)
+                if served is not None:
+                    registry = stack.enter_context(cast("AbstractContextManager[A]", served))
+                    break
+                if wait == call.wait:
+                    raise
+        yield registry
+
+
+@contextmanager
+def _open_writer(path: Path, wait: float, administrator: "Party | None") -> "Iterator[Registry]":
+    """Open the registry to change it. Parameters and errors: see `idstore.opening.open`."""
+    from idstore import opening
+
+    with (
+        store_option_hint(path),
+        opening.open(path, administrator=administrator, wait=wait) as registry,
+    ):
+        yield registry
+
+
+@contextmanager
+def store_option_hint(path: Path) -> Iterator[None]:
+    """Add the option to an error that asks for another folder for the store. Raises StoreUnavailable."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        if error.fields.get("path") == str(path) and _OTHER_FOLDER.search(error.message):
+            error.message += " (with --store)"
+            error.args = (error.message, *error.args[1:])
+        raise
+
+
+def _raise_no_store(call: Call, path: Path) -> None:
     """Raise StoreUnavailable, which says that there is no store."""
-    from idstore.registry import opening
+    from idstore import opening
 
-    opening.open(place, wait=call.wait, read_only=True).close()
+    with store_option_hint(path):
+        opening.open(path, wait=call.wait, read_only=True).close()
 
 
-def _administered(registry: "Registry", party: "Party") -> str:
-    """Who administers a new registry: who made it, unless the act took in a whole one with administrators of its own."""
-    names = [known.name for known in registry.parties(party) if known.kind == "administrator"]
+def _administrators(registry: "Registry", party: "Party") -> str:
+    """Return who administers a new registry: its creator, or the administrators of an imported registry."""
+    names = [member.name for member in registry.parties(party) if member.kind == "administrator"]
     if party.name in names:
         return f"with {party} as its first administrator"
-    return f"administered, as what was taken in says, by {', '.join(names) or 'nobody'}"
+    return f"with the administrators of the imported registry: {', '.join(names) or 'none'}"
 
 
-def allocate(call: Call, act: "Callable[[Allocating, Party], T]") -> T:
-    """Carry out one allocation, of which nothing else is asked: as `write`, and much faster where there is a store."""
-    from idstore.stores.ahead import Ahead
+def initialize(call: Call, administrator: "Party") -> Path:
+    """Create a store, or complete an interrupted creation, and return its folder.
 
-    if not exists(call):
-        return write(call, act)
-    ahead = Ahead(folder(call), call.wait)
-    try:
-        from idstore.model.party import Party
-        from idstore.registry import opening
+    Raises AlreadyRegistered: the store exists. Raises StoreUnavailable.
+    """
+    from idstore.store_socket import is_served
 
-        with opening.allocating(ahead, party := Party(call.user)) as registry:
-            return act(registry, party)
-    finally:
-        ahead.give_up()
-
-
-def begin(call: Call, administrator: "Party") -> Path:
-    """Make a store, or end what was cut short as one was made, and give its folder. Raises AlreadyRegistered if there is one, StoreUnavailable."""
-    from idstore.registry import opening
-
-    place = folder(call)
-    there = exists(call)
-    with opening.open(place, administrator=None if there else administrator, wait=call.wait) as registry:
-        if there or not any(known.name == administrator.name for known in registry.parties(administrator)):
+    path = folder(call)
+    with store_option_hint(path):
+        existing = exists(call)
+    if existing and is_served(path):
+        raise AlreadyRegistered(f"a server holds the store at {path}, which is initialised; use it as it is")
+    with _open_writer(path, call.wait, None if existing else administrator) as registry:
+        if existing or administrator.name not in {party.name for party in registry.parties(administrator)}:
             registry.initialize(administrator)
-    return place
+    warn_if_open(call, path)
+    return path
+
+
+def warn_if_open(call: Call, path: Path) -> None:
+    """Warn that the folder of a new store lets accounts in that cannot use the store."""
+    from idstore import opening
+
+    if opening.is_open_to_others(path):
+        call.output.warn(
+            f"{path} lets every account of this machine in; the files of the store are for its owner and its"
+            f" group, and chmod o= {path} keeps others from the names of the files, too"
+        )
 
 
 def _rehearse(act: "Callable[[Registry, Party], T]", party: "Party") -> T:
-    """Carry the act out on a store of no consequence. Raises what the act raises."""
-    from idstore.registry import opening
-    from idstore.stores import scratch
+    """Carry out an act on a temporary store. Raises the errors of the act."""
+    from idstore import opening, scratch
 
-    with scratch.folder() as place, opening.open(place / "store", administrator=party) as registry:
+    with scratch.folder() as path, opening.open(path / "store", administrator=party) as registry:
         return act(registry, party)
 
 
 def folder(call: Call) -> Path:
-    """The directory of the store. Raises a usage error for an address."""
+    """Return the folder of the store. Raises UsageError: the store is an address."""
     if "://" in call.store:
-        raise Misuse(f"{call.store!r} is an address, and a store is a folder; name one with --store")
+        raise UsageError(
+            f"{call.store!r} is an address, and this needs the folder of a store; name one with --store"
+        )
     return Path(call.store)
 
 
 def exists(call: Call) -> bool:
-    """Whether there is a store."""
-    from idstore.stores.founding import exists
+    """Return whether the store exists; one that is reached by an address does."""
+    from idstore import opening
 
-    return "://" not in call.store and not is_vacant(Path(call.store)) and exists(Path(call.store))
+    return is_address(call) or (not is_vacant(Path(call.store)) and opening.exists(call.store))
 
 
-def is_vacant(place: Path) -> bool:
-    """Whether a store can be made there: nothing is there, or nothing but what an earlier attempt left."""
-    from idstore.stores.founding import is_vacant
+def is_vacant(path: Path) -> bool:
+    """Return whether a store can be created in a folder: it is missing, or holds no data."""
+    from idstore import opening
 
     try:
-        return is_vacant(place)
+        return opening.is_vacant(path)
     except OSError:
         return False

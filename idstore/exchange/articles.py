@@ -1,4 +1,4 @@
-"""What every reader of articles' metadata gives: entries of a file, and errors that tell file and line."""
+"""Common parts of the readers of article metadata: entries, and errors with file and line."""
 
 import logging
 from collections.abc import Mapping
@@ -10,35 +10,39 @@ from idstore.errors import InvalidData
 from idstore.exchange.sources import Source
 
 FIELDS: Final = ("issn", "volume", "issue", "page", "title", "subtitle", "doi", "key", "type")
-"""What is read. ``issn`` may list several, the one to use first. ``key`` is the caller's own key for the article. ``type`` says which type of
-identifier a scheme with several is to mint (``x-fmt``)."""
+"""Fields of an entry. ``issn`` may list several, the one to use first. ``key`` is the caller's own key for
+the article. ``type`` selects the type of identifier in a scheme that has several (``x-fmt``)."""
 
 EXTRA: Final = "articles"
-"""The optional dependencies that reading JATS and BibTeX takes."""
+"""The extra with the optional dependencies for JATS and BibTeX."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One article of a file, or what is wrong with it, so that a reader can go on behind it.
+class ArticleEntry:
+    """One article of a file, or its error, so that reading can go on with the next one.
 
-    line    where it begins, from 1.
-    passed  keys of idstore's own JSON that are not known, and were passed over.
+    line    its first line, from 1.
+    result  its fields in the order of `FIELDS`, or the error.
+    passed  keys of idstore's own JSON that are unknown and were ignored.
     """
 
     file: str
     line: int
-    found: Mapping[str, str] | InvalidData
+    result: Mapping[str, str] | InvalidData
     passed: tuple[str, ...] = ()
 
     def fields(self) -> Mapping[str, str]:
-        """What it says, in the order of `FIELDS`. Raises InvalidData, with file and line, and the field where it is one's fault."""
-        if isinstance(self.found, InvalidData):
-            raise self.found
-        return self.found
+        """Return the fields, in the order of `FIELDS`.
+
+        Raises InvalidData with file and line, and the field if one is at fault.
+        """
+        if isinstance(self.result, InvalidData):
+            raise self.result
+        return self.result
 
 
 class Stream:
-    """A source behind what was read of it ahead.
+    """A source with bytes that were read ahead.
 
     head  the bytes read ahead.
     """
@@ -49,18 +53,21 @@ class Stream:
         self.name = source.name
 
     def put_back(self, content: bytes) -> None:
-        """Have these bytes read next."""
+        """Return bytes to the front of the stream."""
         self._head = content + self._head
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes, none at the end. Raises InvalidData as the source."""
+        """Return at most ``size`` bytes, none at the end. Raises InvalidData as the source."""
         if self._head:
-            found, self._head = self._head[:size], self._head[size:]
-            return found
+            content, self._head = self._head[:size], self._head[size:]
+            return content
         return self._source.read(size)
 
     def read_line(self, size: int) -> bytes:
-        """The next line, or so many bytes of it; nothing at the end. Raises InvalidData as the source."""
+        """Return the next line, at most ``size`` bytes of it; nothing at the end.
+
+        Raises InvalidData as the source.
+        """
         end = self._head.find(b"\n", 0, size) + 1 or min(size, len(self._head))
         line, self._head = self._head[:end], self._head[end:]
         if line.endswith(b"\n") or len(line) >= size:
@@ -69,23 +76,26 @@ class Stream:
 
 
 def failure(file: str, line: int | None, reason: str, **fields: object) -> InvalidData:
-    """The error for what is wrong in a file."""
+    """Return the error about a line of a file, or about the file."""
     place = file if line is None else f"{file}, line {line}"
     return InvalidData(f"{place}: {reason}", file=file, line=line, **fields)
 
 
-def cleaned(said: Mapping[str, str | None]) -> dict[str, str]:
-    """The fields that are said, in the order of `FIELDS`, without blank ones."""
-    return {name: text for name in FIELDS if (text := said.get(name)) is not None and text.strip()}
+def nonblank(values: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the fields that are neither absent nor blank, in the order of `FIELDS`."""
+    return {name: text for name in FIELDS if (text := values.get(name)) is not None and text.strip()}
 
 
-def library(file: str, module: str, what: str) -> Any:
-    """A module of an optional dependency. Raises InvalidData, naming the extra."""
+def library(file: str, module: str, format: str) -> Any:
+    """Import a module of an optional dependency. Raises InvalidData, naming the extra."""
+    package = module.partition(".")[0]
     try:
-        found = import_module(module)
+        imported = import_module(module)
     except ImportError as error:
-        package = module.partition(".")[0]
-        reason = f"reading {what} takes the package {package}, which is not installed; install it with `pip install 'idstore[{EXTRA}]'`"
+        reason = (
+            f"reading {format} takes the package {package}, which is not installed;"
+            f" install it with `pip install 'idstore[{EXTRA}]'`"
+        )
         raise failure(file, None, reason, extra=EXTRA) from error
-    logging.getLogger(module.partition(".")[0]).addHandler(logging.NullHandler())  # what it says of a file, its reader says
-    return found
+    logging.getLogger(package).addHandler(logging.NullHandler())  # the reader reports errors itself
+    return imported

@@ -1,21 +1,21 @@
-r"""Metadata of articles in BibTeX and BibLaTeX: an entry begins at the beginning of a line, with ``@``.
+r"""Article metadata in BibTeX and BibLaTeX: an entry begins with ``@`` at the start of a line.
 
-LaTeX in fields is read as text (``{\'E}tude``, ``---``, ``$\alpha$``); a DOI stays as it is but for what is escaped in it, and a bare ``%`` or ``&`` is
-a character, for BibTeX has neither comments nor columns within fields. ``@string`` is known to the entries behind it; what ``#`` joins is one text.
+LaTeX in fields becomes text (``{\'E}tude``, ``---``, ``$\alpha$``). In a DOI only escapes are resolved. A
+bare ``%`` or ``&`` is a character, since BibTeX has neither comments nor columns within fields. ``@string``
+applies to the entries after it; ``#`` joins texts.
 Source: O. Patashnik, BibTeXing, 1988; P. Kime et al., The biblatex Package, sections 2.1 and 2.2.
 """
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from itertools import accumulate
 from typing import Any, Final
 
 from idstore.errors import InvalidData
-from idstore.exchange.articles import Entry, Stream, cleaned, failure, library
+from idstore.exchange import limits
+from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank
 
-_LONGEST: Final = 1 << 20
-"""Bytes of one entry: memory stays bounded."""
-_BEGUN: Final = re.compile(rb"[ \t]*@")
+_BLOCK_START: Final = re.compile(rb"[ \t]*@")
 _FIELDS: Final = {
     "issn": ("issn",),
     "volume": ("volume",),
@@ -25,55 +25,66 @@ _FIELDS: Final = {
     "subtitle": ("subtitle",),
     "doi": ("doi",),
 }
-"""Of each field what BibTeX and BibLaTeX call it, what counts first."""
+"""Names of each field in BibTeX and BibLaTeX; the first one present counts."""
 _MARK: Final = re.compile(r'\\.|["{}#]', re.DOTALL)
 _SPECIAL: Final = re.compile(r"\\.|[%&]", re.DOTALL)
-"""What begins a comment or a column in LaTeX, and is but a character in a field."""
+"""Signs for comments and columns in LaTeX, which are mere characters in a field."""
 _LOGO: Final = re.compile(r"\\([A-Za-z]*TeXe?)(?![A-Za-z])")
 _LINK: Final = re.compile(r"\\href\s*\{[^{}]*\}")
 """A link, up to its text."""
 _BEGINS_A_WORD: Final = re.compile(r"(?:^|(?<=[\s{}$(\[~-]))\\([A-Za-z]+)(?![A-Za-z]|\s*\{\s*[^\s}])")
-"""A macro without an argument from which a word could get its first letter."""
+"""A macro without an argument that could stand for the first letter of a word."""
 _SILENT: Final = re.compile(
-    "begin|[bB]igg?|boldmath|cal|displaystyle|em|end|footnotesize|[hH]uge|kern|[lL]arge|LARGE|left|limits|newline|no(?:break|indent|limits)"
-    "|normal(?:font|size)|par|protect|relax|right|script(?:size|style)|small|strut|textstyle|tiny|unboldmath|(?:med|small)skip|vspace|xspace"
+    "begin|[bB]igg?|boldmath|cal|displaystyle|em|end|footnotesize|[hH]uge|kern|[lL]arge|LARGE|left|limits"
+    "|newline|no(?:break|indent|limits)|normal(?:font|size)|par|protect|relax|right|script(?:size|style)"
+    "|small|strut|textstyle|tiny|unboldmath|(?:med|small)skip|vspace|xspace"
     "|bf(?:series)?|mdseries|(?:it|sc|sl|up)shape|(?:rm|sf|tt)(?:family)?|it|sc|sl"
 )
-"""Macros that print nothing themselves, which are no part of what the package knows."""
+"""Macros that print nothing and that the package pylatexenc does not know."""
 _IN_DOI: Final = re.compile(
-    r"\\([#$%&_{}])|\\(text[a-z]+|sim)(?![A-Za-z]) ?|\\(~)(?=\{\})|\$(?=[<>\\])|(?<=[<>m])\$|\\(?:url|ensuremath)(?=\{)|[{}]"
+    r"\\([#$%&_{}])|\\(text[a-z]+|sim)(?![A-Za-z]) ?|\\(~)(?=\{\})|\$(?=[<>\\])|(?<=[<>m])\$"
+    r"|\\(?:url|ensuremath)(?=\{)|[{}]"
 )
-"""What programs that write BibTeX make of a DOI's characters."""
+"""Escapes that programs write for characters of a DOI."""
+_LIBRARY_PREFIX: Final = "Middleware could not be fully applied: "
+"""The beginning of the package's error for malformed LaTeX."""
 _CHARACTERS: Final = {
-    "textless": "<", "textgreater": ">", "textasciitilde": "~", "sim": "~", "textunderscore": "_", "textbar": "|",
-    "textbackslash": "\\", "textasciicircum": "^",
+    "textless": "<", "textgreater": ">", "textasciitilde": "~", "sim": "~", "textunderscore": "_",
+    "textbar": "|", "textbackslash": "\\", "textasciicircum": "^",
 }  # fmt: skip
 
 
-def entries(stream: Stream) -> Iterator[Entry]:
-    """The articles, in file order. Raises InvalidData as `idstore.exchange.metadata.entries`, and where the package is not installed."""
-    reader = _Reader(stream.name)
+def entries(stream: Stream) -> Iterator[ArticleEntry]:
+    """Yield the articles in file order.
+
+    Raises InvalidData as `metadata.entries`, and if the package is not installed.
+    """
+    reader = _BibtexReader(stream.name)
     for line, text in _blocks(stream):
         yield from reader.read(line, text)
 
 
 def _blocks(stream: Stream) -> Iterator[tuple[int, bytes]]:
-    """What stands from one ``@`` at the beginning of a line to the next, with its line. Raises InvalidData."""
-    begun, number, held = 1, 0, b""
-    while line := stream.read_line(_LONGEST + 1):
+    """Yield each block, from an ``@`` at the start of a line to the next one, with its line.
+
+    Raises InvalidData.
+    """
+    first, number, block = 1, 0, b""
+    while line := stream.read_line(limits.LINE + 1):
         number += 1
-        if _BEGUN.match(line) and held:
-            yield begun, held
-            begun, held = number, b""
-        held += line
-        if len(held) > _LONGEST:
-            raise failure(stream.name, begun, f"an entry is longer than {_LONGEST} bytes; begin each at the beginning of a line")
-    if held:
-        yield begun, held
+        if _BLOCK_START.match(line) and block:
+            yield first, block
+            first, block = number, b""
+        block += line
+        if len(block) > limits.LINE:
+            reason = f"an entry is longer than {limits.LINE} bytes; begin each at the beginning of a line"
+            raise failure(stream.name, first, reason)
+    if block:
+        yield first, block
 
 
-class _Reader:
-    """Reads blocks one after the other."""
+class _BibtexReader:
+    """A reader of blocks in order: it keeps the definitions of ``@string``."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -83,63 +94,104 @@ class _Reader:
         self._keys = middlewares.NormalizeFieldKeys()
         self._latex = middlewares.LatexDecodingMiddleware(keep_math_mode=False)
         self._macros = [
-            library(file, f"pylatexenc.{name}", "BibTeX").get_default_latex_context_db() for name in ("latex2text", "latexwalker")
+            library(file, f"pylatexenc.{name}", "BibTeX").get_default_latex_context_db()
+            for name in ("latex2text", "latexwalker")
         ]
         self._entry, self._string = model.Entry, model.String
         self._strings: dict[str, str] = {}
+        self._too_long: dict[str, InvalidData] = {}
+        self._size = 0
 
-    def read(self, line: int, text: bytes) -> Iterator[Entry]:
-        """The entries of a block, or what is wrong with it."""
+    def read(self, line: int, text: bytes) -> Iterator[ArticleEntry]:
+        """Yield the entries of a block, or its error."""
         try:
-            said = text.decode()
+            decoded = text.decode()
         except UnicodeDecodeError as error:
-            place = line + text.count(b"\n", 0, error.start)
-            yield Entry(self._file, line, failure(self._file, place, f"it is not UTF-8 (byte 0x{error.object[error.start]:02x})"))
+            reason = f"it is not UTF-8 (byte 0x{error.object[error.start]:02x})"
+            error_line = line + text.count(b"\n", 0, error.start)
+            yield ArticleEntry(self._file, line, failure(self._file, error_line, reason))
             return
-        found = self._bibtex.parse_string(said, parse_stack=[self._keys])
-        for block in found.strings:
-            with suppress(InvalidData):  # whoever uses it is told that it is not defined
-                self._strings[block.key.lower()] = self._joined(block.value)
-        for block in [*found.entries, *found.failed_blocks]:
-            place = line + (block.start_line or 0)
-            yield Entry(self._file, place, self._fields(place, block))
+        parsed = self._bibtex.parse_string(decoded, parse_stack=[self._keys])
+        for block in parsed.strings:
+            self._define(line, block.key.lower(), block.value)
+        for block in [*parsed.entries, *parsed.failed_blocks]:
+            first = line + (block.start_line or 0)
+            yield ArticleEntry(self._file, first, self._fields(first, block))
+
+    def _define(self, line: int, name: str, value: str) -> None:
+        """Define a string. Raises InvalidData: the strings of the file are too long together."""
+        try:
+            self._strings[name] = self._joined(value)
+        except InvalidData as error:  # an entry that uses the string reports it
+            if "limit" in error.fields:
+                self._too_long[name] = error
+            return
+        self._size += len(self._strings[name])
+        if self._size > limits.BIBTEX_STRINGS:
+            reason = f"the strings of the file have more than {limits.BIBTEX_STRINGS} characters"
+            raise failure(self._file, line, reason)
 
     def _fields(self, line: int, block: Any) -> "dict[str, str] | InvalidData":
         if not isinstance(block, self._entry):
             return failure(self._file, line, f"it is not BibTeX: {_reason(block.error)}")
-        said = {field.key: str(field.value) for field in block.fields}
-        found = {name: next((said[key] for key in keys if key in said), "") for name, keys in _FIELDS.items()}
+        values = {field.key: str(field.value) for field in block.fields}
+        raw = {
+            name: next((values[key] for key in keys if key in values), "") for name, keys in _FIELDS.items()
+        }
         try:
-            return cleaned({name: self._read(name, text) for name, text in found.items()})
+            return nonblank({name: self._read(name, text) for name, text in raw.items()})
         except InvalidData as error:
             return failure(self._file, line, error.message)
 
     def _read(self, name: str, value: str) -> str:
-        """The text that a field's value says. Raises InvalidData."""
+        """Return the text of a field's value. Raises InvalidData."""
         text = self._joined(value)
         return _IN_DOI.sub(_in_doi, text) if name == "doi" else self._decoded(text)
 
     def _joined(self, value: str) -> str:
-        """A value without what encloses it; several that ``#`` joins are one. Raises InvalidData: one of several has no definition."""
+        """Return a value without its delimiters, with the parts around ``#`` joined.
+
+        Raises InvalidData: a part is undefined, or the text is too long.
+        """
         pieces = [*_pieces(value)]
-        return "".join(self._piece(piece, alone=len(pieces) == 1) for piece in pieces)
+        texts, size = [], 0
+        for piece in pieces:
+            texts.append(self._piece(piece, alone=len(pieces) == 1))
+            size += len(texts[-1])
+            if size > limits.BIBTEX_TEXT and len(pieces) > 1:
+                raise InvalidData(
+                    f"the joined text has more than {limits.BIBTEX_TEXT} characters", limit=limits.BIBTEX_TEXT
+                )
+        return "".join(texts)
 
     def _piece(self, piece: str, *, alone: bool) -> str:
         if piece[:1] + piece[-1:] in ("{}", '""') and len(piece) > 1:
             return piece[1:-1]
-        found = piece if alone or piece.isdigit() else None  # values without quotes are common
-        text = self._strings.get(piece.lower(), found)
+        unquoted = piece if alone or piece.isdigit() else None  # values without quotes are common
+        if piece.lower() in self._too_long:
+            raise self._too_long[piece.lower()]
+        text = self._strings.get(piece.lower(), unquoted)
         if text is None:
-            raise InvalidData(f"{piece!r}, which a # joins, is not defined; write @string{{{piece} = {{…}}}} before the entry, or quotes")
+            raise InvalidData(
+                f"{piece!r}, which a # joins, is not defined;"
+                f" write @string{{{piece} = {{…}}}} before the entry, or put the text in quotes"
+            )
         return text
 
     def _decoded(self, text: str) -> str:
-        """What LaTeX says. Raises InvalidData; also where a word may begin with what a macro stands for, and nobody knows what that is."""
+        """Return LaTeX as text.
+
+        Raises InvalidData: malformed, nested too deep, or an unknown macro may begin a word.
+        """
+        if _depth(text) > limits.BIBTEX_DEPTH:
+            raise InvalidData(f"its braces are nested more than {limits.BIBTEX_DEPTH} deep; remove some")
         escaped = _SPECIAL.sub(lambda mark: mark[0] if mark[0] not in "%&" else f"\\{mark[0]}", text)
         escaped = _LINK.sub("", _LOGO.sub(r"{\1}", escaped))
         for macro in _BEGINS_A_WORD.findall(escaped):
-            if not _SILENT.fullmatch(macro) and all(known.get_macro_spec(macro) is None for known in self._macros):
-                raise InvalidData(f"what \\{macro} stands for is not known here; write that in its place")
+            if not _SILENT.fullmatch(macro) and all(
+                macros.get_macro_spec(macro) is None for macros in self._macros
+            ):
+                raise InvalidData(f"the macro \\{macro} is not known; write its text in its place")
         block = self._latex.transform_string(self._string("", escaped), None)
         if not isinstance(block, self._string):
             raise InvalidData(f"it is not LaTeX: {_reason(block.error)}")
@@ -147,15 +199,21 @@ class _Reader:
 
 
 def _pieces(value: str) -> Iterator[str]:
-    """What ``#`` joins, outside of braces and quotes."""
-    depth, quoted, begun = 0, False, 0
+    """Yield the parts that ``#`` joins, outside of braces and quotes."""
+    depth, quoted, start = 0, False, 0
     for mark in _MARK.finditer(value):
         depth += {"{": 1, "}": -1}.get(mark[0], 0)
         quoted ^= mark[0] == '"' and not depth
         if mark[0] == "#" and not depth and not quoted:
-            yield value[begun : mark.start()].strip()
-            begun = mark.end()
-    yield value[begun:].strip()
+            yield value[start : mark.start()].strip()
+            start = mark.end()
+    yield value[start:].strip()
+
+
+def _depth(text: str) -> int:
+    """Return how deep the braces of a text are nested."""
+    steps = ({"{": 1, "}": -1}.get(mark[0], 0) for mark in _MARK.finditer(text))
+    return max(accumulate(steps), default=0)
 
 
 def _in_doi(mark: re.Match[str]) -> str:
@@ -163,5 +221,7 @@ def _in_doi(mark: re.Match[str]) -> str:
 
 
 def _reason(error: object) -> str:
-    text = " ".join(str(error).split()).partition(". Note: ")[0]
+    text = " ".join(str(error).split()).partition(". Note: ")[0].removeprefix(_LIBRARY_PREFIX)
+    if text.startswith("maximum recursion depth"):
+        return "it is nested too deep"
     return text or "the entry does not end, or begins another within it"

@@ -1,4 +1,4 @@
-"""Short forms of IRIs, and the prefixes that were needed for them."""
+"""Compact forms of IRIs (CURIEs), and the prefix map that they need."""
 
 import re
 from collections.abc import Iterable
@@ -10,31 +10,36 @@ _WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
 class Curies:
-    """Makes ``prefix:rest`` of IRIs, with prefixes that are made up from the IRIs as they come.
+    """A converter of IRIs to ``prefix:rest``; it derives new prefixes from the IRIs.
 
-    used  prefix → what it stands for, of those that were needed. Memory: these.
+    declared  preferred prefixes, with their IRIs.
+    used      prefix → IRI, for each prefix in use. Memory: these.
     """
 
-    def __init__(self, known: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, declared: Iterable[tuple[str, str]]) -> None:
         self.used: dict[str, str] = {}
         self._prefixes: dict[str, str] = {}
-        for name, space in known:
+        for name, space in declared:
             self._name(space, name)
 
     def short(self, iri: str, space: str | None = None) -> str:
-        """The short form of an IRI; ``space`` is what to abbreviate, unless it has to be guessed."""
-        space = space or _beginning(iri)
-        while iri.startswith("//", len(space)):  # which would make an address of the short form
+        """Return the compact form of an IRI.
+
+        space  the part to abbreviate, by default the IRI's namespace.
+        """
+        space = space or _namespace(iri)
+        while iri.startswith("//", len(space)):  # else the compact form looks like a URL
             space += "/"
-        prefix = self._prefixes.get(space) or self._name(
-            space, _WORD.sub("_", (space.partition(":")[2].strip("/") or space).lower()).strip("_")
-        )
+        prefix = self._prefixes.get(space)
+        if not prefix:
+            words = _WORD.sub("_", (space.partition(":")[2].strip("/") or space).lower())
+            prefix = self._name(space, words.strip("_"))
         self.used[prefix] = space
         return f"{prefix}:{iri[len(space) :]}"
 
-    def _name(self, space: str, wanted: str) -> str:
-        """Give a space a prefix that no other has."""
-        first = re.sub(r"^(?=[^A-Za-z])|^$", "ns", wanted.removeprefix("www_"))
+    def _name(self, space: str, preferred: str) -> str:
+        """Assign an unused prefix to a namespace."""
+        first = re.sub(r"^(?=[^A-Za-z])|^$", "ns", preferred.removeprefix("www_"))
         taken, name, number = set(self._prefixes.values()), first, 1
         while name in taken:
             number += 1
@@ -43,10 +48,10 @@ class Curies:
         return name
 
 
-def _beginning(iri: str) -> str:
-    """What an IRI has in common with others of its kind, never all of it."""
-    found = stem(iri)
-    if found and len(found) < len(iri):
-        return found
+def _namespace(iri: str) -> str:
+    """Return the part of an IRI that it shares with others of its kind, never the whole IRI."""
+    shared = stem(iri)
+    if shared and len(shared) < len(iri):
+        return shared
     scheme, _, rest = iri.partition(":")
     return f"{scheme}://" if rest.startswith("//") else f"{scheme}:"

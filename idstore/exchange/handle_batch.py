@@ -1,15 +1,19 @@
 r"""Batch files of the Handle System: operations on handles and their values, read and written.
 
-``CREATE h``, ``ADD h`` and ``MODIFY h`` stand before lines ``INDEX TYPE TTL PERMISSIONS DATA``, which end with an empty line, or where the
-next operation begins (`pyhandle` leaves the empty line out); ``REMOVE 1,2:h`` and ``DELETE h`` stand alone. ``DATA`` is ``UTF8 text``,
-``ADMIN index:permissions:handle`` or ``LIST index:handle;…``. ``FILE path`` is refused: a file that somebody hands in reads no others.
-``AUTHENTICATE`` and ``SESSIONSETUP`` are passed over with the lines that belong to them, for who acts was settled before: the secrets there
-are neither used nor kept nor shown, and none is written.
-Source: Handle.Net technical manual, version 9, chapter 4, "Handle batch file"; the order of permissions is that of the software.
+Lines ``INDEX TYPE TTL PERMISSIONS DATA`` follow ``CREATE h``, ``ADD h`` and ``MODIFY h``, up to an empty line
+or the next operation (`pyhandle` omits the empty line). ``REMOVE 1,2:h`` and ``DELETE h`` have no further
+lines. ``DATA`` is ``UTF8 text``, ``ADMIN index:permissions:handle`` or ``LIST index:handle;…``. ``FILE path``
+is refused: an imported file must not read others. ``AUTHENTICATE`` and ``SESSIONSETUP`` are ignored with
+their lines, since the acting party is known already: their secrets are neither used, kept nor shown, and none
+is written.
+Source: Handle.Net technical manual, version 9, chapter 4, "Handle batch file"; the order of permissions is
+that of the software.
 
 >>> import io
->>> for one in operations(io.BytesIO(b"CREATE 10.5/a\n1 URL 86400 1110 UTF8 http://example.org/\n\nREMOVE 3,4:10.5/b\n")):
-...     print(one.line, one.act, one.handle, [draft.type for _, draft in one.values], one.indexes)
+>>> batch = b"CREATE 10.5/a\n1 URL 86400 1110 UTF8 http://example.org/\n\nREMOVE 3,4:10.5/b\n"
+>>> for operation in operations(io.BytesIO(batch)):
+...     types = [draft.type for _, draft in operation.values]
+...     print(operation.line, operation.act, operation.handle, types, operation.indexes)
 1 CREATE 10.5/a ['URL'] ()
 4 REMOVE 10.5/b [] (3, 4)
 """
@@ -17,38 +21,43 @@ Source: Handle.Net technical manual, version 9, chapter 4, "Handle batch file"; 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import IO, Final
 
+from idstore.characters import ascii_upper
 from idstore.errors import BatchRefused, IdstoreError, InvalidData, InvalidIdentifier
+from idstore.exchange import limits
 from idstore.exchange.sources import Readable, Source, opened
+from idstore.model.filter import Filter
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.value import Value
 from idstore.registry import Registry
-from idstore.registry.valuing import Draft, When
+from idstore.registry.core import DryRunEnded
+from idstore.registry.handle_records import MOST_VALUES
+from idstore.registry.handle_values import Draft, When
 from idstore.schemes import handle_values, value_types
-from idstore.stores.catalogue import Selection
 
-_LONGEST: Final = 1 << 20
-"""Bytes of one line: memory stays bounded."""
+FORMAT: Final = "handle-batch"
+
 _WITH_VALUES: Final = ("CREATE", "ADD", "MODIFY")
 _ALONE: Final = ("REMOVE", "DELETE")
 _PASSED: Final = ("AUTHENTICATE", "SESSIONSETUP")
 _SERVERS: Final = ("HOME", "UNHOME")
 _WORDS: Final = (*_WITH_VALUES, *_ALONE, *_PASSED, *_SERVERS)
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
-"""What stands for nothing at the ends of a line: Java's `String.trim`, by which such files are read elsewhere."""
+"""Characters that do not count at the ends of a line: those of Java's `String.trim`, which the Handle
+software uses."""
 _SECRETS: Final = {"AUTHENTICATE": 1, "SESSIONSETUP": None}
-"""How many lines belong to it; None: those up to an empty one."""
+"""Number of lines that follow the keyword; None: all up to an empty line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a batch file wants done.
+    """One operation of a batch file.
 
-    line    where it begins, from 1.
-    values  with the line of each.
+    line    its first line, from 1.
+    values  each with its line.
     """
 
     line: int
@@ -60,14 +69,17 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """A line that cannot be carried out, and why. The line itself is not repeated: it could be a secret."""
+    """The number of a line that cannot be carried out, and the reason.
+
+    The text is not repeated: it could be a secret.
+    """
 
     line: int
     reason: str
 
 
-class _Lines:
-    """The lines of a file, with a look at the next one."""
+class _PeekedLines:
+    """The lines of a file, with one line of lookahead."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -75,24 +87,24 @@ class _Lines:
         self.number = 0
 
     def next(self) -> str | None:
-        """The next line without its end; None at the end of the file."""
-        found = self._ahead if self._ahead is not None else self._read()
+        """Return the next line without its line end; None at the end of the file."""
+        line = self._ahead if self._ahead is not None else self._read()
         self._ahead = None
-        if found is not None:
+        if line is not None:
             self.number += 1
-        return found
+        return line
 
-    def back(self, line: str) -> None:
-        """Let a line be the next one again."""
+    def put_back(self, line: str) -> None:
+        """Return a line to the front."""
         self._ahead = line
         self.number -= 1
 
     def _read(self) -> str | None:
-        raw = self._source.read_line(_LONGEST)
+        raw = self._source.read_line(limits.LINE)
         if not raw:
             return None
-        if len(raw) == _LONGEST:
-            raise self._source.error(self.number + 1, f"the line is longer than {_LONGEST} bytes")
+        if len(raw) == limits.LINE:
+            raise self._source.error(self.number + 1, f"the line is longer than {limits.LINE} bytes")
         try:
             text = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
@@ -101,45 +113,50 @@ class _Lines:
 
 
 def operations(file: Readable) -> Iterator["Operation"]:
-    """The operations of a file (a path, ``-`` for standard input, or a binary stream), in file order.
+    """Yield the operations of a file (a path, ``-`` for standard input, or a binary stream), in file order.
 
-    Raises BatchRefused, with every flaw, when all was read; ExchangeError: it cannot be read, is not UTF-8, has a line beyond a mebibyte.
+    Raises BatchRefused with all flaws, at the end of the file; ExchangeError: the file cannot be read, is not
+    UTF-8, or has a line of a mebibyte or more.
     """
     flaws: list[Flaw] = []
     with opened(file) as source:
-        for one in _parsed(source):
-            if isinstance(one, Operation):
-                yield one
+        for item in _parsed(source):
+            if isinstance(item, Operation):
+                yield item
             else:
-                flaws.append(one)
+                flaws.append(item)
         if flaws:
             raise refusal(source.name, flaws)
 
 
 def refusal(file: str, flaws: Iterable[Flaw]) -> BatchRefused:
-    """The error that names every flaw."""
+    """Return the error with all flaws."""
     return BatchRefused(file, sorted({(flaw.line, flaw.reason) for flaw in flaws}))
 
 
 def _parsed(source: Source) -> Iterator[Operation | Flaw]:
-    lines = _Lines(source)
+    lines = _PeekedLines(source)
     while (line := lines.next()) is not None:
         word, _, rest = line.strip(_TRIMMED).partition(" ")
-        word, rest, number = word.upper(), rest.strip(_TRIMMED), lines.number
+        word, rest, number = ascii_upper(word), rest.strip(_TRIMMED), lines.number
         if word in _PASSED:
-            _pass_over(lines, _SECRETS[word])
+            _skip(lines, _SECRETS[word])
         elif word in _WITH_VALUES:
             yield from _with_values(lines, number, word, rest)
         elif word in _ALONE:
             yield _alone(number, word, rest)
         elif word in _SERVERS:
-            yield Flaw(number, f"{word} tells a server of the Handle System which prefixes it has; here `idstore namespace add` does")
-            _pass_over(lines, None)
+            yield Flaw(
+                number,
+                f"{word} tells a server of the Handle System which prefixes it has;"
+                " here, add a namespace for each",
+            )
+            _skip(lines, None)
         elif word:
             yield Flaw(number, f"it begins with no operation; there are {', '.join(_WORDS)}")
 
 
-def _pass_over(lines: _Lines, count: int | None) -> None:
+def _skip(lines: _PeekedLines, count: int | None) -> None:
     while count is None or count:
         line = lines.next()
         if line is None or not line.strip(_TRIMMED):
@@ -147,22 +164,22 @@ def _pass_over(lines: _Lines, count: int | None) -> None:
         count = None if count is None else count - 1
 
 
-def _with_values(lines: _Lines, number: int, act: str, handle: str) -> Iterator[Operation | Flaw]:
-    found: list[tuple[int, Draft]] = []
+def _with_values(lines: _PeekedLines, number: int, act: str, handle: str) -> Iterator[Operation | Flaw]:
+    values: list[tuple[int, Draft]] = []
     flaws: list[Flaw] = [] if handle else [Flaw(number, f"{act} names no handle")]
     while (line := lines.next()) is not None and line.strip(_TRIMMED):
-        if line.strip(_TRIMMED).partition(" ")[0].upper() in _WORDS:
-            lines.back(line)
+        if ascii_upper(line.strip(_TRIMMED).partition(" ")[0]) in _WORDS:
+            lines.put_back(line)
             break
         try:
-            found.append((lines.number, value_of(line)))
+            values.append((lines.number, value_of(line)))
         except InvalidData as error:
             flaws.append(Flaw(lines.number, error.message))
-    if not found and not flaws:
+    if not values and not flaws:
         flaws.append(Flaw(number, f"{act} is followed by no value"))
     yield from flaws
     if not flaws:
-        yield Operation(number, act, handle, tuple(found))
+        yield Operation(number, act, handle, tuple(values))
 
 
 def _alone(number: int, act: str, rest: str) -> Operation | Flaw:
@@ -170,26 +187,38 @@ def _alone(number: int, act: str, rest: str) -> Operation | Flaw:
     if act == "REMOVE":
         listed, _, rest = rest.partition(":")
         try:
-            indexes = tuple(value_types.index_of(one.strip(_TRIMMED)) for one in listed.split(","))
+            indexes = tuple(value_types.index_of(index.strip(_TRIMMED)) for index in listed.split(","))
         except InvalidData as error:
             return Flaw(number, f"{error.message}; write REMOVE 1,2:HANDLE")
-    return Operation(number, act, rest.strip(_TRIMMED), (), indexes) if rest.strip(_TRIMMED) else Flaw(number, f"{act} names no handle")
+    handle = rest.strip(_TRIMMED)
+    return Operation(number, act, handle, (), indexes) if handle else Flaw(number, f"{act} names no handle")
 
 
 def value_of(line: str) -> Draft:
     """Read ``INDEX TYPE TTL PERMISSIONS DATA``. Raises InvalidData."""
     parts = re.split(" +", line.strip(_TRIMMED), maxsplit=5)
-    if len(parts) < 6:  # noqa: PLR2004 the five fields, the last of which begins with its sort
-        raise InvalidData("it is no value: write INDEX TYPE TTL PERMISSIONS UTF8 TEXT, as in 1 URL 86400 1110 UTF8 http://example.org/")
+    if len(parts) < 6:  # noqa: PLR2004 five fields, of which the last has a keyword and its data
+        raise InvalidData(
+            "it is no value: write INDEX TYPE TTL PERMISSIONS UTF8 TEXT,"
+            " as in 1 URL 86400 1110 UTF8 http://example.org/"
+        )
     index, type, ttl, permissions, sort, data = parts
-    read = _SORTS.get(sort.upper())
-    if sort.upper() == "FILE":
-        raise InvalidData("the data are in a file, and a batch file reads no other here; set the value with `idstore handle set --hex`")
+    read = _SORTS.get(ascii_upper(sort))
+    if ascii_upper(sort) == "FILE":
+        raise InvalidData(
+            "the data are in a file, and a batch file reads no other here; set a binary value by itself"
+        )
     if read is None:
-        raise InvalidData("the data are of no sort that is known; there are UTF8, ADMIN and LIST")
+        raise InvalidData("the kind of the data is unknown; there are UTF8, ADMIN and LIST")
     text = read(data.strip(_TRIMMED))
     handle_values.stored(type, text)
-    return Draft(type, text, value_types.index_of(index), value_types.ttl_of(ttl), permissions=value_types.permissions_of(permissions))
+    return Draft(
+        type,
+        text,
+        value_types.index_of(index),
+        value_types.ttl_of(ttl),
+        permissions=value_types.permissions_of(permissions),
+    )
 
 
 def _admin(data: str) -> str:
@@ -201,72 +230,102 @@ def _admin(data: str) -> str:
 _SORTS: Final[Mapping[str, Callable[[str], str]]] = {"UTF8": str, "ADMIN": _admin, "LIST": str}
 
 
-# carrying out
+# import
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What was, or would be, done, by handle."""
+    """The handles that an import, or its dry run, created, changed and deleted.
+
+    created, changed, deleted  their IRIs.
+    shared  lines with a URL that other identifiers lead or are bound to, as far as the party sees them.
+    """
 
     created: tuple[str, ...]
     changed: tuple[str, ...]
     deleted: tuple[str, ...]
+    shared: tuple[Flaw, ...] = ()
 
 
-class _DryRun(Exception):
-    """Ends a rehearsal."""
+def import_batch(
+    registry: Registry, file: Readable, party: Party, namespace: str | None = None, *, dry_run: bool = False
+) -> BatchReport:
+    """Carry out the operations of a batch file, all or none, with the rights of the party.
 
-
-def import_batch(registry: Registry, file: Readable, party: Party, namespace: str | None = None, *, dry_run: bool = False) -> BatchReport:
-    """Carry out the operations of a batch file, all or none: each as if the party had done it by itself, with its rights.
-
-    namespace  only handles of this one, by name or base.
-    Raises BatchRefused, with the line and the reason of every operation that cannot be carried out; ExchangeError (see `operations`);
-    UnknownNamespace, NotPermitted, StoreUnavailable. Memory: the handles.
+    namespace  the only namespace whose handles are accepted, by name or base; by default all.
+    Raises BatchRefused, with line and reason of each operation that cannot be carried out; ExchangeError (see
+    `operations`); UnknownNamespace, NotPermitted, StoreUnavailable. Memory: the handles.
     """
-    homes = [known for known in registry.namespaces() if known.valued]
+    homes = [namespace for namespace in registry.namespaces() if namespace.valued]
     if namespace is not None:
         homes = [registry.namespace(namespace)]
     done: dict[str, list[str]] = {"CREATE": [], "MODIFY": [], "DELETE": []}
     flaws: list[Flaw] = []
+    shared: list[Flaw] = []
     with opened(file) as source:
         try:
-            with registry.store.staging() as staged:
-                acting = Registry(staged)
-                for one in _parsed(source):
-                    flaws += [one] if isinstance(one, Flaw) else _carried_out(acting, one, homes, party, done)
+            with registry.store.bulk() as bulk:
+                target = Registry(bulk)
+                for item in _parsed(source):
+                    flaws += (
+                        [item]
+                        if isinstance(item, Flaw)
+                        else _carry_out(target, item, homes, party, done, shared)
+                    )
                 if flaws or dry_run or not any(done.values()):
-                    raise _DryRun  # noqa: TRY301 the staged generation is to be given up
-        except _DryRun:
+                    raise DryRunEnded  # noqa: TRY301 the bulk is discarded
+        except DryRunEnded:
             pass
         if flaws:
             raise refusal(source.name, flaws)
-    return BatchReport(*(tuple(dict.fromkeys(done[act])) for act in ("CREATE", "MODIFY", "DELETE")))
+    created, changed, deleted = (tuple(dict.fromkeys(done[act])) for act in ("CREATE", "MODIFY", "DELETE"))
+    return BatchReport(created, changed, deleted, tuple(shared))
 
 
-def _carried_out(registry: Registry, wanted: Operation, homes: Iterable[Namespace], party: Party, done: dict[str, list[str]]) -> list[Flaw]:
-    line, name = wanted.line, wanted.handle
+def _carry_out(
+    registry: Registry,
+    operation: Operation,
+    homes: Iterable[Namespace],
+    party: Party,
+    done: dict[str, list[str]],
+    shared: list[Flaw],
+) -> list[Flaw]:
+    line, name = operation.line, operation.handle
     try:
-        home, label = _home(f"hdl:{wanted.handle}", homes)
-        name = home.scheme.iri(label, home.context)  # which no namespace's name can be taken for
-        match wanted.act:
+        home, label = _home(f"hdl:{operation.handle}", homes)
+        name = home.scheme.iri(label, home.context)  # an IRI cannot be confused with NAMESPACE:label
+        match operation.act:
             case "CREATE":
                 registry.register(home.base, name, party)
             case "DELETE":
                 registry.release(name, party)
             case "REMOVE":
-                registry.unset_values(name, wanted.indexes, party)
-        when = When.PRESENT if wanted.act == "MODIFY" else When.ABSENT
-        for line, draft in wanted.values:  # noqa: B007 the line that the error is about
-            registry.set_value(name, draft, party, when)
+                registry.unset_values(name, operation.indexes, party)
+        when = When.PRESENT if operation.act == "MODIFY" else When.ABSENT
+        values = operation.values
+        for part in (values[start : start + MOST_VALUES] for start in range(0, len(values), MOST_VALUES)):
+            line = part[0][0]
+            result = registry.set_values(name, [draft for _, draft in part], party, when)
+            for line, draft in part[: result.number]:
+                url = str(draft.data)
+                others = registry.bound_to(url, party) if draft.leads else ()
+                named = ", ".join(iri for iri in others if iri != result.handle)
+                if named:
+                    shared.append(Flaw(line, f"{url} is already identified by {named}"))
+            if result.refusal is not None:
+                line = part[result.number][0]
+                raise result.refusal
     except IdstoreError as error:
-        return [Flaw(line, error.message.replace(name, wanted.handle))]  # as the file writes it
-    done.get(wanted.act, done["MODIFY"]).append(wanted.handle)
+        return [Flaw(line, error.message.replace(name, operation.handle))]  # as the file writes it
+    done.get(operation.act, done["MODIFY"]).append(operation.handle)
     return []
 
 
 def _home(name: str, homes: Iterable[Namespace]) -> tuple[Namespace, str]:
-    """The namespace that a handle belongs to, and its label there. Raises InvalidIdentifier, InvalidData (no namespace here has its prefix)."""
+    """Return the namespace of a handle, and its label.
+
+    Raises InvalidIdentifier, InvalidData (no namespace has its prefix).
+    """
     refused: InvalidIdentifier | None = None
     for home in homes:
         try:
@@ -276,36 +335,52 @@ def _home(name: str, homes: Iterable[Namespace]) -> tuple[Namespace, str]:
     if refused is not None and refused.position:
         raise refused
     prefix = name.removeprefix("hdl:").partition("/")[0]
-    raise InvalidData(f"no namespace that is asked here has the prefix {prefix}; add it with `idstore namespace add`", prefix=prefix)
+    raise InvalidData(
+        f"no namespace of this import has the prefix {prefix}; add one, or name another", prefix=prefix
+    )
 
 
-# writing
+# export
 
 
-def write_batch(registry: Registry, party: Party, chosen: Selection = Selection()) -> Iterator[str | Flaw]:
-    """A batch file that creates the handles that a party sees, with the values that it may read: its text, piece by piece.
+def export(registry: Registry, target: IO[bytes], party: Party, chosen: Filter = Filter()) -> None:
+    """Write a batch file with the handles that a party sees, and the values that it may read.
 
-    What such a file cannot say is left out and told as a `Flaw` (of line 0): handles without values, tombstones, and values that are bytes,
-    several lines, end at a moment, or begin or end with a space. Raises UnknownNamespace. Memory: the records.
+    Raises UnknownNamespace, OSError. Memory: the records.
     """
-    homes = {known.base for known in registry.namespaces() if known.valued}
-    for record in sorted(registry.list(party, chosen, limit=None), key=lambda one: one.iri.value):
+    for piece in _pieces(registry, party, chosen):
+        if isinstance(piece, str):
+            target.write(piece.encode())
+
+
+def omissions(registry: Registry, party: Party, chosen: Filter = Filter()) -> list[str]:
+    """Return what `export` leaves out, a sentence each.
+
+    Handles without values, tombstones, values that are secret, bytes or several lines, expire at a moment, or
+    begin or end with a space. Raises UnknownNamespace.
+    """
+    return [piece.reason for piece in _pieces(registry, party, chosen) if isinstance(piece, Flaw)]
+
+
+def _pieces(registry: Registry, party: Party, chosen: Filter) -> Iterator[str | Flaw]:
+    homes = {namespace.base for namespace in registry.namespaces() if namespace.valued}
+    for record in sorted(registry.list(party, chosen, limit=None), key=lambda record: record.iri.value):
         if record.namespace in homes:
-            yield from _written(registry, record)
+            yield from _creation(registry, record)
 
 
-def _written(registry: Registry, record: Record) -> Iterator[str | Flaw]:
+def _creation(registry: Registry, record: Record) -> Iterator[str | Flaw]:
     handle = next((form.text for form in registry.forms(record) if form.kind == "handle"), record.iri.value)
     lines = []
     for value in record.values:
-        why = _unwritable(value)
-        if why is None:
+        reason = _unwritable(value)
+        if reason is None:
             lines.append(_line(value))
         else:
-            yield Flaw(0, f"{handle}: value {value.index} ({value.type}) is left out: {why}")
+            yield Flaw(0, f"{handle}: value {value.index} ({value.type}) is left out: {reason}")
     if record.stage is Stage.TOMBSTONE:
         yield Flaw(0, f"{handle} is left out: it is a tombstone")
-    elif not _stays(handle) or handle == record.iri.value:
+    elif not _is_preserved(handle) or handle == record.iri.value:
         yield Flaw(0, f"{handle!r} is left out: a batch file cannot write it")
     elif lines:
         yield "".join(f"{line}\n" for line in (f"CREATE {handle}", *lines, ""))
@@ -316,17 +391,17 @@ def _written(registry: Registry, record: Record) -> Iterator[str | Flaw]:
 def _unwritable(value: Value) -> str | None:
     if isinstance(value.data, bytes):
         return "a batch file holds no bytes"
-    if value.is_type(value_types.SECRET):  # this registry sets none; it came with a log from elsewhere
+    if value.is_type(value_types.SECRET):  # it came with an imported log: this registry sets none
         return "secrets are not written"
     if value.until is not None:
         return "its time to live ends at a moment, and a batch file counts seconds"
-    return (
-        None if value.data and _stays(value.data) else "a batch file holds no empty text, no line ends, and no spaces at the ends of a text"
-    )
+    if not value.data or not _is_preserved(value.data):
+        return "a batch file holds no empty text, no line ends, and no spaces at the ends of a text"
+    return None
 
 
-def _stays(text: str) -> bool:
-    """Whether a text is read as it was written."""
+def _is_preserved(text: str) -> bool:
+    """Return whether a batch file preserves a text."""
     return text == text.strip(_TRIMMED) and "\n" not in text and "\r" not in text
 
 

@@ -1,4 +1,4 @@
-"""Lists of identifiers that exist already: tables with a column of identifiers, and what else is known of them."""
+"""Lists of existing identifiers: tables with a column of identifiers, and columns with their metadata."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,38 +10,53 @@ from idstore.exchange.mappings import Cells, Columns, Malformed, Reading
 from idstore.exchange.sources import Readable
 from idstore.model.record import Stage
 from idstore.model.terms import UNDETERMINED, iri, language
-from idstore.registry.enrolling import Listed
+from idstore.registry.imports.enroll import Listed
 
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {
-    **{role: names for role, names in mappings.ROLES.items() if role not in {"action", "kind", "target_name"}},
+    **{
+        role: names
+        for role, names in mappings.ROLES.items()
+        if role not in {"action", "kind", "subject_kind", "target_name"}
+    },
     "subject": (*mappings.ROLES["subject"], "label", "notation"),
     "lang": ("lang", "language"),
     "stage": ("stage",),
     "leads_to": ("leads_to",),
     "version": ("version",),
 }
-"""What a column can be for, and the names that say so by themselves."""
+"""Roles of columns, with the column names that imply them."""
 
 _STAGES: Final = {"": None, **{stage.value: stage for stage in (Stage.CREATED, Stage.FIXATED)}}
 
 
 @contextmanager
-def read(file: Readable, format: str, columns: Columns = Columns()) -> Iterator[Reading[Listed]]:
-    """Open a list of identifiers. Raises ExchangeError: no such column, no column of identifiers, a prefix map that cannot be read."""
-    with mappings.understood(file, format, columns, ROLES, ("subject",)) as cells:
-        yield Reading(cells.name, cells.found, cells.rows(lambda row: _listed(cells, row)), cells.passed)
+def read(
+    file: Readable, format: str, columns: Columns = Columns(), metadata: str | None = None
+) -> Iterator[Reading[Listed]]:
+    """Open a list of identifiers.
+
+    metadata  see `mappings.read`.
+    Raises ExchangeError: no such column, no column of identifiers, malformed metadata.
+    """
+    with mappings.interpreted(file, format, columns, ROLES, ("subject",), metadata) as cells:
+        yield Reading(cells, cells.rows(lambda row: _listed(cells, row)))
 
 
-def _listed(cells: Cells, row: tables.Row) -> Listed:
-    """What a row says. Raises InvalidData."""
+def _listed(cells: Cells, row: tables.TableRow) -> Listed | None:
+    """Read the identifier of a row; None if the row maps a text without one. Raises InvalidData."""
+    literals = cells.literal_ends(row)
+    if "subject" in literals:
+        return None
     stage, lang, leads_to = cells.cell(row, "stage"), cells.cell(row, "lang"), cells.cell(row, "leads_to")
     if stage not in _STAGES:
         raise InvalidData(
-            f"the stage {stage!r} cannot be taken over; there are created and fixated: leave the row out (`export --stage`)", text=stage
+            f"the stage {stage!r} cannot be taken over; there are created and fixated: leave the row out",
+            text=stage,
         )
-    bound = mappings.statement(cells.mapping(row)) if cells.cell(row, "target") else None
-    if bound is not None:
-        bound.arguments()  # refuses what cannot be stored
+    bound = cells.cell(row, "target") and not literals
+    statement = mappings.statement(cells.mapping(row)) if bound else None
+    if statement is not None:
+        statement.arguments()  # raises if it cannot be stored
     return Listed(
         row.line,
         cells.end(row, "subject"),
@@ -50,14 +65,15 @@ def _listed(cells: Cells, row: tables.Row) -> Listed:
         _STAGES[stage],
         iri(leads_to).value if leads_to else None,
         cells.cell(row, "version") or None,
-        bound,
+        statement,
+        cells.verbatim,
     )
 
 
-def sound(rows: Iterator[Listed | Malformed], broken: list[Malformed]) -> Iterator[Listed]:
-    """The rows that can be understood; ``broken`` takes the others."""
+def valid(rows: Iterator[Listed | Malformed], malformed: list[Malformed]) -> Iterator[Listed]:
+    """Yield the valid rows; append the others to ``malformed``."""
     for row in rows:
         if isinstance(row, Malformed):
-            broken.append(row)
+            malformed.append(row)
         else:
             yield row

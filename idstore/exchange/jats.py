@@ -1,7 +1,8 @@
-"""Metadata of articles in JATS XML (and its forerunner, the NLM journal archiving tag set): one article, or many in whatever holds them.
+"""Article metadata in JATS XML and in its predecessor, the NLM journal archiving tag set.
 
-Entities are never expanded and nothing is fetched: a file that declares entities is refused, a reference to one of the document type's
-(``&eacute;``) stays what it is in a title, where the scheme reads it as HTML does.
+A file holds one article, or many in any root element.
+Entities are never expanded and nothing is fetched. A file that declares entities is refused. A reference to
+an entity of the document type (``&eacute;``) stays in a title as it is, and the scheme reads it as HTML does.
 Source: JATS 1.4 (ANSI/NISO Z39.96-2024), https://jats.nlm.nih.gov/archiving/tag-library/1.4/.
 """
 
@@ -9,19 +10,18 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from idstore.errors import InvalidData
-from idstore.exchange.articles import Entry, Stream, cleaned, failure, library
+from idstore.exchange import limits
+from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank
 
-_LONGEST: Final = 1 << 26
-"""Bytes of one article: memory stays bounded."""
 _APART: Final = frozenset({"break", "fn", "xref"})
-"""Elements in a title that are no words of it: what they hold does not count."""
+"""Elements in a title whose content is no part of the title."""
 
 
 _GRAPHICS: Final = frozenset({"graphic", "inline-graphic", "inline-media", "media"})
 
 
 class _Bounded:
-    """What is read between one article and the next."""
+    """A stream that limits the bytes between one article and the next."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -30,22 +30,26 @@ class _Bounded:
 
     def read(self, size: int) -> bytes:
         try:
-            found = self._stream.read(size)
+            content = self._stream.read(size)
         except InvalidData as error:
             self.failed = error
             raise
-        self.read_since += len(found)
-        if self.read_since > _LONGEST:
-            self.failed = failure(self._stream.name, None, f"an article is longer than {_LONGEST} bytes, or there is none")
+        self.read_since += len(content)
+        if self.read_since > limits.ARTICLE:
+            reason = f"an article is longer than {limits.ARTICLE} bytes, or there is none"
+            self.failed = failure(self._stream.name, None, reason)
             raise self.failed
-        return found
+        return content
 
 
-def entries(stream: Stream) -> Iterator[Entry]:
-    """The articles, in file order. Raises InvalidData as `idstore.exchange.metadata.entries`, and where the package is not installed."""
+def entries(stream: Stream) -> Iterator[ArticleEntry]:
+    """Yield the articles in file order.
+
+    Raises InvalidData as `metadata.entries`, and if the package is not installed.
+    """
     etree = library(stream.name, "lxml.etree", "JATS XML")
     bounded = _Bounded(stream)
-    steps = etree.iterparse(
+    events = etree.iterparse(
         bounded,
         events=("start", "end"),
         tag="{*}article",
@@ -54,47 +58,50 @@ def entries(stream: Stream) -> Iterator[Entry]:
         load_dtd=False,
         attribute_defaults=False,
     )
-    many = 0
+    count = 0
     try:
-        for event, article in steps:
+        for event, article in events:
             if event == "start":
                 _refuse_entities(stream.name, article)
             elif not any(True for _ in article.iterancestors("{*}article")):
-                many += 1
+                count += 1
                 bounded.read_since = 0
-                yield Entry(stream.name, article.sourceline, cleaned(_said(article)))
-                _forget(article)
+                yield ArticleEntry(stream.name, article.sourceline, nonblank(_fields(article)))
+                _release(article)
     except etree.XMLSyntaxError as error:
         if bounded.failed is not None:
             raise bounded.failed from error
-        reason = " ".join(error.msg.rpartition(", line ")[0].split()) or error.msg  # it repeats the place, at times behind a line break
-        raise failure(stream.name, error.lineno, f"it is not well-formed XML: {reason} (column {error.offset})") from error
-    if not many:
+        # the message repeats the line, sometimes after a line break
+        reason = " ".join(error.msg.rpartition(", line ")[0].split()) or error.msg
+        reason = f"it is not well-formed XML: {reason} (column {error.offset})"
+        raise failure(stream.name, error.lineno, reason) from error
+    if not count:
         raise failure(stream.name, None, "there is no element article in it; give JATS XML")
 
 
 def _refuse_entities(file: str, article: Any) -> None:
-    declared = article.getroottree().docinfo.internalDTD
-    names = [entity.name for entity in declared.iterentities()] if declared is not None else []
+    dtd = article.getroottree().docinfo.internalDTD
+    names = [entity.name for entity in dtd.iterentities()] if dtd is not None else []
     if names:
-        raise failure(file, None, f"it declares the entity {names[0]!r}, and files that declare entities are not read; write characters")
+        reason = f"it declares the entity {names[0]!r}, and files that declare entities are not read"
+        raise failure(file, None, f"{reason}; write characters")
 
 
-def _forget(article: Any) -> None:
-    """Give back the memory of an article and of what stands before it."""
+def _release(article: Any) -> None:
+    """Free the memory of an article and of the nodes before it."""
     article.clear(keep_tail=False)
     while article.getprevious() is not None:
         del article.getparent()[0]
 
 
-def _said(article: Any) -> dict[str, str | None]:
+def _fields(article: Any) -> dict[str, str | None]:
     journal, meta = article.find("{*}front/{*}journal-meta"), article.find("{*}front/{*}article-meta")
-    doi = [one for one in _all(meta, "article-id") if one.get("pub-id-type") == "doi"]
+    doi = [element for element in _all(meta, "article-id") if element.get("pub-id-type") == "doi"]
     return {
         "issn": ", ".join(filter(None, map(_text, sorted(_all(journal, "issn"), key=_electronic)))),
         "volume": _text(_one(meta, "volume")),
         "issue": _text(_one(meta, "issue")),
-        "page": _text(_one(meta, "fpage")),
+        "page": _text(_one(meta, "fpage")) or _text(_one(meta, "page-range")),
         "title": _text(_one(meta, "title-group/{*}article-title")),
         "subtitle": _text(_one(meta, "title-group/{*}subtitle")),
         "doi": _text(doi[0]) if doi else None,
@@ -102,7 +109,7 @@ def _said(article: Any) -> dict[str, str | None]:
 
 
 def _electronic(issn: Any) -> bool:
-    """Whether an ISSN is not that of the printed edition, which comes first."""
+    """Return whether an ISSN is not that of the printed edition, which sorts first."""
     return "ppub" not in issn.get("pub-type", "") and issn.get("publication-format") != "print"
 
 
@@ -115,13 +122,13 @@ def _one(parent: Any, path: str) -> Any:
 
 
 def _text(element: Any) -> str:
-    """The words of an element; marks inside words (italics, subscripts) leave no space behind."""
+    """Return the words of an element; markup inside words (italics, subscripts) adds no space."""
     return "" if element is None else " ".join("".join(_pieces(element)).split())
 
 
 def _pieces(element: Any) -> Iterator[str]:
     yield element.text or ""
-    for child in _said_once(element):
+    for child in _children(element):
         if not isinstance(child.tag, str):  # a comment, an instruction, a reference to an entity
             yield child.text if (child.text or "").startswith("&") else ""
         elif _name(child) in _APART:
@@ -131,13 +138,13 @@ def _pieces(element: Any) -> Iterator[str]:
         yield child.tail or ""
 
 
-def _said_once(element: Any) -> list[Any]:
-    """The children of an element; of several ways to say the same one, and no TeX where there is another."""
-    every = list(element)
+def _children(element: Any) -> list[Any]:
+    """Return the children of an element; of ``alternatives`` one, and TeX only if it is the only text."""
+    children = list(element)
     if _name(element) != "alternatives":
-        return every
-    said = [child for child in every if isinstance(child.tag, str) and _name(child) not in _GRAPHICS]
-    return sorted(said, key=lambda child: _name(child) == "tex-math")[:1]
+        return children
+    texts = [child for child in children if isinstance(child.tag, str) and _name(child) not in _GRAPHICS]
+    return sorted(texts, key=lambda child: _name(child) == "tex-math")[:1]
 
 
 def _name(element: Any) -> str:

@@ -1,10 +1,11 @@
-"""Metadata of articles as JSON: an object a line, a single object on one line or several, an array, or an answer of Crossref's interface.
+"""Article metadata as JSON: an object a line, a single object, an array, or Crossref's REST API response.
 
-An object is read as idstore's own if its keys are (``issn``, ``title``), and as CSL-JSON or Crossref's if one of `_FOREIGN` is among them. Null
-and absent keys mean that the source has none. Numbers are taken as they are written (``4.10`` stays ``4.10``). Other keys are passed over,
-whatever they hold, since real records carry more, and are told; but one that differs from a field in nothing but its letters' case (``Issn``)
-is refused, and so is a word for a field that is absent (``vol``, ``pages``), or almost one (``volum``): passing over it would silently give
-another identifier.
+An object with a key of `_FOREIGN` is CSL-JSON or Crossref's JSON; any other is idstore's own (``issn``,
+``title``). Null and absent keys mean that the source has no value. Numbers keep their spelling (``4.10``
+stays ``4.10``). Unknown keys are ignored, since real records have more, and reported. These are refused,
+since ignoring them would silently give another identifier: a key that differs from a field only in case
+(``Issn``), and, if that field is absent, another word for it (``vol``, ``pages``) or a misspelling
+(``volum``).
 Sources: CSL-JSON schema 1.0.2, https://github.com/citation-style-language/schema; Crossref REST API format,
 https://github.com/CrossRef/rest-api-doc/blob/master/api_format.md.
 """
@@ -16,10 +17,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from idstore.errors import InvalidData
-from idstore.exchange.articles import FIELDS, Entry, Stream, cleaned, failure
+from idstore.exchange import limits
+from idstore.exchange.articles import FIELDS, ArticleEntry, Stream, failure, nonblank
 
-_LONGEST: Final = 1 << 20
-"""Bytes (in an array: characters) of one object: memory stays bounded."""
 _CHUNK: Final = 1 << 16
 _FOREIGN: Final = frozenset({"ISSN", "DOI", "issn-type", "container-title", "message-type", "article-number"})
 """Keys that only CSL-JSON and Crossref's JSON have."""
@@ -42,43 +42,50 @@ _WORDS: Final[Mapping[str, str]] = {
     "pissn": "issn",
     **{field: field for field in FIELDS},
 }
-"""Other words and spellings of fields, in lower case, without what divides them."""
+"""Other words and spellings for fields, in lower case without separators."""
 _LIST: Final = re.compile(
-    rb'\s*\{\s*(?:"items"\s*:\s*\[|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)', re.DOTALL
+    rb'\s*\{\s*(?:"items"\s*:\s*\['
+    rb'|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)',
+    re.DOTALL,
 )
-"""The beginning of Crossref's lists: an answer to a search, and a file of the public data."""
+"""The start of Crossref's lists: the response to a search, and a file of the public data."""
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _KINDS: Final[Mapping[type, str]] = {bool: "true or false", list: "a list", dict: "an object"}
 
 
-def entries(stream: Stream) -> Iterator[Entry]:
-    """The articles, in file order; empty lines are passed over. Raises InvalidData as `idstore.exchange.metadata.entries`."""
+def entries(stream: Stream) -> Iterator[ArticleEntry]:
+    """Yield the articles in file order; empty lines are ignored. Raises InvalidData as `metadata.entries`."""
     head = b""
-    while len(head) <= _LONGEST and (more := stream.read(_LONGEST)):
+    while len(head) <= limits.LINE and (more := stream.read(limits.LINE)):
         head += more
-    listed = _LIST.match(head)
-    if listed or head.lstrip().startswith(b"["):
-        start = listed.end() if listed else head.index(b"[") + 1
+    crossref = _LIST.match(head)
+    if crossref or head.lstrip().startswith(b"["):
+        start = crossref.end() if crossref else head.index(b"[") + 1
         stream.put_back(head[start:])
         return _Array(stream, 1 + head.count(b"\n", 0, start)).entries()
-    if len(head) <= _LONGEST and _single(head):
+    if len(head) <= limits.LINE and _single(head):
         return iter([_parsed(stream.name, 1, head)])
     stream.put_back(head)
     return _lines(stream)
 
 
-def _lines(stream: Stream) -> Iterator[Entry]:
+def _lines(stream: Stream) -> Iterator[ArticleEntry]:
     number = 0
-    while line := stream.read_line(_LONGEST + 1):
+    while line := stream.read_line(limits.LINE + 1):
         number += 1
-        if len(line) > _LONGEST:
-            raise failure(stream.name, number, f"the line is longer than {_LONGEST} bytes; write one object a line")
+        if len(line) > limits.LINE:
+            raise failure(
+                stream.name, number, f"the line is longer than {limits.LINE} bytes; write one object a line"
+            )
         if line.strip():
             yield _parsed(stream.name, number, line.rstrip())
 
 
 def _single(text: bytes) -> bool:
-    """Whether it is one JSON value, or an object begun on a line of its own, and not a line for each."""
+    """Return whether a text is one JSON value, not an object a line.
+
+    A text with ``{`` alone on its first line counts, even if it is malformed.
+    """
     if text.lstrip().partition(b"\n")[0].strip() == b"{":
         return True
     try:
@@ -89,9 +96,9 @@ def _single(text: bytes) -> bool:
 
 
 class _Array:
-    """The objects of an array that is read piece by piece.
+    """An array of objects, read in chunks.
 
-    line  where it stands, from 1.
+    line  its first line, from 1.
     """
 
     def __init__(self, stream: Stream, line: int) -> None:
@@ -101,37 +108,42 @@ class _Array:
         self._text = ""
         self._at = 0
 
-    def entries(self) -> Iterator[Entry]:
-        divided = True
+    def entries(self) -> Iterator[ArticleEntry]:
+        """Yield the objects. Raises InvalidData."""
+        after_separator = True
         while (mark := self._next()) != "]":
-            if mark == "" or (mark == ",") == divided:
-                raise self._error(
-                    "the array ends too soon; fetch the file again" if mark == "" else f"{mark!r} cannot stand here in the array"
-                )
+            if mark == "":
+                raise self._error("the array ends too soon; fetch the file again")
+            if (mark == ",") == after_separator:
+                raise self._error(f"{mark!r} cannot stand here in the array")
             if mark == ",":
                 self._pass(1)
             else:
                 yield self._item()
-            divided = mark == ","
+            after_separator = mark == ","
 
-    def _item(self) -> Entry:
-        """The object that begins here. Raises InvalidData where its end cannot be found."""
+    def _item(self) -> ArticleEntry:
+        """Return the object that begins here. Raises InvalidData: its end is not found."""
         line = self._line
         while True:
             try:
-                found, end = _DECODER.raw_decode(self._text, self._at)
+                value, end = _DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                if len(self._text) - self._at > _LONGEST or not self._more():
+                if len(self._text) - self._at > limits.LINE or not self._more():
                     down = self._text.count("\n", self._at, error.pos)
-                    raise self._error(f"it is not JSON: {error.msg}; what follows cannot be told apart", down) from error
+                    raise self._error(
+                        f"it is not JSON: {error.msg}; nothing after it can be read", down
+                    ) from error
             except (ValueError, RecursionError) as error:
-                raise self._error("it is nested too deep" if isinstance(error, RecursionError) else str(error)) from error
+                raise self._error(
+                    "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+                ) from error
             else:
                 self._pass(end - self._at)
-                return _entry(self._stream.name, line, found)
+                return _entry(self._stream.name, line, value)
 
     def _next(self) -> str:
-        """The next character that is no space, empty at the end."""
+        """Return the next character that is no space, empty at the end."""
         while True:
             space = _SPACE.match(self._text, self._at)
             self._pass((space.end() if space else self._at) - self._at)
@@ -143,7 +155,7 @@ class _Array:
         self._at += count
 
     def _more(self) -> bool:
-        """Read on, unless it is the end."""
+        """Read the next chunk; return False at the end."""
         chunk = self._stream.read(_CHUNK)
         try:
             self._text = self._text[self._at :] + self._decoder.decode(chunk, final=not chunk)
@@ -157,71 +169,80 @@ class _Array:
         return failure(self._stream.name, self._line + down, reason)
 
 
-def _parsed(file: str, line: int, text: bytes) -> Entry:
-    """The article that a text describes."""
+def _parsed(file: str, line: int, text: bytes) -> ArticleEntry:
+    """Return the article of one JSON text."""
     try:
         return _entry(file, line, _DECODER.decode(text.decode()))
     except UnicodeDecodeError as error:
-        return Entry(file, line, failure(file, line + text.count(b"\n", 0, error.start), _not_utf8(error)))
+        return ArticleEntry(
+            file, line, failure(file, line + text.count(b"\n", 0, error.start), _not_utf8(error))
+        )
     except json.JSONDecodeError as error:
-        return Entry(file, line, failure(file, line + error.lineno - 1, f"it is not JSON: {error.msg} (column {error.colno})"))
+        reason = f"it is not JSON: {error.msg} (column {error.colno})"
+        return ArticleEntry(file, line, failure(file, line + error.lineno - 1, reason))
     except RecursionError:
-        return Entry(file, line, failure(file, line, "it is nested too deep"))
+        return ArticleEntry(file, line, failure(file, line, "it is nested too deep"))
     except ValueError as error:
-        return Entry(file, line, failure(file, line, str(error)))
+        return ArticleEntry(file, line, failure(file, line, str(error)))
 
 
-def _entry(file: str, line: int, found: object) -> Entry:
+def _entry(file: str, line: int, record: object) -> ArticleEntry:
     try:
-        return Entry(file, line, cleaned(_said(found)), _passed(found))
+        return ArticleEntry(file, line, nonblank(_fields(record)), _unknown_keys(record))
     except InvalidData as error:
-        return Entry(file, line, failure(file, line, error.message, **error.fields))
+        return ArticleEntry(file, line, failure(file, line, error.message, **error.fields))
 
 
-def _said(found: Any) -> dict[str, str | None]:
-    """The fields of an object, in whichever of the dialects it is. Raises InvalidData."""
-    if not isinstance(found, dict):
-        raise InvalidData('it is no JSON object; write one a line, as in {"issn": "0016-0032", "title": "Book Review"}')
-    if isinstance(found.get("message"), dict):  # Crossref's answer about one article
-        found = found["message"]
-    if not _FOREIGN.isdisjoint(found):
-        return _foreign(found)
-    for key in found.keys() - set(FIELDS):
-        meant = _WORDS.get(re.sub(r"[\s_-]", "", key.lower()))
-        if meant is not None and (key.strip().lower() == meant or (found.get(meant) is None and found[key] not in (None, ""))):
-            raise InvalidData(f"the key {key!r} is not known; write {meant!r}", field=key)
-    return {name: _text(name, found.get(name)) for name in FIELDS}
+def _fields(record: Any) -> dict[str, str | None]:
+    """Return the fields of an object in either dialect. Raises InvalidData."""
+    if not isinstance(record, dict):
+        raise InvalidData(
+            'it is no JSON object; write one a line, as in {"issn": "0016-0032", "title": "Book Review"}'
+        )
+    if isinstance(record.get("message"), dict):  # Crossref's response about one article
+        record = record["message"]
+    if not _FOREIGN.isdisjoint(record):
+        return _foreign(record)
+    for key in record.keys() - set(FIELDS):
+        field = _WORDS.get(re.sub(r"[\s_-]", "", key.lower()))
+        if field is None:
+            continue
+        if key.strip().lower() == field or (record.get(field) is None and record[key] not in (None, "")):
+            raise InvalidData(f"the key {key!r} is not known; write {field!r}", field=key)
+    return {name: _text(name, record.get(name)) for name in FIELDS}
 
 
-def _passed(found: Any) -> tuple[str, ...]:
-    """The keys that are passed over without anybody's having meant that; those of other dialects have their own documentation."""
-    foreign = isinstance(found.get("message"), dict) or not _FOREIGN.isdisjoint(found)
-    return () if foreign else tuple(key for key in found if key not in FIELDS)
+def _unknown_keys(record: Any) -> tuple[str, ...]:
+    """Return the unknown keys of idstore's own JSON; the other dialects define theirs elsewhere."""
+    foreign = isinstance(record.get("message"), dict) or not _FOREIGN.isdisjoint(record)
+    return () if foreign else tuple(key for key in record if key not in FIELDS)
 
 
-def _foreign(found: Mapping[str, Any]) -> dict[str, str | None]:
-    """CSL-JSON, or Crossref's JSON, which is almost the same."""
+def _foreign(record: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the fields of CSL-JSON, or of Crossref's JSON, which is almost the same. Raises InvalidData."""
     for own in ("issn", "doi"):
-        if own in found:
+        if own in record:
             raise InvalidData(
-                f"it has the key {own!r} of one way to write metadata and {own.upper()!r} or others of another; use one", field=own
+                f"it mixes two dialects: the key {own!r} of one, and {own.upper()!r} or others of another;"
+                " use one",
+                field=own,
             )
-    plain = {name: _text(name, found.get(name)) for name in ("volume", "issue", "page")}
-    plain["page"] = plain["page"] or _text("page-first", found.get("page-first"))
-    first = {name: _text(name, _first(found.get(name))) for name in ("title", "subtitle")}
-    return {"issn": _issns(found), "doi": _text("DOI", found.get("DOI")), **plain, **first}
+    plain = {name: _text(name, record.get(name)) for name in ("volume", "issue", "page")}
+    plain["page"] = plain["page"] or _text("page-first", record.get("page-first"))
+    first = {name: _text(name, _first(record.get(name))) for name in ("title", "subtitle")}
+    return {"issn": _issns(record), "doi": _text("DOI", record.get("DOI")), **plain, **first}
 
 
 def _first(value: Any) -> Any:
     return (value[0] if value else None) if isinstance(value, list) else value
 
 
-def _issns(found: Mapping[str, Any]) -> str | None:
-    """The ISSNs, those of the printed edition first."""
-    given = found.get("ISSN")
-    texts = [_text("ISSN", one) or "" for one in given] if isinstance(given, list) else [_text("ISSN", given) or ""]
-    typed = found.get("issn-type")
-    printed = [one.get("value") for one in typed if isinstance(one, dict) and one.get("type") == "print"] if isinstance(typed, list) else []
+def _issns(record: Mapping[str, Any]) -> str | None:
+    """Return the ISSNs, those of the printed edition first."""
+    value, types = record.get("ISSN"), record.get("issn-type")
+    texts = [_text("ISSN", issn) or "" for issn in (value if isinstance(value, list) else [value])]
+    typed = [entry for entry in types if isinstance(entry, dict)] if isinstance(types, list) else []
+    printed = [entry.get("value") for entry in typed if entry.get("type") == "print"]
     return ", ".join(sorted(filter(None, texts), key=lambda text: text not in printed))
 
 
@@ -233,7 +254,9 @@ def _text(name: str, value: object) -> str | None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidData(f"{name} holds half a surrogate pair (position {error.start})", field=name) from error
+        raise InvalidData(
+            f"{name} holds half a surrogate pair (position {error.start})", field=name
+        ) from error
     return value
 
 
@@ -246,12 +269,14 @@ def _no_number(text: str) -> None:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    unique: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} stands there twice")
-        found[key] = value
-    return found
+        if key in unique:
+            raise ValueError(f"the key {key!r} occurs twice")
+        unique[key] = value
+    return unique
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_int=str, parse_float=str, parse_constant=_no_number)
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=str, parse_float=str, parse_constant=_no_number
+)

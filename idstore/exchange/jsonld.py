@@ -1,6 +1,8 @@
-"""JSON-LD 1.1, compacted with the context that travels with the ontology (``ontology/context.jsonld``) and stands in each document.
+"""JSON-LD 1.1, compacted with the context of the ontology (``ontology/context.jsonld``).
 
-The context has no prefixes: an identifier may be any absolute IRI, and ``skos:note`` among them must stay what it is.
+Each document includes the context.
+The context has no prefixes: an identifier may be any absolute IRI, and one such as ``skos:note`` must not be
+expanded.
 """
 
 import json
@@ -17,14 +19,14 @@ from idstore.resources import folder
 from idstore.vocabulary import ONTOLOGY, RDF, XSD
 
 _LOCAL: Final = re.compile(r"[A-Z][A-Za-z]*")
-"""Names of classes and individuals of the ontology: no term of the context is written so."""
+"""Names of classes and individuals of the ontology: no term of the context has this form."""
 
 _dumps: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """The context as it is written, and read for compaction: IRI of a property → term, and what its values are coerced to."""
+    """The context as text, and its terms for compaction: IRI of a property → term and type coercion."""
 
     text: str
     terms: Mapping[str, tuple[str, str | None]]
@@ -33,22 +35,37 @@ class _Context:
 @cache
 def _context() -> _Context:
     document = json.loads((folder("ontology") / "context.jsonld").read_text(encoding="utf-8"))
-    said = document["@context"]
-    terms = {one["@id"]: (name, one.get("@type")) for name, one in said.items() if isinstance(one, dict)}
-    return _Context(_dumps(said), terms)
+    context = document["@context"]
+    terms = {
+        term["@id"]: (name, term.get("@type")) for name, term in context.items() if isinstance(term, dict)
+    }
+    return _Context(_dumps(context), terms)
 
 
-def lines(quads: Iterable[Quad]) -> Iterator[str]:
-    """A document of these quads, which come with subjects together: one line for each subject in a graph. Memory: one subject's."""
+def lines(quads: Iterable[Quad], *, graphs: bool = True) -> Iterator[str]:
+    """Yield a document of these quads, which are grouped by graph and subject: one line for each.
+
+    graphs  whether it has the graphs; otherwise all triples are in the default graph, and the quads need only
+            be grouped by subject.
+
+    Memory: one subject.
+    """
     yield f'{{"@context": {_context().text},\n"@graph": ['
-    graphs = groupby(quads, lambda quad: quad.graph_name)
-    for before, (graph, inside) in zip(_commas(), graphs, strict=False):
-        yield f'{before}\n{{"@id": {_dumps(_iri(graph))}, "@graph": ['
-        subjects = groupby(inside, lambda quad: quad.subject)
-        for comma, (subject, own) in zip(_commas(), subjects, strict=False):
-            yield f"{comma}\n{_dumps(_described(_iri(subject), own))}"
-        yield "\n]}"
+    if graphs:
+        named = groupby(quads, lambda quad: quad.graph_name)
+        for comma, (graph, graph_quads) in zip(_commas(), named, strict=False):
+            yield f'{comma}\n{{"@id": {_dumps(_iri(graph))}, "@graph": ['
+            yield from _subjects(graph_quads)
+            yield "\n]}"
+    else:
+        yield from _subjects(quads)
     yield "\n]}\n"
+
+
+def _subjects(quads: Iterable[Quad]) -> Iterator[str]:
+    subjects = groupby(quads, lambda quad: quad.subject)
+    for comma, (subject, subject_quads) in zip(_commas(), subjects, strict=False):
+        yield f"{comma}\n{_dumps(_node_object(_iri(subject), subject_quads))}"
 
 
 def _commas() -> Iterator[str]:
@@ -57,24 +74,27 @@ def _commas() -> Iterator[str]:
         yield ","
 
 
-def _described(subject: str, quads: Iterable[Quad]) -> dict[str, Any]:
-    """A node object."""
-    found: dict[str, list[Any]] = {}
+def _node_object(subject: str, quads: Iterable[Quad]) -> dict[str, Any]:
+    properties: dict[str, list[Any]] = {}
     terms = _context().terms
     for quad in quads:
         value = quad.object
         if quad.predicate == RDF.type and isinstance(value, NamedNode):
-            found.setdefault("@type", []).append(_named(value.value))
+            properties.setdefault("@type", []).append(_named(value.value))
         else:
             key, coerced = terms.get(quad.predicate.value, (quad.predicate.value, None))
-            found.setdefault(key, []).append(_value(value, coerced))
-    return {"@id": subject} | {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+            properties.setdefault(key, []).append(_value(value, coerced))
+    return {"@id": subject} | {
+        key: values[0] if len(values) == 1 else values for key, values in properties.items()
+    }
 
 
 def _value(value: NamedNode | Literal | BlankNode | Triple, coerced: str | None) -> Any:
     if not isinstance(value, Literal):
         iri = _iri(value)
-        return {"@id": iri} if coerced not in ("@id", "@vocab") else _named(iri) if coerced == "@vocab" else iri
+        return (
+            {"@id": iri} if coerced not in ("@id", "@vocab") else _named(iri) if coerced == "@vocab" else iri
+        )
     if value.language is not None:
         return {"@value": value.value, "@language": value.language}
     kind = None if value.datatype == XSD.string else value.datatype.value
@@ -84,7 +104,7 @@ def _value(value: NamedNode | Literal | BlankNode | Triple, coerced: str | None)
 
 
 def _named(iri: str) -> str:
-    """A class or an individual: by its name, where it is the ontology's."""
+    """Return the name of a class or individual of the ontology; other IRIs as they are."""
     name = iri.removeprefix(ONTOLOGY)
     return name if name != iri and _LOCAL.fullmatch(name) else iri
 

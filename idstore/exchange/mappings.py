@@ -1,24 +1,27 @@
-"""Mappings: tables whose rows say that one identifier stands in a relation to another.
+"""Mappings: tables whose rows relate one identifier to another.
 
-SSSOM/TSV (https://mapping-commons.github.io/sssom/), and any table whose columns are named or mapped to the same roles. What a row says
-beside the two ends and the relation (note, confidence, justification, author, names) is kept.
+The formats are SSSOM/TSV (https://mapping-commons.github.io/sssom/), and any table whose columns have the
+same roles, by name or by assignment. Note, confidence, justification, author and names of a row are kept.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from operator import itemgetter
+from tempfile import SpooledTemporaryFile
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
-from idstore.exchange import tables
+from idstore.exchange import limits, sssom, tables
+from idstore.exchange.modifier_columns import MODIFIER, resembles_modifier
 from idstore.exchange.sources import Readable
 from idstore.model import terms
+from idstore.model.uri_schemes import begins_uri
 from idstore.registry.bindings import Statement
-from idstore.registry.stating import Proposal, proposal
+from idstore.registry.mappings import LineOutcome, Proposal, proposal, refused
 from idstore.vocabulary import MAPPING_PREFIXES, PREFIXES, SKOS
 
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -33,13 +36,22 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     "name": ("subject_label", "name", "label"),
     "target_name": ("object_label", "target_name"),
     "kind": ("object_source", "target_scheme", "target_source"),
-    "modifier": ("predicate_modifier",),
+    "subject_kind": ("subject_source",),
+    "modifier": (MODIFIER,),
+    "subject_type": ("subject_type",),
+    "target_type": ("object_type",),
     "action": ("action",),
 }
-"""What a column can be for, and the names that say so by themselves, the first that is there counts."""
+"""Roles of columns, with the column names that imply them; the first name present counts.
+
+The first name is SSSOM's, where SSSOM has such a slot.
+"""
 
 RELATIONS: Final[Mapping[str, str]] = {
-    **{name: PREFIXES["skos"] + name for name in ("exactMatch", "closeMatch", "broadMatch", "narrowMatch", "relatedMatch")},
+    **{
+        name: PREFIXES["skos"] + name
+        for name in ("exactMatch", "closeMatch", "broadMatch", "narrowMatch", "relatedMatch")
+    },
     "sameAs": PREFIXES["owl"] + "sameAs",
     "seeAlso": PREFIXES["rdfs"] + "seeAlso",
     "replaces": PREFIXES["dcterms"] + "replaces",
@@ -48,30 +60,33 @@ RELATIONS: Final[Mapping[str, str]] = {
 """Relations that may be written by their local name."""
 
 _AS_WRITTEN: Final = frozenset({"note", "author", "author_name", "name", "target_name", "version"})
-"""Roles of columns whose texts are as free as what they speak of."""
+"""Roles of columns with free text: their spaces are data."""
 KEEP: Final = "keep"
-"""The action of a row that leaves everything as it is."""
-_NEGATED: Final = "not"
+"""The action of a row that changes nothing."""
+_TYPES: Final = {"subject": "subject_type", "target": "target_type"}
+"""Roles of the ends, with the roles of their types."""
+_IN_MEMORY: Final = 1 << 20
+"""Bytes of rows read ahead in memory; more go to a temporary file."""
 _DIVIDED: Final = frozenset({"author_id", "author_label"})
-"""Columns in which SSSOM divides several by ``|``; one within a text has a backslash before it, as a backslash has."""
-_DIVIDERS: Final = {"\t": "tabs", ";": "semicolons", ",": "commas"}
-_ONE: Final = re.compile(r"(?:\\.|[^|\\]|\\$)+", re.DOTALL)
+"""Columns in which SSSOM separates several values by ``|``; a backslash escapes ``|`` and itself."""
+_SEPARATORS: Final = {"\t": "tabs", ";": "semicolons", ",": "commas"}
+_ITEM: Final = re.compile(r"(?:\\.|[^|\\]|\\$)+", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\([|\\])")
 _CURIE: Final = re.compile(r"([A-Za-z_][\w.-]*):(?!//)")
-_SCHEMES: Final = frozenset({"ark", "did", "doi", "hdl", "http", "https", "info", "mailto", "tag", "urn"})
-"""Words before a colon that need no declaration: the text is an IRI, or a written form of an identifier."""
-_NO_TERM: Final = MAPPING_PREFIXES["sssom"] + "NoTermFound"
-"""What SSSOM writes in place of an end that was looked for and not found."""
+NO_TERM: Final = MAPPING_PREFIXES["sssom"] + "NoTermFound"
+"""Placeholder of SSSOM for an end that was searched for and not found."""
 
 
 class MappingRow(NamedTuple):
-    """One row that can be understood.
+    """One valid row.
 
-    subject, target  IRIs, or texts as they stand where nothing makes an IRI of them.
-    kind             what the file says that the target is one of; empty if it does not say.
-    authors          who found it: IRIs or names.
-    action           what is to be done about it, in a file of decisions.
-    negated          whether it says that this is not so.
+    subject, target  IRIs; texts as written where no rule makes an IRI of them.
+    kind             the source or scheme of the target; empty if the file names none.
+    subject_kind     the source of the subject, likewise.
+    authors          authors of the mapping: IRIs or names.
+    action           the decision about the mapping, in a file of decisions.
+    negated          whether the row denies the mapping.
+    verbatim         whether the IRIs are taken as they are: see `idstore.registry.bindings.Statement`.
     """
 
     line: int
@@ -85,17 +100,19 @@ class MappingRow(NamedTuple):
     name: str = ""
     target_name: str = ""
     kind: str = ""
+    subject_kind: str = ""
     action: str = ""
     negated: bool = False
+    verbatim: bool = False
 
     @property
     def unfound(self) -> bool:
-        """Whether one of the ends is that nothing was found."""
-        return _NO_TERM in (self.subject, self.target)
+        """Whether one of the ends is the placeholder ``sssom:NoTermFound``."""
+        return NO_TERM in (self.subject, self.target)
 
     @property
     def denial(self) -> str | None:
-        """Why it is no binding; None if it is one."""
+        """The reason why the row is no binding; None if it is one."""
         if self.negated:
             return "it denies the mapping (predicate_modifier Not), which is no binding"
         if self.unfound:
@@ -105,162 +122,290 @@ class MappingRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A row that says nothing that could be used, and why."""
+    """The line of a row that cannot be read, and the reason."""
 
     line: int
     reason: str
 
 
+class BadLines(list[Malformed]):
+    """The malformed lines of the table ``name``, and the number of those that the registry refuses.
+
+    Both together are at most `idstore.exchange.limits.BAD_LINES`.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self._count, self._last = 0, 0
+        self._first: Malformed | None = None
+
+    def append(self, line: Malformed, /) -> None:
+        """Add a malformed line. Raises ExchangeError: there are too many bad lines."""
+        super().append(line)
+        self._add(line)
+
+    def check(self, outcome: LineOutcome) -> None:
+        """Count the outcome of a line if it is a refusal.
+
+        Raises ExchangeError: there are too many bad lines.
+        """
+        if refused((outcome,)):
+            self._add(Malformed(outcome.line, outcome.reason))
+
+    def _add(self, line: Malformed) -> None:
+        first = self._first
+        self._first = first = line if first is None or line.line < first.line else first
+        self._count, self._last = self._count + 1, max(self._last, line.line)
+        if self._count > limits.BAD_LINES:
+            raise ExchangeError(
+                self._name,
+                first.line,
+                f"{first.reason}; more than {limits.BAD_LINES} lines are malformed or refused, the last one"
+                f" read is line {self._last}: check the format, the columns and the namespaces",
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How a table is to be understood, beyond what its header says.
+    """Settings for the interpretation of a table, beyond its header.
 
     roles      role → name of the column (see `ROLES`).
-    bases      ``subject`` or ``target`` → what comes before texts of that column that are no IRI.
+    bases      ``subject`` or ``target`` → prefix for texts in that column that are no IRI.
     relations  relation as written → IRI.
-    relation   the relation of rows that name none.
+    relation   the relation of rows without one.
+    verbatim   whether IRIs are taken as they are, without expansion of prefixed names.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
     bases: Mapping[str, str] = field(default_factory=dict)
     relations: Mapping[str, str] = field(default_factory=dict)
     relation: str = SKOS.exactMatch.value
+    verbatim: bool = False
 
 
-Made = TypeVar("Made")
+Row = TypeVar("Row")
 
 
 @dataclass(slots=True)
-class Reading(Generic[Made]):
-    """A table that is being read.
+class Reading(Generic[Row]):
+    """An open table whose columns have roles.
 
-    name    what messages call the file.
-    found   role → column, as it was understood.
-    rows    the rows, once.
-    passed  the columns that were not, and are passed over.
+    rows  the rows, to be read once.
     """
 
-    name: str
-    found: Mapping[str, str]
-    rows: Iterator[Made | Malformed] = field(repr=False)
-    passed: Sequence[str] = ()
+    cells: "Cells"
+    rows: Iterator[Row | Malformed] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the file in messages."""
+        return self.cells.name
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Role → column."""
+        return self.cells.columns
+
+    @property
+    def literals(self) -> int:
+        """The number of rows so far that map a text without identifier, and are passed over."""
+        return self.cells.literals
 
 
 @contextmanager
-def read(file: Readable, format: str, columns: Columns = Columns()) -> Iterator[Reading[MappingRow]]:
-    """Open a table of mappings. Raises ExchangeError: no such column, no column for an end, a prefix map that cannot be read."""
-    with understood(file, format, columns, ROLES, ("subject", "target")) as cells:
-        yield Reading(cells.name, cells.found, cells.rows(cells.mapping_if_any), cells.passed)
+def read(
+    file: Readable, format: str, columns: Columns = Columns(), metadata: str | None = None
+) -> Iterator[Reading[MappingRow]]:
+    """Open a table of mappings. Rows that map a text without identifier are passed over.
+
+    metadata  the file of SSSOM's metadata; by default they are in the table, or in a file beside it.
+    Raises ExchangeError: no such column, no column for an end, malformed metadata.
+    """
+    with interpreted(file, format, columns, ROLES, ("subject", "target"), metadata) as cells:
+        yield Reading(cells, cells.rows(cells.mapping_if_any))
 
 
 @contextmanager
-def understood(
-    file: Readable, format: str, columns: Columns, roles: Mapping[str, tuple[str, ...]], needed: Sequence[str]
+def interpreted(
+    file: Readable,
+    format: str,
+    columns: Columns,
+    roles: Mapping[str, tuple[str, ...]],
+    needed: Sequence[str],
+    metadata: str | None = None,
 ) -> Iterator["Cells"]:
-    """Open a table whose columns have these roles. Raises as `read`."""
-    with tables.read(file, format) as table:
-        found = _roles(table, columns, roles, needed)
-        prefixes = {**MAPPING_PREFIXES, **(_prefixes(table) if format == "sssom" else {})}
-        yield Cells(table, found, columns, prefixes, declared=format == "sssom")
+    """Open a table whose columns can have these roles. The ``needed`` roles must be present.
+
+    Raises as `read`.
+    """
+    beside = metadata or sssom.beside(file)
+    if beside is not None and format == "tsv":
+        format = "sssom"
+    with (
+        tables.read(file, format) as table,
+        SpooledTemporaryFile(_IN_MEMORY, "w+", encoding="utf-8") as held,
+    ):
+        if table.metadata and metadata is not None:
+            reason = f"it has metadata of its own, besides those in {metadata}; leave one of them out"
+            raise ExchangeError(table.name, 1, reason)
+        outside = None if table.metadata else beside
+        stated = sssom.parse(table.metadata, table.name) if outside is None else sssom.read(outside)
+        by_role = _columns_by_role(table, columns, roles)
+        shared = {
+            role: stated.shared[names[0]]
+            for role, names in roles.items()
+            if names[0] in stated.shared and by_role.get(role, names[0]) == names[0]
+        }
+        doubtful = {table.header.index(by_role[role]) for role in shared if role in by_role}
+        if doubtful:  # a value of the whole set counts only if no row has one of its own
+            table.rows, empty = tables.read_ahead(table.rows, doubtful, held)
+            for role in [role for role in shared if role in by_role]:
+                del (by_role if table.header.index(by_role[role]) in empty else shared)[role]
+        _check_needed(table, needed, by_role, {*by_role, *shared})
+        prefixes = {**MAPPING_PREFIXES, **stated.prefixes}
+        declared = format == "sssom" or bool(table.metadata) or outside is not None
+        yield Cells(table, by_role, columns, prefixes, shared, declared=declared, metadata=outside)
 
 
-def _roles(table: tables.Table, columns: Columns, roles: Mapping[str, tuple[str, ...]], needed: Sequence[str]) -> dict[str, str]:
+def _columns_by_role(
+    table: tables.Table, columns: Columns, roles: Mapping[str, tuple[str, ...]]
+) -> dict[str, str]:
     for role, name in columns.roles.items():
         if role not in roles:
             raise InvalidData(f"a column cannot be {role!r}; there are {', '.join(roles)}", role=role)
         if name not in table.header:
-            raise ExchangeError(table.name, 1, f"there is no column {name!r}; there are {', '.join(table.header)}")
+            raise ExchangeError(
+                table.name, 1, f"there is no column {name!r}; there are {', '.join(table.header)}"
+            )
     taken = set(columns.roles.values())
-    found = dict(columns.roles)
+    by_role = dict(columns.roles)
     for role, names in roles.items():
-        if role not in found:
-            there = next((name for name in names if name in table.header and name not in taken), None)
-            if there is not None:
-                found[role] = there
-                taken.add(there)
+        if role not in by_role:
+            match = next((name for name in names if name in table.header and name not in taken), None)
+            if match is not None:
+                by_role[role] = match
+                taken.add(match)
+    unread = [name for name in table.header if name not in taken] if "target" in by_role else []
+    denying = next(filter(resembles_modifier, unread), None)
+    if denying is not None:
+        reason = (
+            f"the column {denying!r} may deny mappings, and is not read; name it {MODIFIER},"
+            " or something else if it denies none"
+        )
+        raise ExchangeError(table.name, 1, reason)
+    return by_role
+
+
+def _check_needed(
+    table: tables.Table, needed: Sequence[str], by_role: Mapping[str, str], known: Collection[str]
+) -> None:
+    """Raise ExchangeError: a needed column is missing. Without one, all rows must have a type of that end."""
     for role in needed:
-        if role not in found:
-            raise ExchangeError(table.name, 1, f"no column is known to be the {role}; {_remedy(role, table.header)}")
-    return found
+        if role not in by_role and _TYPES.get(role) not in known:
+            raise ExchangeError(
+                table.name, 1, f"no column is known to be the {role}; {_remedy(role, table.header)}"
+            )
 
 
 def _remedy(role: str, header: Sequence[str]) -> str:
-    other = next((sign for sign in _DIVIDERS if sign in header[0]), None) if len(header) == 1 else None
-    if other is None:
-        return f"name it, as in --column {role}={header[0]}"
-    return f"the header looks divided by {_DIVIDERS[other]}: csv is divided by commas, tsv and sssom by tabs; say which with --format or --input, or divide it so"
-
-
-def _prefixes(table: tables.Table) -> dict[str, str]:
-    """The ``curie_map`` of an SSSOM file's header."""
-    import yaml
-
-    try:
-        said = yaml.load("\n".join(table.comments), yaml.BaseLoader) or {}  # noqa: S506 it makes texts only: "no" is a prefix as good as any
-    except RecursionError as error:
-        raise ExchangeError(table.name, None, "the comment lines before the header are nested too deeply") from error
-    except yaml.YAMLError as error:
-        raise ExchangeError(table.name, None, f"the comment lines before the header are not YAML: {_first(str(error))}") from error
-    known = (said.get("curie_map") if isinstance(said, dict) else None) or {}
-    if not isinstance(known, dict) or not all(isinstance(value, str) for value in known.values()):
-        raise ExchangeError(table.name, None, "curie_map in the comment lines is no table of prefixes and IRIs")
-    return {str(prefix): base for prefix, base in known.items()}
-
-
-def _first(text: str) -> str:
-    return text.splitlines()[0] if text else "empty"
+    separator = next((sign for sign in _SEPARATORS if sign in header[0]), None) if len(header) == 1 else None
+    if separator is None:
+        return f"name that column, as in {role}={header[0]}"
+    return (
+        f"the header looks divided by {_SEPARATORS[separator]}: csv is divided by commas,"
+        " tsv and sssom by tabs; name the format of the table, or convert it"
+    )
 
 
 class Cells:
-    """The rows of a table by what its columns are for.
+    """The rows of a table, with access to cells by role.
 
-    name      what messages call the table.
-    found     role → column, as it was understood.
+    name      the name of the table in messages.
+    columns   role → column.
     declared  whether prefixes must be declared.
-    passed    the columns that were not understood.
+    passed    columns without a role.
+    metadata  the file of SSSOM's metadata, if the table is not that file.
+    literals  the number of rows so far that map a text without identifier.
     """
 
     def __init__(
-        self, table: tables.Table, found: Mapping[str, str], columns: Columns, prefixes: Mapping[str, str], *, declared: bool = False
+        self,
+        table: tables.Table,
+        columns: Mapping[str, str],
+        settings: Columns,
+        prefixes: Mapping[str, str],
+        shared: Mapping[str, str],
+        *,
+        declared: bool,
+        metadata: str | None,
     ) -> None:
-        self.name, self.found, self.declared = table.name, found, declared
-        self.passed = [name for name in table.header if name and name not in found.values()]
+        self.name, self.columns, self.declared, self.metadata = table.name, columns, declared, metadata
+        self.verbatim = settings.verbatim
+        self.literals = 0
+        self.passed = [name for name in table.header if name and name not in columns.values()]
         self._rows = table.rows
-        self._places = {role: table.header.index(name) for role, name in found.items()}
-        self._in_order = itemgetter(*(self._places.get(role, -1) for role in ROLES))
-        self._columns = columns
-        self._relations = {**RELATIONS, **columns.relations}
+        self._shared = shared
+        self._positions = {role: table.header.index(name) for role, name in columns.items()}
+        self._typed = [end for end, role in _TYPES.items() if role in columns or role in shared]
+        # behind the cells of a row: an empty one for absent columns, then the shared values
+        behind = {role: len(table.header) + 1 + number for number, role in enumerate(shared)}
+        self._behind = ("", *shared.values())
+        self._in_order = itemgetter(
+            *(self._positions.get(role, behind.get(role, len(table.header))) for role in ROLES)
+        )
+        self._settings = settings
+        self._relations = {**RELATIONS, **settings.relations}
         self._prefixes = prefixes
         self._relation_of = lru_cache(maxsize=256)(self._relation)
 
-    def rows(self, make: Callable[[tables.Row], Made | None]) -> Iterator[Made | Malformed]:
-        """What is made of each row, if anything is; where that raises InvalidData, why."""
+    def rows(self, parse: Callable[[tables.TableRow], Row | None]) -> Iterator[Row | Malformed]:
+        """Yield the results of ``parse`` other than None; `Malformed` where it raises an IdstoreError."""
         for row in self._rows:
-            if row.wrong is not None:
-                yield Malformed(row.line, row.wrong)
+            if row.error is not None:
+                yield Malformed(row.line, row.error)
                 continue
             try:
-                made = make(row)
+                result = parse(row)
             except IdstoreError as error:
                 yield Malformed(row.line, error.message)
             else:
-                if made is not None:
-                    yield made
+                if result is not None:
+                    yield result
 
-    def cell(self, row: tables.Row, role: str) -> str:
-        """What stands in the column of a role, empty where there is none."""
-        place = self._places.get(role)
-        return "" if place is None else _said(role, row.cells[place])
+    def cell(self, row: tables.TableRow, role: str) -> str:
+        """Return the cell in the column of a role, or the value that all rows share; else an empty text."""
+        position = self._positions.get(role)
+        return self._shared.get(role, "") if position is None else _stripped(role, row.cells[position])
 
-    def mapping_if_any(self, row: tables.Row) -> MappingRow | None:
-        """The mapping that a row says; None where it names an identifier, and neither relation nor target. Raises InvalidData."""
-        says = "relation" not in self.found or any(self.cell(row, role) for role in ("relation", "target", "action"))
-        return self.mapping(row) if says or not self.cell(row, "subject") else None
+    def literal_ends(self, row: tables.TableRow) -> list[str]:
+        """Return the ends of a mapping that are texts without identifier: ``subject``, ``target``.
 
-    def mapping(self, row: tables.Row) -> MappingRow:
-        """The mapping that a row says. Raises InvalidData."""
-        cells = map(_said, ROLES, self._in_order((*row.cells, "")))  # the last one stands for columns that are not there
-        subject, relation, target, note, confidence, justification, author, author_name, name, target_name, kind, modifier, action = cells
+        A row that has any counts in `literals`.
+        """
+        ends = [end for end in self._typed if self._curie(self.cell(row, _TYPES[end])) in sssom.LITERAL]
+        self.literals += bool(ends)
+        return ends
+
+    def mapping_if_any(self, row: tables.TableRow) -> MappingRow | None:
+        """Return the mapping of a row; None if it has only an identifier, or maps a text without one.
+
+        Raises InvalidData.
+        """
+        if self._typed and self.literal_ends(row):
+            return None
+        has_mapping = "relation" not in self.columns or any(
+            self.cell(row, role) for role in ("relation", "target", "action")
+        )
+        return self.mapping(row) if has_mapping or not self.cell(row, "subject") else None
+
+    def mapping(self, row: tables.TableRow) -> MappingRow:
+        """Return the mapping of a row. Raises InvalidData."""
+        cells = map(_stripped, ROLES, self._in_order((*row.cells, *self._behind)))
+        (
+            subject, relation, target, note, confidence, justification, author, author_name,
+            name, target_name, kind, subject_kind, modifier, _, _, action,
+        ) = cells  # fmt: skip
         return MappingRow(
             row.line,
             self._end("subject", subject),
@@ -273,41 +418,51 @@ class Cells:
             name,
             target_name,
             kind,
+            subject_kind,
             action,
-            modifier.lower() == _NEGATED,
+            sssom.negates(self._expanded(modifier)),
+            self.verbatim,
         )
 
-    def end(self, row: tables.Row, role: str) -> str:
-        """The IRI, or the text, in the column of a role. Raises InvalidData: it is empty."""
+    def end(self, row: tables.TableRow, role: str) -> str:
+        """Return the IRI, or the text, in the column of a role. Raises InvalidData: it is empty."""
         return self._end(role, self.cell(row, role))
 
     def _end(self, role: str, text: str) -> str:
         if not text:
             raise InvalidData(f"the {role} is empty")
-        base = self._columns.bases.get(role)
-        ours = role == "subject"  # in any written form, NAMESPACE:label included: whether it is there is for the registry to say
-        expanded = self._curie(text) if ours or base is not None else self._expanded(text)
+        base = self._settings.bases.get(role)
+        any_form = role == "subject"  # the registry reads every written form, NAMESPACE:label included
+        expanded = self._curie(text) if any_form or base is not None else self._expanded(text)
         if expanded != text or "://" in text:
             return expanded
         return text if base is None or text.startswith(base) else base + text
 
     def _relation(self, text: str) -> str:
         if not text:
-            return self._columns.relation
-        known = self._relations.get(text)
-        made = self._expanded(text) if known is None else known
+            return self._settings.relation
+        terms.check_size(text, "relation")
+        mapped = self._relations.get(text)
+        relation = self._expanded(text) if mapped is None else mapped
         try:
-            return terms.iri(made, "IRI of a relation").value
+            return terms.iri(relation, "IRI of a relation").value
         except InvalidData as error:
             raise InvalidData(
-                f"{text!r} is no relation: write an IRI, a prefixed name such as skos:closeMatch, or say --relation {text}=IRI"
+                f"{text!r} is no relation: write an IRI, or a prefixed name such as skos:closeMatch,"
+                f" or map {text} to the IRI of a relation"
             ) from error
 
     def _expanded(self, text: str) -> str:
-        """What a prefixed name stands for; other texts as they are. Raises InvalidData: the prefix had to be declared."""
+        """Expand a prefixed name; return other texts as they are.
+
+        Raises InvalidData: the prefix is not declared.
+        """
         name = _CURIE.match(text) if self.declared else None
-        if name is not None and name[1] not in self._prefixes and name[1].lower() not in _SCHEMES:
-            raise InvalidData(f"the prefix of {text!r} is not declared; say what {name[1]} stands for in curie_map, or write the whole IRI")
+        if name is not None and name[1] not in self._prefixes and not begins_uri(text):
+            raise InvalidData(
+                f"the prefix of {text!r} is not declared;"
+                f" declare {name[1]} in curie_map, or write the whole IRI"
+            )
         return self._curie(text)
 
     def _curie(self, text: str) -> str:
@@ -316,17 +471,23 @@ class Cells:
         return text if base is None else base + rest
 
     def _authors(self, role: str, text: str) -> list[str]:
-        """Who stands in a cell: several in the columns in which SSSOM divides them by ``|``. Raises InvalidData."""
-        if self.found.get(role) not in _DIVIDED:
+        """Return the authors in a cell: several in columns that SSSOM separates by ``|``.
+
+        Raises InvalidData.
+        """
+        if self.columns.get(role) not in _DIVIDED:
             return [self._expanded(text)] if text else []
-        several = [_ESCAPED.sub(r"\1", one[0]) for one in _ONE.finditer(text)]
-        if len(several) > 1:
-            several = [one.strip(" ") for one in several]
-        return [self._expanded(one.strip(" ")) for one in several] if role == "author" else several
+        authors = [_ESCAPED.sub(r"\1", item[0]) for item in _ITEM.finditer(text)]
+        if len(authors) > 1:
+            authors = [author.strip(" ") for author in authors]
+        return [self._expanded(author.strip(" ")) for author in authors] if role == "author" else authors
 
 
-def _said(role: str, cell: str) -> str:
-    """The text of a cell: spaces are part of it (RFC 4180, 2.4) but round what only one of a few words, a number or an IRI can be."""
+def _stripped(role: str, cell: str) -> str:
+    """Return the text of a cell, without spaces around keywords, numbers and IRIs.
+
+    In free text, spaces are data (RFC 4180, 2.4).
+    """
     if role in _AS_WRITTEN:
         return cell if cell.strip() else ""
     return cell.strip(" ")
@@ -340,38 +501,59 @@ def _share(text: str) -> Decimal:
         share = Decimal(-1)
     if not terms.is_share(share):
         small = share.is_finite() and 0 < share < 1
-        raise InvalidData(f"the confidence {text!r} is {'too small to be kept; write 0' if small else 'no number from 0 to 1'}")
+        reason = "too small to be kept; write 0" if small else "no number from 0 to 1"
+        raise InvalidData(f"the confidence {text!r} is {reason}")
     return share
 
 
-def told(reading: Reading[Made]) -> str:
-    """How the columns of a table were understood, and which ones were not, for people: ``a.tsv: subject ← subject_id; passed over: x``."""
-    passed = f"; passed over: {', '.join(reading.passed)}" if reading.passed else ""
-    return f"{reading.name}: {', '.join(f'{role} ← {name}' for role, name in reading.found.items())}{passed}"
+def column_summary(reading: Reading[Row]) -> str:
+    """Return roles and ignored columns in words: ``a.tsv: subject ← subject_id; passed over: x``."""
+    cells = reading.cells
+    passed = f"; passed over: {', '.join(cells.passed)}" if cells.passed else ""
+    metadata = f"; metadata: {cells.metadata}" if cells.metadata else ""
+    return (
+        f"{cells.name}: {', '.join(f'{role} ← {name}' for role, name in cells.columns.items())}"
+        f"{passed}{metadata}"
+    )
 
 
-def proposals(rows: Iterable[MappingRow | Malformed], broken: list[Malformed]) -> Iterator[Proposal]:
-    """What the rows ask for: bindings, or what their ``action`` says; rows that ask for nothing (``keep``) are passed over.
+def literals_passed_over(count: int) -> str:
+    """Return the number of rows that map a text without identifier, in words."""
+    return f"{count} mapping{'s' * (count != 1)} of a text without identifier (rdfs literal) passed over"
 
-    broken  takes the rows that cannot be understood.
+
+def proposals(rows: Iterable[MappingRow | Malformed], malformed: list[Malformed]) -> Iterator[Proposal]:
+    """Yield the change that each row proposes: its ``action``, by default to bind; ``keep`` proposes none.
+
+    malformed  the list to which malformed rows are appended.
     """
     for row in rows:
         if isinstance(row, Malformed):
-            broken.append(row)
+            malformed.append(row)
         elif (denial := row.denial) is not None:
-            broken.append(Malformed(row.line, denial))
+            malformed.append(Malformed(row.line, denial))
         elif row.action != KEEP:
             try:
-                yield proposal(row.line, row.action, row.subject, statement(row))
+                yield proposal(row.line, row.action, row.subject, statement(row), row.kind)
             except InvalidData as error:
-                broken.append(Malformed(row.line, error.message))
+                malformed.append(Malformed(row.line, error.message))
 
 
 def statement(row: MappingRow) -> Statement:
-    """The binding that a mapping asks for. Raises InvalidData: it denies one, or has several authors."""
+    """Return the binding that a mapping states. Raises InvalidData: it denies one, or has several authors."""
     if row.denial is not None:
         raise InvalidData(row.denial)
     authors = ", ".join(row.authors)
     if len(row.authors) > 1 and ":" in authors:
-        raise InvalidData(f"author_id names several authors ({authors}), and a binding has one; leave one there")
-    return Statement(row.target, row.relation, row.note or None, row.confidence, row.justification or None, authors or None)
+        raise InvalidData(
+            f"author_id names several authors ({authors}), and a binding has one; leave one there"
+        )
+    return Statement(
+        row.target,
+        row.relation,
+        row.note or None,
+        row.confidence,
+        row.justification or None,
+        authors or None,
+        row.verbatim,
+    )

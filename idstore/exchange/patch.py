@@ -1,18 +1,22 @@
-"""RDF Patch: what became different, as triples that appear and disappear (https://afs.github.io/rdf-delta/rdf-patch.html).
+"""RDF Patch: added and removed quads of a registry (https://afs.github.io/rdf-delta/rdf-patch.html).
 
-Header lines name the store and the numbers between which the patch goes; the next one begins where it ends. Each event is a transaction.
+Header lines name the store, and the sequence numbers before and at the end of the patch; the next patch
+begins where this one ends. Each event is a transaction.
 """
 
+import io
+import re
 import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from pyoxigraph import Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
 from idstore.errors import ExchangeError
+from idstore.exchange import limits
 from idstore.model.namespace import TRUE
 from idstore.model.party import Party
 from idstore.progress import Meter, Progress, unwatched
@@ -21,21 +25,36 @@ from idstore.vocabulary import IDS, REGISTRY_GRAPH, store_name
 
 FORMAT: Final = "rdf-patch"
 SUFFIX: Final = ".rdfp"
-_LONGEST: Final = 1 << 26
-"""Characters of a row: memory stays bounded."""
+_END: Final = 64
+"""Bytes in which the last row of a patch has room."""
+_ABOUT: Final = re.compile(rf"A <([^>]*)> {IDS.about} ")
+"""Row that adds an event; each transaction has one."""
 _ROWS: Final = ("H", "TX", "TC", "A", "D")
 
 
-def export(registry: Registry, target: IO[bytes], party: Party, after: int = 0, *, progress: Progress = unwatched) -> int:
-    """Write what became different behind a number: a sequence number for administrators, for others one of the public feed.
+def export(
+    registry: Registry,
+    target: IO[bytes],
+    party: Party,
+    after: int = 0,
+    *,
+    limit: int | None = None,
+    progress: Progress = unwatched,
+) -> int:
+    """Write the changes after a number.
 
-    Returns the number up to which it goes. Raises InvalidData: nothing has that number yet; OSError, StoreUnavailable. Memory: flat.
+    after  for administrators a sequence number, for others a number of the public feed.
+    limit  how many events at most; None: all.
+
+    Returns the last number of the patch. Raises InvalidData (the number is not reached yet), OSError,
+    StoreUnavailable.
+    Memory: flat.
     """
     last = after
     target.write(f"H id <{store_name(registry.store.origin)}> .\nH after {after} .\n".encode())
     if not after and registry.administers(party):
         target.write(b"H whole true .\n")
-    for step in Meter(progress, "events").over(registry.steps(party, after)):
+    for step in Meter(progress, "events").over(registry.steps(party, after, limit)):
         last = step.number
         target.write(b"TX .\n")
         target.writelines(_row("D", quad) for quad in step.removed)
@@ -49,15 +68,56 @@ def _row(sign: str, quad: Quad) -> bytes:
     return f"{sign} {quad} .\n".encode()
 
 
+class Tail(io.RawIOBase):
+    """Passes on what is written to ``target``, and knows the number with which a patch ends."""
+
+    def __init__(self, target: IO[bytes]) -> None:
+        super().__init__()
+        self._target, self._end = target, b""
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write all bytes. Raises OSError."""
+        self._end = (self._end + bytes(data))[-_END:]
+        return self._target.write(data)
+
+    @property
+    def last(self) -> int:
+        """The last number of the patch, once it is complete."""
+        return int(self._end.rpartition(b"H upto ")[2].split()[0])
+
+
+def extent(path: Path) -> tuple[int, str]:
+    """Return how many complete transactions a patch has, and the IRI of the event of the last one.
+
+    Raises OSError. Memory: flat.
+    """
+    count, event, begun = 0, "", ""
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            if match := _ABOUT.match(line):
+                begun = match[1]
+            elif line.startswith("TC"):
+                count, event = count + 1, begun
+    return count, event
+
+
 class Patches:
-    """Patches one after the other; those of a store that go on where the one before ends leave out no more than that one."""
+    """A sequence of patches.
+
+    It is complete if each patch of a store begins at or before the end of the one before.
+    """
 
     def __init__(self) -> None:
-        self._reached: dict[str, int] = {}  # by store: up to where nothing was left out
+        self._reached: dict[str, int] = {}  # by store: the number up to which the patches are complete
 
     def changes(self, path: Path) -> Iterator[tuple[Quad, bool]]:
-        """The quads of the next patch in order, each with whether it appears; at last that it is a part only, unless nothing is left out.
+        """Yield the quads of the next patch in order, each with whether it is added.
 
+        Unless the patches are complete, the last quad marks the registry as partial.
         Raises ExchangeError: malformed, or cut off. Memory: flat.
         """
         head: dict[str, str] = {}
@@ -68,50 +128,62 @@ class Patches:
             elif line.startswith(("A ", "D ")):
                 [quad] = parse_rdf(line[2:], format=RdfFormat.N_QUADS)
                 yield quad, line.startswith("A ")
-        store, after, upto = head.get("id", ""), _number(head.get("after", ""), sys.maxsize), _number(head["upto"], 0)
+        store, after, upto = (
+            head.get("id", ""),
+            _number(head.get("after", ""), sys.maxsize),
+            _number(head["upto"], 0),
+        )
         if head.get("whole") == "true" or after <= self._reached.get(store, -1):
             self._reached[store] = max(upto, self._reached.get(store, 0))
         else:
             yield Quad(REGISTRY_GRAPH, IDS.partial, TRUE, REGISTRY_GRAPH), True
 
 
-def _number(text: str, otherwise: int) -> int:
-    return int(text) if text.isdecimal() else otherwise
+def _number(text: str, default: int) -> int:
+    return int(text) if text.isdecimal() else default
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The rows, each proven to be one, and the last one to be there."""
-    number, under_way, last = 0, False, ""
+    """Yield the rows. Raises ExchangeError: a row is malformed, or the last row is missing."""
+    number, in_transaction, last = 0, False, ""
     try:
         with path.open(encoding="utf-8-sig", newline="\n") as lines:
-            for number, text in enumerate(iter(partial(lines.readline, _LONGEST), ""), 1):
-                if len(text) == _LONGEST:
-                    raise ExchangeError(str(path), number, f"the row is longer than {_LONGEST} characters")
+            for number, text in enumerate(iter(partial(lines.readline, limits.PATCH_ROW), ""), 1):
+                if len(text) == limits.PATCH_ROW:
+                    raise ExchangeError(
+                        str(path), number, f"the row is longer than {limits.PATCH_ROW} characters"
+                    )
                 line = text.strip()
                 sign = line.partition(" ")[0]
                 if not sign or sign.startswith("#"):
                     continue
-                reason = _flaw(line, sign, under_way=under_way)
+                reason = _flaw(line, sign, in_transaction=in_transaction)
                 if reason is not None:
                     raise ExchangeError(str(path), number, reason)
-                under_way, last = sign in ("TX", "A", "D"), line
+                in_transaction, last = sign in ("TX", "A", "D"), line
                 yield line
     except (OSError, UnicodeDecodeError) as error:
-        raise ExchangeError(str(path), None, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise ExchangeError(
+            str(path), None, f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
     if not last.startswith("H upto "):
-        raise ExchangeError(str(path), number or None, "it ends too soon: no patch of a registry, or cut off; fetch it again")
+        raise ExchangeError(
+            str(path), number or None, "it ends too soon: no patch of a registry, or cut off; fetch it again"
+        )
 
 
-def _flaw(line: str, sign: str, *, under_way: bool) -> str | None:
-    """What is wrong with a row."""
+def _flaw(line: str, sign: str, *, in_transaction: bool) -> str | None:
+    """Return the reason why a row is malformed; None if it is not."""
     if sign not in _ROWS:
         return f"{sign!r} is no row of a registry's RDF Patch; there are {', '.join(_ROWS)}"
-    if under_way is not (sign in ("TC", "A", "D")):
-        return f"{sign} {'inside' if under_way else 'outside'} a transaction"
+    if in_transaction is not (sign in ("TC", "A", "D")):
+        return f"{sign} {'inside' if in_transaction else 'outside'} a transaction"
     if sign in ("A", "D"):
         try:
-            found = sum(1 for _ in parse_rdf(line[2:], format=RdfFormat.N_QUADS))
+            count = sum(1 for _ in parse_rdf(line[2:], format=RdfFormat.N_QUADS))
         except SyntaxError as error:
             return f"not a quad in N-Quads: {error.msg}"
-        return None if found == 1 else "not one quad in N-Quads"
+        except MemoryError:
+            return f"a term has more than {limits.RDF_TERM} bytes, which no registry stores; shorten it"
+        return None if count == 1 else "not one quad in N-Quads"
     return None if line.endswith(" .") else "it does not end with a full stop"

@@ -1,38 +1,43 @@
-"""Turtle, TriG, N-Triples, N-Quads and JSON-LD: a registry written out, and read back without loss.
+"""Export and import of a registry without loss: Turtle, TriG, N-Triples, N-Quads, JSON-LD.
 
-What is written holds the log, and what is read back is the log: records, bindings and visibility follow from the events. Triples beside
-the events must be what the log says, else the file is refused.
+An export holds the log, and an import reads the log back: records, bindings and visibility follow from the
+events. A file is refused if its other triples do not follow from its events.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
+from idstore import opening, scratch
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
 from idstore.exchange import jsonld, patch, turtle
-from idstore.exchange.merging import LeftOut, divergences, leave_out, sound
-from idstore.exchange.sorting import Sorted
+from idstore.exchange.comparison import LeftOut, divergences, leave_out, valid
+from idstore.exchange.effects import LISTED, Effect
+from idstore.exchange.scratch_engine import canonical
+from idstore.exchange.sorted_import import SortedImport
 from idstore.exchange.sources import PACKED, ending
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.history import History
 from idstore.model.namespace import Namespace
-from idstore.model.party import Party
+from idstore.model.party import Party, node, party_of
 from idstore.model.terms import triples
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
-from idstore.registry.exporting import Extract, read
-from idstore.registry.merging import Divergence
-from idstore.registry.replaying import BEGINNINGS, check_time, homeless, taken
-from idstore.stores import Staging, scratch
-from idstore.stores.engine import canonical
-from idstore.stores.scans import Scanning
-from idstore.stores.sqlite import sorting_in
-from idstore.vocabulary import CLAIMS, IDS
+from idstore.registry.bindings import SharedTarget
+from idstore.registry.core import DryRunEnded
+from idstore.registry.export import Extract, read
+from idstore.registry.imports.merge import Divergence, Merge
+from idstore.registry.imports.replay import BEGINNINGS, Replay, check_time, taken, unknown_namespace
+from idstore.registry.party_descriptions import Naming, descriptions, named_in_events, named_in_record
+from idstore.scratch import sorting_in
+from idstore.stores.contract import Bulk
+from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, SKOS
 
 FORMATS = {
     "turtle": RdfFormat.TURTLE,
@@ -41,11 +46,19 @@ FORMATS = {
     "nquads": RdfFormat.N_QUADS,
     "jsonld": RdfFormat.JSON_LD,
 }
-"""RDF formats by the name that users type."""
+"""RDF formats by the names that users type."""
 _CENTURY = 36_525 * times.DAY
+_PARTY = str(node(""))[:-1]
+"""Beginning of the triples about a party."""
 
-SUFFIXES: Mapping[str, str] = {".ttl": "turtle", ".trig": "trig", ".nt": "ntriples", ".nq": "nquads", ".jsonld": "jsonld"}
-"""Formats by the ending of a file's name."""
+SUFFIXES: Mapping[str, str] = {
+    ".ttl": "turtle",
+    ".trig": "trig",
+    ".nt": "ntriples",
+    ".nq": "nquads",
+    ".jsonld": "jsonld",
+}
+"""Formats by file name extension."""
 
 
 def export(
@@ -57,26 +70,26 @@ def export(
     *,
     progress: Progress = unwatched,
 ) -> None:
-    """Write what the party may see; the same state gives the same bytes.
+    """Write all triples that the party may see; the same state gives the same bytes.
 
     Raises InvalidData (format), UnknownNamespace, OSError. Memory: flat.
     """
     chosen = rdf_format(format)
-    with registry.spelled(party, extract, progress) as spelled:
+    with registry.nquads(party, extract, progress) as nquads:
         match chosen:
             case RdfFormat.TURTLE | RdfFormat.TRIG:
-                texts = turtle.lines(spelled, graphs=chosen.supports_datasets)
+                texts = turtle.lines(nquads, graphs=chosen.supports_datasets)
             case RdfFormat.JSON_LD:
-                texts = jsonld.lines(read(spelled))
+                texts = jsonld.lines(read(nquads))
             case RdfFormat.N_TRIPLES:
-                texts = (f"{text.rpartition(' ')[0]} .\n" for text in spelled)
+                texts = (f"{text.rpartition(' ')[0]} .\n" for text in nquads)
             case _:
-                texts = (f"{text} .\n" for text in spelled)
+                texts = (f"{text} .\n" for text in nquads)
         target.writelines(map(str.encode, texts))
 
 
 def rdf_format(name: str) -> RdfFormat:
-    """The format of that name. Raises InvalidData."""
+    """Return the format of that name. Raises InvalidData."""
     try:
         return FORMATS[name]
     except KeyError:
@@ -85,26 +98,43 @@ def rdf_format(name: str) -> RdfFormat:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What was, or would be, taken in.
+    """The result of an import, or of its dry run.
 
-    events   events that were new.
-    known        events that were there already.
-    created      identifiers that were new.
-    left         what of another registry stays out.
-    differences  of a rehearsal: which identifiers are not the same here and there.
-    namesakes    namespaces of the same name, of which one was new: the one that is not called by it, and the one that is.
+    events       number of new events.
+    known        number of events that were here already.
+    identifiers  number of new identifiers.
+    left         content of another registry that stays out.
+    differences  after a dry run: identifiers that differ between the two registries.
+    effects      what the new events change about parties, permissions, ownership and publication.
+    namesakes    pairs of namespaces with the same name, at least one of them new: the one that the name does
+                 not find, and the one that it finds.
+    shared       the first `LISTED` imported targets of several identifiers, as far as the party sees them;
+                 none if the registry was empty.
     """
 
     events: int
     known: int
-    created: int
+    identifiers: int
     left: LeftOut = field(default_factory=LeftOut)
     differences: Sequence[Divergence] = ()
+    effects: Sequence[Effect] = ()
     namesakes: Sequence[tuple[Namespace, Namespace]] = ()
+    shared: Sequence[SharedTarget] = ()
 
 
-class _DryRun(Exception):
-    """Ends a rehearsal."""
+def replicate(registry: Registry, path: Path) -> ImportReport:
+    """Apply an RDF Patch of another registry to a replica of it, all or nothing. No party acts.
+
+    Raises ExchangeError, StoreUnavailable. Cost: see `import_registry`.
+    """
+    with (
+        scratch.folder() as place,
+        sorting_in("the import", place),
+        SortedImport([(path, None, patch.FORMAT)], place, unwatched) as events,
+    ):
+        return _import(
+            registry, events, None, str(path), unwatched, own_history=True, dry_run=False, force=False
+        )
 
 
 def import_registry(
@@ -113,28 +143,62 @@ def import_registry(
     party: Party,
     format: str | None = None,
     *,
+    own_history: bool = False,
     dry_run: bool = False,
+    force: bool = False,
     progress: Progress = unwatched,
 ) -> ImportReport:
-    """Take in what `export` wrote: all or nothing. Only administrators may. Reading the same again changes nothing.
+    """Import what `export` wrote, all or nothing. Only administrators may. A repeated import changes nothing.
 
-    Into a registry in which nothing has happened yet, all of the files comes as it was: of the whole of another registry it becomes a copy,
-    and the two export the same then. Otherwise the two are merged: what the other published comes in, with its authors, times and origin;
-    its drafts, internal remarks, parties and storage stay out.
+    A registry without events takes everything: after a complete export of another registry it is a copy, and
+    the two export the same. Any other registry is merged: published identifiers come in, with their authors,
+    times and origin. Drafts, internal remarks, parties and storage of the other registry stay out.
 
-    Raises ExchangeError (malformed, or not the log of a registry), NotPermitted, StoreUnavailable.
-    Cost: identifiers of which the registry knows nothing are taken in in bulk, what happened to others event by event. Memory: flat, but for
-    a rehearsal: what differs; on disk 1 kB for each identifier, while it runs, and beside the new state 0.4 GB at most.
+    own_history  also accept events of this registry itself, or of one that it is a copy of, that the log here
+                 lacks: to restore what was lost, or to bring a copy up to date. They may publish drafts, and
+                 change parties, permissions and ownership, and everybody can forge them. So they are refused
+                 otherwise.
+    force        also take labels that tell a time in the future; the log says so.
+
+    Raises ExchangeError (malformed, not the log of a registry, or with triples that do not follow from its
+    events), NotPermitted, StoreUnavailable.
+    Cost: a bulk load for identifiers that are new here, a replay event by event for the others. A merge of a
+    complete export also loads it into a store aside, to check the file.
+    Memory: flat; a dry run holds the differences. Disk: 1 kB for each identifier while the import runs, and
+    0.4 GB at most beside the new state.
     """
     files = [(path, *_format(path, format)) for path in paths]
     source = ", ".join(str(path) for path in paths)
     with (
         scratch.folder() as place,
         sorting_in("the import", place),
-        Scanning(),
-        Sorted(files, place, progress) as found,
+        SortedImport(files, place, progress) as events,
     ):
-        return _take_in(registry, found, party, source, progress, dry_run=dry_run)
+        check = partial(_check_whole, paths, party, format, place)
+        return _import(
+            registry,
+            events,
+            party,
+            source,
+            progress,
+            own_history=own_history,
+            dry_run=dry_run,
+            force=force,
+            check=check,
+        )
+
+
+def _check_whole(paths: Sequence[Path], party: Party, format: str | None, place: Path) -> None:
+    """Raise ExchangeError unless the triples of complete exports follow from the events in them.
+
+    A file of events alone, which continue the log here, has no such triples.
+    """
+    try:
+        with opening.open(place / "check", administrator=party) as empty:
+            import_registry(empty, paths, party, format, own_history=True, dry_run=True, force=True)
+    except ExchangeError as error:
+        if "triple" in error.fields:
+            raise
 
 
 def _format(path: Path, format: str | None) -> tuple[RdfFormat | None, str]:
@@ -144,135 +208,265 @@ def _format(path: Path, format: str | None) -> tuple[RdfFormat | None, str]:
         if not path.exists():
             reason = "there is no such file; look for a misspelling"
         elif packed:
-            reason = "it is compressed; unpack it first, or give `gunzip -c FILE` to `idstore import - --format …`"
+            reason = "it is compressed; unpack it first, or pipe in `gunzip -c FILE` and name the format"
         else:
-            reason = f"the ending {path.suffix!r} tells no format; name one with --format, as `idstore import --help` lists them"
+            formats = ", ".join((*FORMATS, patch.FORMAT))
+            reason = (
+                f"the extension {path.suffix!r} stands for no format; name the format of the file: {formats}"
+            )
         raise ExchangeError(str(path), None, reason)
     return None if name == patch.FORMAT else rdf_format(name), name
 
 
-def _take_in(registry: Registry, found: Sorted, party: Party, source: str, progress: Progress, *, dry_run: bool) -> ImportReport:
-    registry.only_administrators(party)  # before everything is copied
+def _import(
+    registry: Registry,
+    events: SortedImport,
+    party: Party | None,
+    source: str,
+    progress: Progress,
+    *,
+    own_history: bool,
+    dry_run: bool,
+    force: bool,
+    check: Callable[[], None] | None = None,
+) -> ImportReport:
+    """Import sorted events, for an administrator or for none: see `import_registry` and `replicate`.
+
+    check  called for complete exports whose triples are not compared with their events here; it raises.
+    """
+    if party is not None:
+        registry.only_administrators(party)  # before the bulk copies the store
     report = ImportReport(0, 0, 0)
     try:
-        with registry.store.staging(anew=found.whole) as staged:
-            registry.only_administrators(party, acting=True)
-            there = Registry(staged)
-            pristine, fresh = there.pristine(), found.whole and not staged.sequence  # only now, when nobody else acts any more
-            left, differences = (LeftOut(), []) if pristine else _compared(there, staged, found, source, progress, dry_run=dry_run)
-            before = {namespace.base for namespace in there.namespaces()}
-            report = _Intake(there, staged, found, source, progress).all(compare=fresh)
-            report = replace(report, left=left, differences=differences, namesakes=_namesakes(there, before))
+        with registry.store.bulk(fresh=events.whole) as bulk:
+            if party is not None:
+                registry.only_administrators(party, acting=True)
+            target = Registry(bulk)
+            pristine, fresh = (
+                target.pristine(),
+                events.whole and not bulk.sequence,
+            )  # asked while no other party can act
+            left, differences = (
+                (LeftOut(), [])
+                if pristine
+                else _compare(target, bulk, events, source, progress, dry_run=dry_run)
+            )
+            before = {namespace.base for namespace in target.namespaces()}
+            forbidden = frozenset() if own_history else target.core.homes(bulk)
+            intake = _Intake(target, bulk, events, source, progress, force=force)
+            report = intake.all(compare=fresh, forbidden=forbidden)
+            if check is not None and events.whole and not fresh:
+                check()
+            if party is not None:
+                intake.log_forced(party)
+            report = replace(
+                report,
+                left=left,
+                differences=differences,
+                namesakes=_namesakes(target, before),
+                shared=()
+                if pristine or party is None
+                else target.shared_targets(events.targeted(), party, LISTED),
+            )
             if dry_run or not report.events:
-                raise _DryRun  # noqa: TRY301 the staged generation is to be given up
-    except _DryRun:
+                raise DryRunEnded  # noqa: TRY301 the bulk is discarded
+    except DryRunEnded:
         pass
     return report
 
 
 def _namesakes(registry: Registry, before: Container[str]) -> list[tuple[Namespace, Namespace]]:
     pairs = [(namespace, registry.namespace(namespace.name)) for namespace in registry.namespaces()]
-    return [(one, called) for one, called in pairs if one != called and not (one.base in before and called.base in before)]
+    return [
+        (namespace, named)
+        for namespace, named in pairs
+        if namespace != named and not (namespace.base in before and named.base in before)
+    ]
 
 
-def _compared(
-    registry: Registry, staged: Staging, found: Sorted, source: str, progress: Progress, *, dry_run: bool
+def _compare(
+    registry: Registry, bulk: Bulk, events: SortedImport, source: str, progress: Progress, *, dry_run: bool
 ) -> tuple[LeftOut, list[Divergence]]:
-    """What stays out, and, in a rehearsal, what differs. Raises ExchangeError."""
+    """Return what stays out and, in a dry run, the differences. Raises ExchangeError."""
     try:
-        bases = found.added()
-        return leave_out(found, registry, staged, progress), [*divergences(found, registry, staged, bases)] if dry_run else []
+        bases, merge = events.added(), Merge(registry.core)
+        return leave_out(events, merge, bulk, progress), [
+            *divergences(events, merge, bulk, bases)
+        ] if dry_run else []
     except InvalidData as error:
         raise ExchangeError(source, None, error.message) from error
 
 
 class _Intake:
-    """Files on their way into a staged registry. Raises ExchangeError."""
+    """Replay of sorted events into a registry on a bulk. Raises ExchangeError."""
 
-    def __init__(self, registry: Registry, staged: Staging, found: Sorted, source: str, progress: Progress) -> None:
-        self._registry, self._staged, self._found, self._source, self._progress = registry, staged, found, source, progress
-        self._empty = not staged.sequence
+    def __init__(
+        self,
+        registry: Registry,
+        bulk: Bulk,
+        events: SortedImport,
+        source: str,
+        progress: Progress,
+        *,
+        force: bool,
+    ) -> None:
+        self._replay, self._bulk, self._events = Replay(registry.core), bulk, events
+        self._source, self._progress = source, progress
+        self._empty = not bulk.sequence
         self._bases = {namespace.base for namespace in registry.namespaces()}
-        self._added = {base: order for base, order in found.added().items() if base not in self._bases}
+        self._added = {base: order for base, order in events.added().items() if base not in self._bases}
         self._lost: AbstractSet[tuple[str, str]] = frozenset()
         self._created = 0
+        described = registry.core.facts(bulk).described
+        private = {quad.subject for quad in bulk.quads(None, RDF.type, IDS.Party)}
+        names = {party_of(party) for party in private} - described
+        self._acted_on = events.acted_on_by(names) if names else set[str]()
+        self._names: set[Naming] = set()
+        self._force = force
+        self._forced: set[str] = set()
 
-    def all(self, *, compare: bool) -> ImportReport:
-        """Take in all that is new; with ``compare`` the files may say nothing that does not follow from the events."""
-        staged, found = self._staged, self._found
-        new, known = found.number(staged.sequence, self._is_known, self._is_single, self._check_same, self._progress)
-        if found.whole and not len(found):
-            raise self._refused("holds no event of a registry; read mappings and lists of identifiers with --format sssom, tsv or csv")
-        self._lost = found.lost_requests()
+    def log_forced(self, party: Party) -> None:
+        """Log which namespaces took labels that tell a time in the future."""
+        core, note = self._replay.core, Literal("export (forced: labels from the future)")
+        for base in sorted(self._forced):
+            event = core.event(self._bulk, IDS.Import, NamedNode(base), party, (SKOS.note, note))
+            core.log_event(self._bulk, event, PUBLIC_LOG, [], [])
+
+    def all(self, *, compare: bool, forbidden: Collection[str]) -> ImportReport:
+        """Take in all new events.
+
+        compare    whether to refuse files with triples that do not follow from the events.
+        forbidden  stores whose new events are refused.
+        """
+        bulk, events = self._bulk, self._events
+        new, known = events.number(
+            bulk.sequence, self._is_known, self._is_single, self._check_same, self._progress
+        )
+        if events.whole and not len(events):
+            raise self._refused(
+                "holds no event of a registry; for identifiers issued elsewhere name their namespace, for"
+                " mappings name the format sssom, tsv or csv"
+            )
+        self._check_origins(forbidden)
+        self._lost = events.lost_requests()
         try:
-            for number, event in found.singles():
-                staged.number(number)
-                with sound(event):
+            for number, event in events.singles():
+                bulk.number(number)
+                with valid(event):
                     self._check_time(event)
-                    self._registry.replay(staged, event, self._added)
-            staged.load(self._histories(new, compare=compare))
+                    self._replay.replay(bulk, event, self._added)
+            bulk.load(self._histories(new, compare=compare))
         except (ExchangeError, StoreUnavailable):
             raise
         except IdstoreError as error:
             raise self._refused(error.message) from error
-        contested = found.contested()
+        contested = events.contested()
         if contested is not None:
             raise self._refused(taken(*map(NamedNode, contested)).message)
-        return ImportReport(new, known, self._created)
+        return ImportReport(new, known, self._created, effects=events.effects())
+
+    def _check_origins(self, forbidden: Collection[str]) -> None:
+        count, first = self._events.of_origins(forbidden)
+        if first is not None:
+            raise self._refused(
+                f"{count} of its events, first {first.iri.value} ({first.act} by {first.by}), are this"
+                " registry's own, but its log lacks them: they are forged, or were lost here; if nobody else"
+                " can have written the file, accept its own history"
+            )
 
     def _is_known(self, event: str) -> bool:
-        return not self._empty and self._staged.catalogue.knows(event)
+        return not self._empty and self._bulk.catalogue.knows(event)
 
     def _check_same(self, event: Event) -> None:
         try:
-            self._registry.check_same(self._staged, event)
+            self._replay.check_same(self._bulk, event)
         except InvalidData as error:
             raise self._refused(error.message) from error
 
     def _check_time(self, event: Event) -> None:
-        """Raise InvalidData if it is yet to come; what a registry's own clock once said is taken back as it was, unless no clock says so."""
-        check_time(self._staged, event, _CENTURY if self._empty else times.DAY)
+        """Raise InvalidData for an event that is more than a day ahead, in an empty registry a century.
+
+        A copy takes back what the registry's own clock said, however wrong.
+        """
+        tolerance = _CENTURY if self._empty else times.DAY
+        check_time(self._bulk, event, tolerance)
+        try:
+            self._replay.check_label(self._bulk, event, tolerance)
+        except InvalidData:
+            if not self._force:
+                raise
+            self._forced.add(event.text(IDS.inNamespace) or "")
 
     def _is_single(self, about: str) -> bool:
-        """Whether events about this are taken in one by one: it is a namespace, or something has happened to it here."""
-        return about in self._bases or about in self._added or not (self._empty or not self._staged.catalogue.tells_of(about))
+        """Return whether events about an IRI are replayed singly.
+
+        It is a namespace, or has events here, or a party acted on it that only private graphs describe: if it
+        becomes public, that description must go.
+        """
+        if about in self._bases or about in self._added or about in self._acted_on:
+            return True
+        return not self._empty and self._bulk.catalogue.mentions(about)
 
     def _histories(self, new: int, *, compare: bool) -> Iterator[History]:
         done = 0
-        for group in self._found.groups(state=compare):
+        pending: History | None = None
+        of_parties: list[str] = []
+        for group in self._events.groups(state=compare):
             history = self._history(group.events) if group.events else None
             state = triples(history.state) if history and group.state else set()
             for line in group.state:
                 if line not in state and not self._follows(line, state):
-                    raise self._refused(
-                        f"the triple {line} does not follow from the events in it; change a registry by its commands, not in its export"
-                    )
+                    if not line.startswith(_PARTY):
+                        raise self._contradicted(line)
+                    of_parties.append(line)
             if history is not None:
-                yield history
+                if pending is not None:
+                    yield pending
+                pending = history
+                self._names |= named_in_record(history.record) if history.state else set()
+                self._names |= named_in_events((entry.event, entry.graph) for entry in history.events)
                 self._created += 1
                 done += len(history.events)
                 self._progress("taking in", done, new)
-        self._progress("finishing", 0, new)  # the rest of it is one step of the engine's, and one of the catalogue's
+        parties = descriptions(self._names, self._replay.core.facts(self._bulk).described)
+        lines = "".join(sorted(f"{quad} .\n" for quad in parties))
+        state = triples(lines)
+        for line in of_parties:
+            if not self._follows(line, state):
+                raise self._contradicted(line)
+        if pending is not None:
+            yield replace(pending, state=pending.state + lines)
+        self._progress("finishing", 0, new)  # one step of the engine, and one of the catalogue
+
+    def _contradicted(self, line: str) -> ExchangeError:
+        error = self._refused(
+            f"the triple {line} does not follow from the events in it;"
+            " change a registry by its commands, not in its export"
+        )
+        error.fields = {**error.fields, "triple": line}
+        return error
 
     def _history(self, events: Sequence[tuple[int, Event]]) -> History:
         number, first = events[0]
         base = first.text(IDS.inNamespace) or ""
         added = self._added.get(base, first.order)
-        if first.kind in BEGINNINGS and added > first.order and added[1] == first.origin:  # another registry may have had it before
-            raise homeless(first, base)
-        with sound(first):
+        if (
+            first.kind in BEGINNINGS and added > first.order and added[1] == first.origin
+        ):  # else it may come from elsewhere
+            raise unknown_namespace(first, base)
+        with valid(first):
             for _, event in events:
                 self._check_time(event)
-            history = self._registry.history(self._staged, events, self._lost)
-        for claimed, holder in history.claims:
-            self._found.claim(claimed.value, number, holder.value)
-        other = None if self._empty else self._staged.holder(history.claims[0][0])
+            history = self._replay.build_history(self._bulk, events, self._lost)
+        for claim in history.claims:
+            self._events.claim(claim.key.value, number, claim.holder.value)
+        other = None if self._empty else self._bulk.claim(history.claims[0].key)
         if other is not None:
-            raise taken(first.about, other)
+            raise taken(first.about, other.holder)
         return history
 
     def _follows(self, line: str, state: set[str]) -> bool:
-        """Whether a triple is among those that the log gives: of an identifier in another form, or of what was taken in before."""
+        """Return whether the log yields a triple: in another spelling, or from an earlier import."""
         try:
             (quad,) = parse(canonical(line), format=RdfFormat.N_TRIPLES)
         except (SyntaxError, ValueError):
@@ -280,7 +474,7 @@ class _Intake:
         subject, value = quad.subject, quad.object
         if not isinstance(subject, NamedNode) or not isinstance(value, NamedNode | Literal):
             return False
-        return str(quad.triple) in state or any(match.graph_name != CLAIMS for match in self._staged.quads(subject, quad.predicate, value))
+        return str(quad.triple) in state or any(self._bulk.quads(subject, quad.predicate, value))
 
     def _refused(self, reason: str) -> ExchangeError:
         return ExchangeError(self._source, None, reason)

@@ -1,8 +1,12 @@
-"""What is read: a file, standard input or a binary stream, gzip or plain; which of the two its first bytes say, not its name."""
+"""Inputs to read: a file, standard input or a binary stream.
+
+The first bytes, not the name, tell whether it is gzip.
+"""
 
 import codecs
 import gzip
 import io
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,54 +20,54 @@ from idstore.errors import ExchangeError, InvalidData
 
 STDIN: Final = "-"
 PACKED: Final = ".gz"
-"""The ending of what gzip compressed."""
-_TOLD: Final = 10
-"""Flaws that an error names, at most."""
+"""The file name extension of gzip files."""
+_MOST: Final = 10
+"""Most flaws that an error names."""
 _CHUNK: Final = 1 << 16
 """Bytes read at once."""
 _GZIP: Final = b"\x1f\x8b"
 _BROKEN: Final = (EOFError, zlib.error, OSError)
-"""How a medium, or what packs it, fails."""
+"""Errors of a medium, and of its gzip data."""
 
 Readable = str | PathLike[str] | IO[bytes]
 """A path, ``-`` for standard input, or a binary stream (which is left open)."""
 Failure = Callable[[str, int | None, str], InvalidData]
-"""Makes the error for what is wrong with a source: its name, the line, the reason."""
+"""Called with the name of a source, the line and the reason; returns the error."""
 
 
 def ending(name: str) -> str:
-    """The ending of a file's name in lower case, without the one that says that it is compressed: ``.ttl``."""
+    """Return the extension of a file name in lower case, without ``.gz``: ``.ttl``."""
     return Path(name.lower().removesuffix(PACKED)).suffix
 
 
 class Flaws:
-    """What is wrong with single entries of a source, to be told in one go. Memory: the first `_TOLD`."""
+    """Errors in single entries of a source, for one summary. Memory: the first `_MOST`."""
 
     def __init__(self) -> None:
-        self._many = 0
+        self._count = 0
         self._first: list[tuple[int, str]] = []
 
     def __bool__(self) -> bool:
-        return self._many > 0
+        return self._count > 0
 
     def add(self, line: int, reason: str) -> None:
-        """Take one in."""
-        self._many += 1
-        self._first = sorted([*self._first, (line, reason)], key=itemgetter(0))[:_TOLD]
+        """Add a flaw."""
+        self._count += 1
+        self._first = sorted([*self._first, (line, reason)], key=itemgetter(0))[:_MOST]
 
-    def told(self) -> tuple[int, str]:
-        """The line of the first, and all of them as one reason."""
+    def summary(self) -> tuple[int, str]:
+        """Return the line of the first flaw, and all flaws as one reason."""
         (line, reason), *others = self._first
-        more = self._many - len(self._first)
-        told = [reason, *(f"line {place}: {other}" for place, other in others), *([f"and {more} more"] if more else [])]
-        return line, "; ".join(told)
+        more = self._count - len(self._first)
+        reasons = [reason, *(f"line {number}: {other}" for number, other in others)]
+        return line, "; ".join([*reasons, *([f"and {more} more"] if more else [])])
 
 
 class Source:
-    """Bytes from somewhere, uncompressed.
+    """An uncompressed stream of bytes.
 
-    name   what messages call it.
-    fail   the error to raise when it cannot be read.
+    name   its name in messages.
+    fail   makes the error to raise if it cannot be read.
     """
 
     def __init__(self, stream: BinaryIO, name: str, fail: Failure) -> None:
@@ -75,36 +79,47 @@ class Source:
         self.name = name
 
     def error(self, line: int | None, reason: str) -> InvalidData:
-        """What to raise about this source."""
+        """Return an error about this source."""
         return self._fail(self.name, line, reason)
 
     def skip_mark(self) -> None:
-        """Step over a byte order mark at the beginning. Raises as `read`."""
+        """Skip a byte order mark at the beginning. Raises as `read`."""
         with self._translated():
             skip_mark(self._stream)
 
+    def begins_as_xml(self) -> bool:
+        """Whether the content begins like XML, and not with an IRI of Turtle. Raises as `read`."""
+        with self._translated():
+            start = self._stream.peek(_CHUNK)[:_CHUNK].lstrip()
+        return re.match(rb"<(\?xml|!|[\w:.-]+\s)", start) is not None
+
     def read(self, size: int) -> bytes:
-        """At most so many bytes, none at the end. Raises what ``fail`` makes: the medium fails, gzip data are damaged or cut off."""
+        """Return at most ``size`` bytes, none at the end.
+
+        Raises the error of ``fail``: the medium fails, or gzip data are damaged or cut off.
+        """
         try:
-            found = self._stream.read1(size)  # what there is: of gzip data that are cut off, all that came before
+            content = self._stream.read1(
+                size
+            )  # if gzip data are cut off, it returns the bytes before that point
         except _BROKEN as error:
             raise self._broken(error) from error
-        self._line += found.count(b"\n")
-        return found
+        self._line += content.count(b"\n")
+        return content
 
     def read_line(self, size: int) -> bytes:
-        """The next line, or so many bytes of it; nothing at the end. Raises as `read`."""
+        """Return the next line, at most ``size`` bytes of it; nothing at the end. Raises as `read`."""
         with self._translated():
-            found = self._stream.readline(size)
-        self._line += found.endswith(b"\n")
-        return found
+            line = self._stream.readline(size)
+        self._line += line.endswith(b"\n")
+        return line
 
     def lines(self, size: int) -> Iterator[bytes]:
-        """Line by line, of each so many bytes at most. Raises as `read`."""
+        """Yield the lines, at most ``size`` bytes of each. Raises as `read`."""
         with self._translated():
-            while found := self._stream.readline(size):
-                self._line += found.endswith(b"\n")
-                yield found
+            while line := self._stream.readline(size):
+                self._line += line.endswith(b"\n")
+                yield line
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -114,7 +129,7 @@ class Source:
             raise self._broken(error) from error
 
     def _broken(self, error: EOFError | zlib.error | OSError) -> InvalidData:
-        """What to raise where the medium fails."""
+        """Return the error for a failure of the medium."""
         match error:
             case EOFError():
                 reason = "the gzip data end too soon; fetch the file again"
@@ -125,7 +140,7 @@ class Source:
         return self.error(self._line, reason)
 
     def chunks(self) -> Iterator[bytes]:
-        """All of it piece by piece, proven to be UTF-8. Raises as `read`, and when it is not."""
+        """Yield all content in chunks, checked to be UTF-8. Raises as `read`, and if it is not UTF-8."""
         decoder = codecs.getincrementaldecoder("utf-8")()
         while True:
             before = self._line
@@ -134,26 +149,30 @@ class Source:
                 decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
                 line = before + error.object.count(b"\n", 0, error.start)
-                raise self.error(line, f"it is not UTF-8 (byte 0x{error.object[error.start]:02x}); save it as UTF-8") from error
+                reason = f"it is not UTF-8 (byte 0x{error.object[error.start]:02x}); save it as UTF-8"
+                raise self.error(line, reason) from error
             if not chunk:
                 return
             yield chunk
 
     def detach(self) -> None:
-        """Let go of the stream, without closing it."""
-        with suppress(ValueError):  # its owner closed it before we were done
+        """Detach the stream without closing it."""
+        with suppress(ValueError):  # its owner has closed it
             self._raw.detach()
 
 
 def skip_mark(stream: "io.BufferedReader[Any] | gzip.GzipFile") -> None:
-    """Step over a byte order mark (UTF-8) at the beginning of a stream: editors put one there, and parsers take it for data."""
+    """Skip a UTF-8 byte order mark at the start of a stream: editors write it, parsers take it for data."""
     if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
 
 
 @contextmanager
 def opened(file: Readable, fail: Failure = ExchangeError) -> Iterator[Source]:
-    """Open what is to be read. Raises what ``fail`` makes: there is no such file, it may not be read, standard input is closed."""
+    """Open an input.
+
+    Raises the error of ``fail``: there is no such file, it is not readable, standard input is closed.
+    """
     if isinstance(file, str | PathLike) and file != STDIN:
         name = fspath(file)
         with _open(name, fail) as stream:
@@ -179,5 +198,5 @@ def _open(name: str, fail: Failure) -> BinaryIO:
 def _source(stream: BinaryIO, name: str, fail: Failure) -> Source:
     try:
         return Source(stream, name, fail)
-    except OSError as error:  # a folder opens, and fails at the first byte
+    except OSError as error:  # a folder can be opened, but not read
         raise fail(name, None, f"it cannot be read: {error.strerror or error}") from error

@@ -1,22 +1,28 @@
 """Tables: tab- or comma-separated rows under a header, read line by line.
 
-``tsv`` knows no quoting (a ``"`` is data), ``csv`` is RFC 4180, ``sssom`` is tab-separated with the quoting of csv and comment lines
-(``#``) before the header. ``list`` has no header: an identifier a line, after a tab its name; lines that begin with ``# `` are passed over.
-UTF-8, plain or gzip; flat memory.
+``tsv`` has no quoting (a ``"`` is data), ``csv`` is RFC 4180 with guarded cells (`idstore.spreadsheets`),
+``sssom`` is tab-separated with the quoting of csv and metadata in lines with ``#`` before the header. A
+``tsv`` with metadata is ``sssom``, and ``csv`` may have metadata too, also as a spreadsheet saves them.
+``list`` has no header: an identifier a line, then a tab and its name; lines that begin with ``# `` are
+ignored. UTF-8, plain or gzip; flat memory.
 """
 
 import csv
+import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
+from idstore import spreadsheets
+from idstore.exchange import limits
 from idstore.exchange.sources import PACKED, Readable, Source, ending, opened
 
 FORMATS: Final = ("sssom", "tsv", "csv")
 LIST: Final = "list"
 SUFFIXES: Final = {".tsv": "tsv", ".csv": "csv", ".sssom": "sssom"}
-"""Formats by the ending of a file's name; ``.sssom.tsv`` is sssom."""
+"""Formats by file name extension; ``.sssom.tsv`` is sssom."""
 
 _DIALECTS: Final[dict[str, dict[str, Any]]] = {
     "tsv": {"delimiter": "\t", "quoting": csv.QUOTE_NONE},
@@ -24,125 +30,174 @@ _DIALECTS: Final[dict[str, dict[str, Any]]] = {
     "sssom": {"delimiter": "\t", "strict": True},
     LIST: {"delimiter": "\t", "quoting": csv.QUOTE_NONE},
 }
-_LONGEST: Final = 1 << 20
-"""Bytes of one line: memory stays bounded."""
-csv.field_size_limit(max(_LONGEST, csv.field_size_limit()))  # which is one for the whole process, and below what a line may hold
-_RETURNS: Final = "a carriage return stands alone in it; end lines with a line feed, and quote a cell that holds one"
+csv.field_size_limit(
+    max(limits.LINE, csv.field_size_limit())
+)  # the default, one for the process, is below a line's limit
+_RETURNS: Final = (
+    "a carriage return stands alone in it; end lines with a line feed, and quote a cell that holds one"
+)
 _BOM: Final = "\ufeff"
+_COMMENT: Final = re.compile('"?#')
+_METADATA: Final = re.compile('"?# *[A-Za-z_]+ *:')
+"""The first line of metadata, in formats whose header may begin with ``#``."""
 
 
 def format_of(name: str) -> str | None:
-    """The format that a file's name tells; None if it tells none."""
+    """Return the format that a file name implies; None if it implies none."""
     if name.lower().removesuffix(PACKED).endswith(".sssom.tsv"):
         return "sssom"
     return SUFFIXES.get(ending(name))
 
 
-class Row(NamedTuple):
-    """One row: the number of its line, from 1, and its cells in the header's order; ``wrong`` says why it is no row."""
+class TableRow(NamedTuple):
+    """One row: its line number (from 1), its cells in the order of the header, and its error if malformed."""
 
     line: int
     cells: Sequence[str]
-    wrong: str | None = None
+    error: str | None = None
 
 
 @dataclass(slots=True)
 class Table:
-    """A table that is being read.
+    """An open table.
 
-    name      what messages call it.
-    comments  what stood before the header, without ``#``.
+    name      its name in messages.
+    metadata  the lines before the header, without ``#``.
     header    names of the columns.
-    rows      the rest, once.
+    rows      the rows, to be read once.
     """
 
     name: str
-    comments: Sequence[str]
+    metadata: Sequence[str]
     header: Sequence[str]
-    rows: Iterator[Row] = field(repr=False)
+    rows: Iterator[TableRow] = field(repr=False)
 
 
 @contextmanager
 def read(file: Readable, format: str) -> Iterator[Table]:
-    """Open a table. Raises ExchangeError: it cannot be read, is not UTF-8, has no header or a column twice."""
+    """Open a table.
+
+    Raises ExchangeError: it cannot be read, is not UTF-8, has no header or a column twice.
+    """
     with opened(file) as source:
-        lines = _Lines(source)
-        comments = list(lines.comments()) if format == "sssom" else []
+        lines = _CountedLines(source)
+        metadata = [] if format == LIST else list(lines.metadata(format))
+        if metadata and format == "tsv":
+            format = "sssom"
         try:
             reader = csv.reader(lines, **_DIALECTS[format])
             header = ["id", "name"] if format == LIST else [cell.strip() for cell in next(reader, [])]
         except csv.Error as error:
-            raise source.error(lines.line, f"the header cannot be read: {_told(error)}") from error
+            raise source.error(lines.line, f"the header cannot be read: {_reason(error)}") from error
         if not any(header):
             raise source.error(lines.line or 1, "it has no header; name the columns in the first line")
         twice = sorted({name for name in header if name and header.count(name) > 1})
         if twice:
-            raise source.error(lines.line, f"the column {twice[0]!r} is there twice")
+            raise source.error(lines.line, f"the column {twice[0]!r} occurs twice")
         rows = _rows(reader, lines, len(header))
+        if format == "csv":
+            rows = (row._replace(cells=[spreadsheets.plain(cell) for cell in row.cells]) for row in rows)
         if format == LIST:
-            rows = (_trimmed(row) for row in rows if not row.cells[0].startswith("# "))
-        yield Table(source.name, comments, header, rows)
+            rows = (_trimmed(row) for row in rows if row.error or not row.cells[0].startswith("# "))
+        yield Table(source.name, metadata, header, rows)
 
 
-def _trimmed(row: Row) -> Row:
-    """A line that somebody typed: spaces round what stands in it are no part of it, as they are of a table's cells."""
+def _trimmed(row: TableRow) -> TableRow:
+    """Strip the cells of a list, which people type by hand; in the cells of a table, spaces are data."""
     return row._replace(cells=[cell.strip(" ") for cell in row.cells])
 
 
-def _rows(reader: Any, lines: "_Lines", width: int) -> Iterator[Row]:
+def _rows(reader: Any, lines: "_CountedLines", width: int) -> Iterator[TableRow]:
     while True:
-        begun = lines.line + 1
+        first_line = lines.line + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield Row(begun, (), f"not a row of the table: {_told(error)}")
+            yield TableRow(first_line, (), f"not a row of the table: {_reason(error)}")
             continue
         if cells is None:
             return
         if not any(cells):
             continue
         if len(cells) > width:
-            yield Row(begun, cells, f"it has {len(cells)} cells, and the header names {width} columns")
+            yield TableRow(
+                first_line, cells, f"it has {len(cells)} cells, and the header names {width} columns"
+            )
         else:
-            yield Row(begun, cells + [""] * (width - len(cells)) if len(cells) < width else cells)
+            yield TableRow(first_line, cells + [""] * (width - len(cells)) if len(cells) < width else cells)
 
 
-def _told(error: csv.Error) -> str:
+def read_ahead(
+    rows: Iterator[TableRow], columns: set[int], held: IO[str]
+) -> tuple[Iterator[TableRow], set[int]]:
+    """Read until each of the columns had a value. Return all rows, and the columns that have no value.
+
+    held  an empty file for the rows that were read; it must stay open.
+    """
+    for row in rows:
+        held.write(json.dumps(row) + "\n")
+        columns = {column for column in columns if row.error or not row.cells[column].strip(" ")}
+        if not columns:
+            break
+    held.seek(0)
+    return _rejoined(held, rows), columns
+
+
+def _rejoined(held: IO[str], rest: Iterator[TableRow]) -> Iterator[TableRow]:
+    yield from (TableRow(*json.loads(line)) for line in held)
+    yield from rest
+
+
+def _reason(error: csv.Error) -> str:
     return _RETURNS if str(error).startswith("new-line character") else str(error)
 
 
-class _Lines:
-    """The lines of a source as text, counted."""
+class _CountedLines:
+    """The lines of a source as text, with the number of the current line."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._raw = source.lines(_LONGEST)
-        self._kept: str | None = None
+        self._raw = source.lines(limits.LINE)
+        self._pending: str | None = None
         self.line = 0
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            return kept
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            return pending
         raw = next(self._raw)
         self.line += 1
-        if len(raw) >= _LONGEST and not raw.endswith(b"\n"):
-            raise self._source.error(self.line, f"the line is longer than {_LONGEST} bytes")
+        if len(raw) >= limits.LINE and not raw.endswith(b"\n"):
+            raise self._source.error(self.line, f"the line is longer than {limits.LINE} bytes")
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:
-            raise self._source.error(self.line, f"it is not UTF-8 (byte 0x{raw[error.start]:02x}); save it as UTF-8") from error
+            reason = f"it is not UTF-8 (byte 0x{raw[error.start]:02x}); save it as UTF-8"
+            raise self._source.error(self.line, reason) from error
         if "\x00" in text:
             raise self._source.error(self.line, "it holds a NUL character")
         return text.removeprefix(_BOM) if self.line == 1 else text
 
-    def comments(self) -> Iterator[str]:
-        """The lines at the beginning that begin with ``#``."""
+    def metadata(self, format: str) -> Iterator[str]:
+        """Yield the lines of metadata before the header, without ``#``. Raises ExchangeError: too many."""
+        expected, size = _COMMENT if format == "sssom" else _METADATA, 0
         for line in self:
-            if not line.startswith("#"):
-                self._kept = line
+            if not expected.match(line):
+                self._pending = line
                 return
-            yield line[1:].rstrip("\r\n")
+            expected, size = _COMMENT, size + len(line)
+            if size > limits.METADATA:
+                raise self._source.error(self.line, f"the metadata have more than {limits.METADATA} bytes")
+            yield _without_sign(line.rstrip("\r\n"), _DIALECTS[format]["delimiter"])
+
+
+def _without_sign(line: str, delimiter: str) -> str:
+    """Return a line of metadata without ``#``; of a line that a spreadsheet saved as a row, its only cell."""
+    try:
+        first, *others = next(csv.reader([line], delimiter=delimiter))
+    except csv.Error:  # no row: a lone carriage return
+        return line[1:]
+    return (line if any(others) else first)[1:]

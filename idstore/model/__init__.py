@@ -1,1 +1,1 @@
-"""The frozen values that the registry is made of, and how they become triples."""
+"""The registry's frozen values and their RDF serialization."""

@@ -1,31 +1,56 @@
-"""Events: what was done, by whom, when, with which arguments. They are never changed or removed."""
+"""Events: what a party did, when, and with which arguments. An event never changes and is never removed."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
-from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.party import node
 from idstore.model.terms import Term, hashed, lines
-from idstore.vocabulary import DCTERMS, EVENTS, IDS, ONTOLOGY, PROV, RDF, XSD, event_name, party_name
+from idstore.schemes import value_types
+from idstore.vocabulary import (
+    ARGUMENTS,
+    DCTERMS,
+    EVENTS,
+    IDS,
+    ONTOLOGY,
+    PROV,
+    RDF,
+    XSD,
+    argument_property,
+    argument_term,
+    event_name,
+    party_name,
+)
 
+_TARGETS: Mapping[NamedNode, NamedNode] = {
+    IDS.Bind: RDF.object,
+    IDS.Mint: IDS.target,
+    IDS.Registration: IDS.target,
+    IDS.Targeting: IDS.target,
+}
+"""The argument that holds the target, by kind of event."""
 _HEAD = {RDF.type, IDS.about, PROV.wasAssociatedWith, PROV.endedAtTime}
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One act.
+    """One act of a party.
 
-    origin, token   the store where it happened (a UUID) and the event's own number there: among events of one millisecond it rises,
-                    otherwise it is random, so that nobody reads off it how much happened that he may not see.
-    kind            the class of the act.
-    about           identifier, namespace, party or registry.
-    by              the name of the party that acted.
-    at              milliseconds since 1970.
-    arguments       the rest of what determines the outcome, as predicate and value.
+    origin     UUID of the store where the act happened.
+    token      number of the event in that store. It rises among events of one millisecond; otherwise it is
+               random,
+               so that a reader cannot count the events that are hidden from the reader.
+    kind       the class of the act.
+    about      identifier, namespace, party or registry.
+    by         name of the party that acted.
+    at         milliseconds since 1970.
+    arguments  everything else that determines the outcome: the property that the event sets, and its value.
+               In triples the properties of records become terms of their own (`vocabulary.ARGUMENTS`).
     """
 
     origin: str
@@ -38,82 +63,102 @@ class Event:
 
     @property
     def iri(self) -> NamedNode:
-        """What names the event."""
+        """The IRI of the event."""
         return NamedNode(self.name)
 
     @property
     def name(self) -> str:
-        """Its IRI's text."""
+        """The IRI of the event, as text."""
         return event_name(self.origin, self.token)
 
     @property
     def order(self) -> tuple[int, str, int]:
-        """Sorts the events about one thing: by time, then origin and token."""
+        """The sort key among events about the same thing: time, origin, token."""
         return (self.at, self.origin, self.token)
 
     @property
     def act(self) -> str:
-        """The kind's local name, ``Mint``."""
+        """The local name of the kind, such as ``Mint``."""
         return self.kind.value.removeprefix(ONTOLOGY)
 
-    def one(self, predicate: NamedNode) -> Term | None:
-        """The argument, None if it was not given."""
-        for name, value in self.arguments:  # called for every event many times: a generator would cost three times as much
+    def get(self, predicate: NamedNode) -> Term | None:
+        """Return the first value of an argument, or None."""
+        for (
+            name,
+            value,
+        ) in self.arguments:  # called many times per event: a generator would take three times as long
             if name == predicate:
                 return value
         return None
 
     def text(self, predicate: NamedNode) -> str | None:
-        """The argument's text, None if it was not given."""
-        value = self.one(predicate)
+        """Return the text of an argument, or None."""
+        value = self.get(predicate)
         return None if value is None else value.value
 
     def all(self, predicate: NamedNode) -> list[Term]:
-        """Every argument of that name."""
+        """Return all values of an argument."""
         return [value for name, value in self.arguments if name == predicate]
 
     @property
+    def target(self) -> str | None:
+        """The IRI that the identifier leads or is bound to by this event, or None."""
+        if self.kind == IDS.ValueSetting:
+            is_url = value_types.is_type("URL.", self.text(IDS.valueType) or "")
+            return self.text(IDS.data) if is_url else None
+        predicate = _TARGETS.get(self.kind)
+        return None if predicate is None else self.text(predicate)
+
+    @property
     def parent(self) -> str | None:
-        """The event of the batch that this one is part of."""
+        """The IRI of the batch event that this event is part of, or None."""
         return self.text(DCTERMS.isPartOf)
 
     @property
     def internal(self) -> bool:
-        """Whether it stays with the grant list also after fixation; of an import, with whoever imported."""
+        """Whether the event stays private after fixation.
+
+        The grant list, or the importing party, and administrators still see it.
+        """
         return self.text(IDS.internal) == "true"
 
-    def _said(self) -> tuple[tuple[NamedNode, Term], ...]:
+    def _properties(self) -> tuple[tuple[NamedNode, Term], ...]:
         return (
             (RDF.type, self.kind),
             (IDS.about, self.about),
             (PROV.wasAssociatedWith, node(self.by)),
             (PROV.endedAtTime, times.literal(self.at)),
-            *self.arguments,
+            *((argument_term(name), value) for name, value in self.arguments),
         )
 
     @property
     def confined(self) -> bool:
-        """Whether only the owner of its identifier (and administrators) may read it, in every stage: it is about a value that others may not."""
+        """Whether only owner and administrators may read the event in every stage (its value is private)."""
         permissions = self.text(IDS.permissions)
         return permissions is not None and permissions[2:3] != "1"
 
     @property
     def withheld(self) -> bool:
-        """Whether only some may read it, in every stage of its identifier: it is internal, or confined."""
+        """Whether the event stays private in every stage of its identifier: it is internal or confined."""
         return self.internal or self.confined
 
     def quads(self, graph: NamedNode) -> list[Quad]:
-        """Its triples, in ``graph``."""
+        """Return the triples of the event as quads of ``graph``."""
         iri = self.iri
-        return [Quad(iri, predicate, value, graph) for predicate, value in self._said()]
+        return [Quad(iri, predicate, value, graph) for predicate, value in self._properties()]
 
     def lines(self, graph: NamedNode) -> str:
-        """Its `quads` as N-Quads."""
-        return lines(f"<{self.name}>", self._said(), graph)
+        """Return the `quads` as N-Quads."""
+        return lines(f"<{self.name}>", self._properties(), graph)
+
+
+REDACTED: Final = "redacted-"
+"""Start of a pseudonym; the token of the redaction's event follows."""
+PSEUDONYM: Final = re.compile(rf"\b{REDACTED}[0-9a-f]{{16}}\b")
 
 
 def encode(event: Event) -> list[object]:
-    """An event as JSON values; terms in N-Triples."""
+    """Return an event as JSON values, with terms in N-Triples."""
     return [
         event.origin,
         event.token,
@@ -126,29 +171,37 @@ def encode(event: Event) -> list[object]:
 
 
 def decode(values: list[Any]) -> Event:
-    """Read what `encode` wrote."""
-    origin, token, act, about, by, at, said = values
-    text = "".join(f"<x:> <{name}> {value} .\n" for name, value in said)
-    arguments = [(quad.predicate, quad.object) for quad in parse_rdf(text, format=RdfFormat.N_TRIPLES)]
-    return Event(origin, token, NamedNode(ONTOLOGY + act), NamedNode(about), by, at, tuple(arguments))
+    """Read the output of `encode`."""
+    origin, token, act, about, by, at, pairs = values
+    return Event(
+        origin, token, NamedNode(ONTOLOGY + act), NamedNode(about), by, at, tuple(read_arguments(pairs))
+    )
+
+
+def read_arguments(pairs: Iterable[Sequence[str]]) -> list[tuple[NamedNode, Any]]:
+    """Read arguments from pairs of an IRI and a term in N-Triples."""
+    text = "".join(f"<x:> <{name}> {value} .\n" for name, value in pairs)
+    return [(quad.predicate, quad.object) for quad in parse_rdf(text, format=RdfFormat.N_TRIPLES)]
 
 
 def digest(event: Event) -> int:
-    """A 63-bit number that tells whether an event is still what it was; independent of how a store writes numbers and moments."""
-    said = [f"{name.value} {_lasting(value)}" for name, value in event.arguments]
-    return hashed("\0".join((event.name, event.kind.value, event.about.value, event.by, str(event.at), *sorted(said))))
+    """Return a 63-bit checksum of an event, independent of how a store writes numbers and times."""
+    pairs = [f"{name.value} {_stable(value)}" for name, value in event.arguments]
+    return hashed(
+        "\0".join((event.name, event.kind.value, event.about.value, event.by, str(event.at), *sorted(pairs)))
+    )
 
 
-def same(one: Event, other: Event) -> bool:
-    """Whether two are told alike, by the same store or as it writes: numbers and moments too, of which a `digest` holds the datatype only."""
-    return digest(one) == digest(other) and set(one.arguments) == set(other.arguments)
+def same(first: Event, second: Event) -> bool:
+    """Whether two events agree also in numbers and times; `digest` covers only their datatypes."""
+    return digest(first) == digest(second) and set(first.arguments) == set(second.arguments)
 
 
 _REWRITTEN = (XSD.boolean, XSD.dateTime, XSD.decimal, XSD.integer)
 
 
-def _lasting(value: Term) -> str:
-    """What no store writes otherwise: of some literals the datatype only."""
+def _stable(value: Term) -> str:
+    """Return the part of a term that every store writes alike: of some literals the datatype only."""
     text = str(value)
     if not (text.startswith('"') and text.endswith(">")):
         return text
@@ -157,17 +210,24 @@ def _lasting(value: Term) -> str:
 
 
 def split(iri: str) -> tuple[str, int]:
-    """Origin and token of an event's IRI. Raises ValueError if it is none."""
+    """Return origin and token from the IRI of an event.
+
+    Raises ValueError if the IRI is not one of an event.
+    """
     return origin_of(iri), int(iri.partition("#")[2], 16)
 
 
 def origin_of(iri: str) -> str:
-    """Origin of an event, from its IRI; of any other IRI a text that no store is named by."""
+    """Return the origin from the IRI of an event; from another IRI, a text that no store has as its name."""
     return iri.removeprefix(EVENTS).partition("#")[0]
 
 
 def parse(iri: NamedNode, quads: Iterable[Quad]) -> Event:
-    """Read an event from its quads. Raises ValueError or KeyError if its head is not whole."""
+    """Read an event from its quads.
+
+    Raises ValueError or KeyError if kind, subject, party or time is missing, or a property of records is
+    there.
+    """
     head: dict[NamedNode, Term] = {}
     arguments: list[tuple[NamedNode, Term]] = []
     for quad in quads:
@@ -176,7 +236,9 @@ def parse(iri: NamedNode, quads: Iterable[Quad]) -> Event:
         if quad.predicate in _HEAD:
             head[quad.predicate] = value
         else:
-            arguments.append((quad.predicate, value))
+            if quad.predicate in ARGUMENTS:
+                raise ValueError(f"{iri} has {quad.predicate}, a property of records")
+            arguments.append((argument_property(quad.predicate), value))
     origin, token = split(iri.value)
     kind, about, by = head[RDF.type], head[IDS.about], head[PROV.wasAssociatedWith]
     assert isinstance(kind, NamedNode) and isinstance(about, NamedNode) and isinstance(by, NamedNode)
@@ -192,18 +254,18 @@ def parse(iri: NamedNode, quads: Iterable[Quad]) -> Event:
 
 
 def group(quads: Iterable[Quad]) -> Iterator[tuple[NamedNode, list[Quad]]]:
-    """Consecutive quads of one subject, together."""
+    """Yield each subject with its quads, which must be consecutive."""
     subject: NamedNode | None = None
-    found: list[Quad] = []
+    members: list[Quad] = []
     for quad in quads:
         if quad.subject != subject:
             if subject is not None:
-                yield subject, found
+                yield subject, members
             assert isinstance(quad.subject, NamedNode)
-            subject, found = quad.subject, []
-        found.append(quad)
+            subject, members = quad.subject, []
+        members.append(quad)
     if subject is not None:
-        yield subject, found
+        yield subject, members
 
 
 KINDS = frozenset(
@@ -213,6 +275,7 @@ KINDS = frozenset(
         IDS.NamespaceAddition,
         IDS.NamespaceAllowance,
         IDS.NamespaceFreeze,
+        IDS.NamespaceChange,
         IDS.TypeAddition,
         IDS.Mint,
         IDS.Registration,
@@ -242,6 +305,7 @@ KINDS = frozenset(
         IDS.StorageAddition,
         IDS.StorageAllowance,
         IDS.Placement,
+        IDS.Redaction,
     }
 )
 """Every kind of event."""

@@ -1,20 +1,22 @@
-"""Histories: all that a log tells of one identifier."""
+"""Histories: all events of one identifier, and the state that follows from them."""
+
+from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
-from idstore.frozen import dataclass
-from idstore.model.change import Entry, entry_of
+from idstore.model.change import Claim
 from idstore.model.event import Event
-from idstore.model.record import Record, claim_line
+from idstore.model.listing import Listing, listing_of
+from idstore.model.record import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An event in the order of a store.
+class LoggedEvent:
+    """An event and its position in the log of a store.
 
-    sequence  its place.
-    graph     where it is kept.
-    since     the place of the event with which it became public, its own or a later one; None while it is not public.
+    sequence  position of the event.
+    graph     graph that holds the event.
+    since     position of the event that made it public, its own or a later one; None while it is private.
     """
 
     sequence: int
@@ -25,26 +27,26 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """An identifier from its beginning, for a store that knows nothing of it.
+    """The complete history of an identifier, for a store that does not hold the identifier yet.
 
-    events  all about it, in order.
-    record  what they give; ``state`` its triples, as N-Quads.
-    claims  labels and request keys that it takes, with itself as their holder.
-    issued  its label: namespace's base, series, number there.
+    events  all events about the identifier, in order.
+    record  the record that the events result in.
+    state   the triples of the record, as N-Quads.
+    claims  labels and request keys that the identifier holds.
+    issued  its label: base of the namespace, series, number in the series.
     """
 
-    events: tuple[Told, ...]
+    events: tuple[LoggedEvent, ...]
     record: Record
     state: str
-    claims: tuple[tuple[NamedNode, NamedNode], ...]
+    claims: tuple[Claim, ...]
     issued: tuple[str, str, int]
 
     @property
-    def entry(self) -> Entry:
-        """How the catalogue lists it."""
-        return entry_of(self.record, fresh=True)
+    def listing(self) -> Listing:
+        """The identifier's entry in the catalogue."""
+        return listing_of(self.record, new=True)
 
     def lines(self) -> str:
-        """Every quad that appears with it, as N-Quads."""
-        claims = [claim_line(claimed, holder) for claimed, holder in self.claims]
-        return "".join([self.state, *claims, *[told.event.lines(told.graph) for told in self.events]])
+        """Return all quads of the record and its events, as N-Quads."""
+        return "".join([self.state, *[entry.event.lines(entry.graph) for entry in self.events]])

@@ -2,60 +2,80 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from idstore.characters import ascii_lower
 from idstore.errors import InvalidData, UnknownScheme
-from idstore.frozen import dataclass, replace
-from idstore.model import times
+from idstore.model import particulars, times
 from idstore.model.event import Event
 from idstore.model.party import node
 from idstore.schemes import Aliasing, Context, LabelType, Scheme, Typed, Valued, scheme
-from idstore.vocabulary import DCTERMS, IDS, ONTOLOGY, RDF, RDFS, REGISTRY_GRAPH, SKOS, XSD, party_name
+from idstore.schemes.shapes import own_shape
+from idstore.vocabulary import (
+    DCTERMS,
+    IDS,
+    ONTOLOGY,
+    RDF,
+    RDFS,
+    REGISTRY_GRAPH,
+    SKOS,
+    XSD,
+    party_name,
+    setting_key,
+    setting_term,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _FORMS: Final = frozenset({"doi", "hdl", "http", "https", "info", "urn"})
+_FLAGS: Final = ("true", "false")
+_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,17}")
 TRUE = Literal("true", datatype=XSD.boolean)
 LARGEST: Final = 2**63 - 1
-"""The largest whole number that the engine's xsd:integer holds; what is larger is no number to it, and breaks the shapes."""
+"""The largest integer that the engine's xsd:integer holds. The engine does not treat a larger one as a
+number, so that it would break the shapes."""
 
 
 def number(value: int) -> Literal:
-    """The literal of a whole number."""
+    """Return the literal of an integer."""
     return Literal(str(value), datatype=XSD.integer)
 
 
 def is_name(text: str) -> bool:
-    """Whether a namespace can be called so."""
+    """Whether a text is a valid name of a namespace."""
     return _NAME.fullmatch(text) is not None
 
 
 def check_name(name: str) -> str:
-    """The name of a namespace, as given. Raises InvalidData."""
+    """Return the name of a namespace unchanged. Raises InvalidData if it is not valid."""
     if not is_name(name):
         raise InvalidData(
-            f"{name!r} is not a namespace's name; use letters, digits and . _ -, at most 64, a letter or digit first", text=name
+            f"{name!r} is not a namespace's name; use letters, digits and . _ -, at most 64,"
+            " and begin with a letter or digit",
+            text=name,
         )
     return name
 
 
-def begins_a_form(name: str) -> bool:
-    """Whether identifiers are written with this word before a colon, so that as a namespace's name it leaves in doubt what is meant."""
-    return name.lower() in _FORMS
+def is_form_prefix(name: str) -> bool:
+    """Whether ``name:`` begins a written form of identifiers and is ambiguous as the name of a namespace."""
+    return ascii_lower(name) in _FORMS
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A base IRI, a scheme and its settings, with an owner.
+    """A base IRI with a scheme, the scheme's settings and an owner.
 
-    settings    every setting of the scheme, sorted by name.
+    settings    all settings of the scheme, sorted by name.
     created     milliseconds since 1970.
-    allocators  parties and groups that may allocate; empty: everyone.
-    per_minute  how many identifiers a party may allocate in a minute; None: any number.
-    frozen      nothing is allocated here any more.
-    offered     who may take it over by accepting.
+    allocators  parties and groups that may allocate identifiers; empty: every party.
+    per_minute  how many identifiers a party may allocate in a minute; None: no limit.
+    frozen      whether the namespace allocates no more identifiers.
+    offered     the party that becomes the owner by accepting a transfer.
+    particulars  what the owner says of the namespace: see `idstore.model.particulars`.
     """
 
     base: str
@@ -68,15 +88,16 @@ class Namespace:
     per_minute: int | None = None
     frozen: bool = False
     offered: str | None = None
+    particulars: tuple[tuple[str, str], ...] = ()
 
     @property
     def iri(self) -> NamedNode:
-        """Its name: the base."""
+        """The IRI of the namespace: its base."""
         return NamedNode(self.base)
 
     @property
     def bases(self) -> tuple[str, ...]:
-        """Its base, and those that are aliases of it, under which no other namespace can have names."""
+        """The base and its aliases. No other namespace can have names under them."""
         try:
             code = self.scheme
         except UnknownScheme:
@@ -90,26 +111,39 @@ class Namespace:
 
     @property
     def context(self) -> Context:
-        """What the scheme needs to know."""
+        """The namespace as its scheme sees it."""
         return _context(self.base, self.settings)
+
+    def key_iri(self, label: str) -> str:
+        """Return the IRI of a label's comparison key: labels are one name exactly if it is the same."""
+        return self.scheme.iri(self.scheme.key(label, self.context), self.context)
 
     @property
     def identifier_class(self) -> NamedNode:
-        """The class of its identifiers: the scheme's when every setting is the default, so that the scheme's shape file holds, else the namespace."""
-        return _identifier_class(self.base, self.scheme_name, self.settings)
+        """The class of the identifiers, which the scheme names. Raises UnknownScheme."""
+        return NamedNode(self.scheme.identifier_class)
 
     @property
     def valued(self) -> bool:
-        """Whether its identifiers can have typed values. Raises UnknownScheme."""
+        """Whether the identifiers can have typed values. Raises UnknownScheme."""
         return _valued(self.scheme_name)
 
     @property
     def types(self) -> Sequence[LabelType]:
-        """The types that its labels name; none in most schemes."""
+        """The types that labels can name; none in most schemes."""
         return self.scheme.types(self.context) if isinstance(self.scheme, Typed) else ()
 
+    @property
+    def parent(self) -> NamedNode | None:
+        """The namespace of the prefix that this one's prefix is derived from, if it is registered."""
+        prefix = dict(self.settings).get("parent")
+        return NamedNode(self.scheme.context(prefix, {}).base) if prefix else None
+
     def quads(self) -> list[Quad]:
-        """Its triples, those of its types, and what the class of its identifiers is if it is a plug-in's; in the registry graph."""
+        """Return the triples of the namespace and its types, as quads of the registry graph.
+
+        A class of identifiers that comes from a plug-in is declared with them.
+        """
         iri = self.iri
         pairs: list[tuple[NamedNode, NamedNode | Literal]] = [
             (RDF.type, IDS.Namespace),
@@ -118,37 +152,43 @@ class Namespace:
             (IDS.owner, node(self.owner)),
             (DCTERMS.created, times.literal(self.created)),
         ]
-        pairs += [(IDS.setting, Literal(f"{key}={value}")) for key, value in self.settings]
+        pairs += setting_pairs(self.scheme, self.settings)
+        pairs += [
+            (particulars.PREDICATES[key], particulars.term(key, text)) for key, text in self.particulars
+        ]
         pairs += [(IDS.allocator, node(name)) for name in sorted(self.allocators)]
-        if self.identifier_class == iri:
-            pairs.append((RDFS.subClassOf, IDS.Identifier))
+        shape = _own_shape(self.base, self.scheme_name, self.settings)
+        if shape is not None:
+            pairs.append((DCTERMS.conformsTo, shape))
         if self.per_minute is not None:
             pairs.append((IDS.perMinute, number(self.per_minute)))
         if self.frozen:
             pairs.append((IDS.frozen, TRUE))
         if self.offered:
             pairs.append((IDS.offeredTo, node(self.offered)))
+        if self.parent is not None:
+            pairs.append((IDS.derivedFrom, self.parent))
         own = [Quad(iri, predicate, value, REGISTRY_GRAPH) for predicate, value in pairs]
-        if self.identifier_class != iri and not self.identifier_class.value.startswith(ONTOLOGY):
+        if not self.identifier_class.value.startswith(ONTOLOGY):
             own.append(Quad(self.identifier_class, RDFS.subClassOf, IDS.Identifier, REGISTRY_GRAPH))
-        return own + [quad for one in self.types for quad in _type_quads(iri, one)]
+        return own + [quad for label_type in self.types for quad in _type_quads(iri, label_type)]
 
 
-def _type_quads(namespace: NamedNode, one: LabelType) -> Iterator[Quad]:
-    """A type, named after the base, and that the namespace has it."""
-    node = NamedNode(namespace.value + one.code)
+def _type_quads(namespace: NamedNode, label_type: LabelType) -> Iterator[Quad]:
+    """Yield the quads of a type, whose IRI is the base and its code."""
+    node = NamedNode(namespace.value + label_type.code)
     yield Quad(namespace, IDS.labelType, node, REGISTRY_GRAPH)
     yield Quad(node, RDF.type, IDS.LabelType, REGISTRY_GRAPH)
-    yield Quad(node, SKOS.notation, Literal(one.code), REGISTRY_GRAPH)
-    if one.title:
-        yield Quad(node, SKOS.prefLabel, Literal(one.title), REGISTRY_GRAPH)
-    if one.provisional:
+    yield Quad(node, SKOS.notation, Literal(label_type.code), REGISTRY_GRAPH)
+    if label_type.title:
+        yield Quad(node, SKOS.prefLabel, Literal(label_type.title), REGISTRY_GRAPH)
+    if label_type.provisional:
         yield Quad(node, IDS.quality, IDS.Provisional, REGISTRY_GRAPH)
 
 
 @lru_cache
 def _valued(scheme_name: str) -> bool:
-    """Remembered: it is asked for every identifier that is read or allocated, and asking is slow."""
+    """Whether a scheme has typed values; cached, because every read and allocation asks for it."""
     return isinstance(scheme(scheme_name), Valued)
 
 
@@ -158,14 +198,12 @@ def _context(base: str, settings: tuple[tuple[str, str], ...]) -> Context:
 
 
 @lru_cache(maxsize=8192)
-def _identifier_class(base: str, scheme_name: str, settings: tuple[tuple[str, str], ...]) -> NamedNode:
-    code = scheme(scheme_name)
-    full = {**code.defaults, **dict(settings)}  # a namespace is as old as the settings that it names
-    return NamedNode(code.identifier_class) if full == dict(code.defaults) else NamedNode(base)
+def _own_shape(base: str, scheme_name: str, settings: tuple[tuple[str, str], ...]) -> NamedNode | None:
+    return own_shape(scheme(scheme_name), _context(base, settings))
 
 
 def parse(iri: NamedNode, quads: Iterable[Quad]) -> Namespace:
-    """Read a namespace from its quads. Raises KeyError if something is missing."""
+    """Read a namespace from its quads. Raises KeyError if a property is missing."""
     values: dict[NamedNode, list[NamedNode | Literal]] = {}
     for quad in quads:
         assert isinstance(quad.object, NamedNode | Literal)
@@ -175,55 +213,104 @@ def parse(iri: NamedNode, quads: Iterable[Quad]) -> Namespace:
         base=iri.value,
         name=values[IDS.name][0].value,
         scheme_name=values[IDS.scheme][0].value,
-        settings=_settings(value.value for value in values.get(IDS.setting, ())),
+        settings=_settings((predicate, found[0]) for predicate, found in values.items()),
         owner=_party(values[IDS.owner][0]),
         created=times.parse(values[DCTERMS.created][0].value),
         allocators=frozenset(_party(value) for value in values.get(IDS.allocator, ())),
         per_minute=int(values[IDS.perMinute][0].value) if IDS.perMinute in values else None,
         frozen=IDS.frozen in values,
         offered=_party(offered[0]) if offered else None,
+        particulars=settings_of(
+            {key: values[name][0].value for key, name in particulars.PREDICATES.items() if name in values}
+        ),
     )
 
 
+def shared(spaces: Iterable[Namespace], particular: str) -> str | None:
+    """Return a particular that all namespaces have in common; None if they differ, or one has none."""
+    texts = {dict(space.particulars).get(particular) for space in spaces}
+    return texts.pop() if len(texts) == 1 else None
+
+
 def apply(before: Namespace | None, event: Event) -> Namespace:
-    """The namespace after an event about it; a pure function, the meaning of the log."""
+    """Return the namespace after an event about it. A pure function: it defines the meaning of the log."""
     if before is None:
         return Namespace(
             event.about.value,
             event.text(IDS.name) or "",
             event.text(IDS.scheme) or "",
-            _settings(value.value for value in event.all(IDS.setting)),
+            _settings(event.arguments),
             event.by,
             event.at,
         )
     if event.kind == IDS.TypeAddition:
         return _with_type(before, event.text(SKOS.notation) or "", event.text(IDS.name) or "")
-    given = [_party(value) for value in event.all(IDS.party)]
+    parties = [_party(value) for value in event.all(IDS.party)]
     if event.kind == IDS.NamespaceAllowance:
         limit = event.text(IDS.perMinute)
-        return replace(before, allocators=frozenset(given), per_minute=None if limit is None else int(limit))
+        return replace(
+            before, allocators=frozenset(parties), per_minute=None if limit is None else int(limit)
+        )
     if event.kind == IDS.NamespaceFreeze:
         return replace(before, frozen=event.text(IDS.frozen) == "true")
+    if event.kind == IDS.NamespaceChange:
+        return _changed(before, dict(_settings(event.arguments)))
     if event.kind == IDS.Transfer:
-        accepted = event.by == given[0] == before.offered
-        return replace(before, owner=given[0], offered=None) if accepted else replace(before, offered=given[0])
+        accepted = event.by == parties[0] == before.offered
+        return (
+            replace(before, owner=parties[0], offered=None)
+            if accepted
+            else replace(before, offered=parties[0])
+        )
     return before
 
 
 def _with_type(before: Namespace, code: str, title: str) -> Namespace:
-    """The namespace with a type more. Raises InvalidData."""
+    """Return the namespace with one more type. Raises InvalidData."""
     if not isinstance(before.scheme, Typed):
         return before
-    return replace(before, settings=settings_of(before.scheme.with_type(before.context, code, title).settings))
+    return replace(
+        before, settings=settings_of(before.scheme.with_type(before.context, code, title).settings)
+    )
 
 
-def settings_of(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Settings in their stored order."""
-    return tuple(sorted(given.items()))
+def _changed(before: Namespace, changes: Mapping[str, str]) -> Namespace:
+    """Return the namespace with other settings and particulars; an empty particular is removed."""
+    said = {key: text for key, text in changes.items() if key in particulars.PREDICATES}
+    kept = {key: text for key, text in {**dict(before.particulars), **said}.items() if text}
+    settings = {key: text for key, text in changes.items() if key not in said}
+    return replace(
+        before,
+        settings=settings_of({**dict(before.settings), **settings}),
+        particulars=settings_of(kept),
+    )
 
 
-def _settings(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    return settings_of(dict(text.split("=", 1) for text in texts))
+def settings_of(settings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return settings in their stored order."""
+    return tuple(sorted(settings.items()))
+
+
+def setting_pairs(
+    scheme: Scheme, settings: Iterable[tuple[str, str]]
+) -> list[tuple[NamedNode, NamedNode | Literal]]:
+    """Return settings as predicates and objects: flags and numbers typed, all others as text."""
+    return [(setting_term(key), _typed(value, scheme.defaults.get(key, ""))) for key, value in settings]
+
+
+def _typed(value: str, default: str) -> Literal:
+    """Return the literal of a setting, of the datatype of its default."""
+    if default in _FLAGS and value in _FLAGS:
+        return Literal(value, datatype=XSD.boolean)
+    if _NUMBER.fullmatch(default) and _NUMBER.fullmatch(value):
+        return Literal(value, datatype=XSD.integer)
+    return Literal(value)
+
+
+def _settings(pairs: Iterable[tuple[NamedNode, NamedNode | Literal]]) -> tuple[tuple[str, str], ...]:
+    """Return the settings among predicates and objects."""
+    keys = ((setting_key(predicate), value.value) for predicate, value in pairs)
+    return settings_of({key: value for key, value in keys if key is not None})
 
 
 def _party(value: NamedNode | Literal) -> str:

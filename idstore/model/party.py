@@ -1,30 +1,36 @@
-"""Parties: who acts."""
+"""Parties: users, groups and administrators."""
 
 import re
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Final
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore import vocabulary
 from idstore.errors import InvalidData
-from idstore.frozen import dataclass
+from idstore.vocabulary import IDS, RDF
 
 _NAME = re.compile(r"[^\W_][\w.@+-]{0,127}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Party:
-    """A party that somebody authenticated: the command line by the login name, a server by a sign-in.
+    """An authenticated party: the command line authenticates by login name, a server by sign-in.
 
-    It is a name and no more; what the party may do is looked up at each act, so that lost rights are lost at once.
+    It holds no rights. Each act looks up the rights of the party, so that a withdrawn right ends at once.
+
+    groups  names of groups that the sign-in says it is in, beside those that the registry knows.
     """
 
     name: str
+    groups: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise InvalidData(
-                f"{self.name!r} is not a party's name; use letters, digits and . _ - @ +, at most 128, a letter or digit first",
+                f"{self.name!r} is not a party's name; use letters, digits and . _ - @ +, at most 128,"
+                " and begin with a letter or digit",
                 text=self.name,
             )
 
@@ -32,26 +38,44 @@ class Party:
         return self.name
 
 
+class _Nobody(Party):
+    """The party of a request without a sign-in: it sees what is public, and does nothing."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Accept the empty name, which no other party can have."""
+
+
+NOBODY: Final = _Nobody("")
+"""The acting party of an anonymous request."""
+
+
 @lru_cache(maxsize=4096)
 def node(name: str) -> NamedNode:
-    """The IRI of a party."""
+    """Return the IRI of a party."""
     return vocabulary.party_iri(name)
 
 
+def description(name: str, graph: NamedNode) -> tuple[Quad, Quad]:
+    """Return the class and the name of a party, as quads of a graph."""
+    return Quad(node(name), RDF.type, IDS.Party, graph), Quad(node(name), IDS.name, Literal(name), graph)
+
+
 def party_of(value: object) -> str:
-    """The party that a stored term stands for."""
+    """Return the name of the party that a stored IRI identifies."""
     assert isinstance(value, NamedNode)
     return vocabulary.party_name(value)
 
 
 @dataclass(frozen=True, slots=True)
 class PartyFacts:
-    """What the registry knows of a party.
+    """The registry's facts about a party.
 
     kind        ``user``, ``group`` or ``administrator``.
-    groups      the groups it belongs to.
-    suspended   the reason, while it is suspended.
-    added       whether it was made known; a party that only acts is a user without public facts.
+    groups      groups that the party belongs to.
+    suspended   reason of the suspension, None if the party is not suspended.
+    added       whether the party was added explicitly; a party that only acted is a user.
     """
 
     name: str
@@ -62,10 +86,10 @@ class PartyFacts:
 
     @property
     def administrator(self) -> bool:
-        """Whether it administers the registry."""
+        """Whether the party is an administrator."""
         return self.kind == "administrator"
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name under which it can stand on a grant list."""
+        """Every name that stands for the party on a grant list: its own and those of its groups."""
         return self.groups | {self.name}

@@ -1,4 +1,4 @@
-"""Terms of rdflib and of pyoxigraph, one made from the other, texts untouched."""
+"""Conversion of terms between rdflib and pyoxigraph, without a change of their text."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -13,25 +13,28 @@ if TYPE_CHECKING:
 
 
 def triples(graph: "rdflib.Graph") -> Iterator[Triple]:
-    """The triples of an rdflib graph."""
+    """Yield the triples of an rdflib graph."""
     for s, p, o in graph:
         subject, predicate, value = from_rdflib(s), from_rdflib(p), from_rdflib(o)
         assert isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode)
         yield Triple(subject, predicate, value)
 
 
-def graph(found: Iterable[Triple]) -> "rdflib.Graph":
-    """An rdflib graph of the triples. Raises InvalidData for what rdflib cannot hold: RDF 1.2's triple terms and base directions."""
+def graph(triples: Iterable[Triple]) -> "rdflib.Graph":
+    """Return an rdflib graph of the triples.
+
+    Raises InvalidData for terms that rdflib cannot hold: triple terms and base directions of RDF 1.2.
+    """
     import rdflib
 
-    made = rdflib.Graph(bind_namespaces="none")
-    for triple in found:
-        made.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
-    return made
+    result = rdflib.Graph(bind_namespaces="none")
+    for triple in triples:
+        result.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
+    return result
 
 
 def from_rdflib(node: "Node") -> NamedNode | BlankNode | Literal:
-    """The term of pyoxigraph. Raises ValueError for an IRI that is none."""
+    """Return a term as one of pyoxigraph. Raises ValueError for an invalid IRI."""
     import rdflib
 
     if isinstance(node, rdflib.URIRef):
@@ -45,7 +48,7 @@ def from_rdflib(node: "Node") -> NamedNode | BlankNode | Literal:
 
 
 def to_rdflib(term: NamedNode | BlankNode | Literal | Triple) -> "Node":
-    """The term of rdflib. Raises InvalidData for what it cannot hold."""
+    """Return a term as one of rdflib. Raises InvalidData for a term that rdflib cannot hold."""
     import rdflib
 
     match term:
@@ -56,4 +59,4 @@ def to_rdflib(term: NamedNode | BlankNode | Literal | Triple) -> "Node":
         case Literal() if term.direction is None:
             kind = None if term.language else rdflib.URIRef(term.datatype.value)
             return rdflib.Literal(term.value, lang=term.language, datatype=kind, normalize=False)
-    raise InvalidData(f"{term} cannot be given to rdflib, which knows RDF 1.1 only", term=str(term))
+    raise InvalidData(f"rdflib supports RDF 1.1 only and cannot hold {term}", term=str(term))

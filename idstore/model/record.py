@@ -1,26 +1,26 @@
-"""Records: what the registry holds of an identifier. How events change it is said in `idstore.model.steps`."""
+"""Records: the state of an identifier. `idstore.model.steps` defines how events change it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.binding import Binding, parse_binding
 from idstore.model.event import Event
+from idstore.model.names import Names
 from idstore.model.namespace import TRUE
 from idstore.model.party import node, party_of
-from idstore.model.terms import Term, lines, name_of, named, tagged
+from idstore.model.terms import Term, iri_of, lines, name_of, tagged
 from idstore.model.value import Value
 from idstore.model.value import parse as parse_value
 from idstore.vocabulary import (
-    CLAIMS,
     DCTERMS,
     IDS,
-    ONTOLOGY,
     OWL,
+    OWN_SPACES,
     PUBLIC_LOG,
     RDF,
     RDFS,
@@ -31,7 +31,7 @@ from idstore.vocabulary import (
 
 
 class Stage(StrEnum):
-    """Where an identifier is in its life. A released one has no record any more; its label stays taken."""
+    """The stage in the life of an identifier. A released identifier has no record; its label stays taken."""
 
     CREATED = "created"
     FIXATED = "fixated"
@@ -60,32 +60,39 @@ _RESERVED = frozenset(
 )
 
 
-_RELATIONS = frozenset({IDS.hasPriorityOver, IDS.hasLowerPriorityThan, IDS.canContain, IDS.canBeContainedIn})
-"""The ontology's own relations between identified things."""
+EQUIVALENCES = frozenset({SKOS.exactMatch, OWL.sameAs})
+"""Relations that say that a target is the identified thing itself."""
+RELATIONS = frozenset({IDS.hasPriorityOver, IDS.hasLowerPriorityThan, IDS.canContain, IDS.canBeContainedIn})
+"""Relations of the ontology between identified things, which bindings may use."""
 
 
 @lru_cache(maxsize=4096)
 def reserved(relation: NamedNode) -> bool:
-    """Whether a relation carries the record itself, so that no binding may use it."""
-    return relation in _RESERVED or (relation.value.startswith(ONTOLOGY) and relation not in _RELATIONS)
+    """Whether a relation belongs to the record itself, so that no binding may use it."""
+    return relation in _RESERVED or (relation.value.startswith(OWN_SPACES) and relation not in RELATIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the registry holds of an identifier.
+    """The state of an identifier.
 
-    type          its class.
-    created, fixated  milliseconds since 1970.
-    grants        who is on the grant list beside the owner, and whether each may bind.
-    names         by language (``und``: none).
-    version       which version of the thing it identifies, where names alone do not tell.
-    work          the identifier of what it is a version of.
-    target        what it leads to, when its owner said so.
-    reason        why it is deprecated or a tombstone.
-    successors    what replaces it.
-    offered       who may take it over by accepting.
-    values        typed values by index, of handles; where one of them is a URL that everyone may read, the first such is the target.
-    below, kind   the article that it is a file or an event of, and which of these.
+    type        class of the identifier.
+    created     milliseconds since 1970.
+    fixated     milliseconds since 1970, None before fixation.
+    grants      parties on the grant list besides the owner, each with whether it may bind.
+    names       pairs of language (``und`` for none) and text.
+    version     the version of the identified thing, if names alone do not tell it.
+    work        the identifier of the thing that this one is a version of.
+    target      the resource that the owner set as the target.
+    deprecated  whether the identifier should no longer be used for new things: its owner deprecated or
+                superseded it, its publisher did, or it is the old copy of a replaced one. It stays valid, and
+                resolves. A revocation keeps the field as it was.
+    reason      why the identifier is deprecated or a tombstone. A supersession gives none.
+    successors  identifiers that replace it.
+    offered     the party that becomes the owner by accepting a transfer.
+    values      typed values of a handle, by index. The first URL value that everyone may read is the target.
+    below       the article that the identifier is a file or an event of.
+    kind        the kind of that file or event.
     """
 
     iri: NamedNode
@@ -113,64 +120,79 @@ class Record:
 
     @property
     def audience(self) -> frozenset[str]:
-        """The grant list: the owner, those granted, and who was offered the identifier."""
+        """The grant list: the owner, the grantees, and the party that a transfer was offered to."""
         return _audience(self.owner, self.grants, self.offered)
 
     @property
     def public(self) -> bool:
-        """Whether everyone sees it."""
+        """Whether everyone sees the identifier."""
         return self.stage in (Stage.FIXATED, Stage.TOMBSTONE)
 
     @property
     def private_graph(self) -> NamedNode:
-        """Where what only the grant list sees is kept; for a released identifier the closed log."""
+        """The graph that the grant list and administrators see; for a released identifier the closed log."""
         return closed_graph(self.owner) if self.stage is Stage.RELEASED else access_graph(self.audience)
 
     @property
     def owner_graph(self) -> NamedNode:
-        """Where what only the owner (and administrators) may read is kept."""
-        return closed_graph(self.owner) if self.stage is Stage.RELEASED else access_graph(frozenset({self.owner}))
+        """The graph that only the owner and administrators may read."""
+        return (
+            closed_graph(self.owner)
+            if self.stage is Stage.RELEASED
+            else access_graph(frozenset({self.owner}))
+        )
 
     @property
     def graph(self) -> NamedNode:
-        """Where the record is kept."""
+        """The graph that holds the record."""
         return NamedNode(self.namespace) if self.public else self.private_graph
 
     @property
     def log(self) -> NamedNode:
-        """Where events about it are kept, but internal ones."""
+        """The graph that holds events about the identifier, except internal and confined ones."""
         return PUBLIC_LOG if self.public else self.private_graph
 
     def home(self, event: Event) -> NamedNode:
-        """Where this event about it is kept."""
+        """Return the graph that holds an event about the identifier."""
         if event.confined:
             return self.owner_graph
         return self.private_graph if event.internal else self.log
 
     def value(self, index: int) -> Value | None:
-        """The value of that index."""
+        """Return the value with the index, or None."""
         return next((value for value in self.values if value.index == index), None)
 
-    def resolves_to(self) -> NamedNode | None:
-        """The target; while it is unset, the owner's oldest live binding stands in.
+    def resolves_to(self, names: Names) -> NamedNode | None:
+        """Return the target; without one, that of the owner's oldest live binding by an equivalence, or None.
 
-        One to another identifier of the namespace does not: it says how two things are related, and leads to neither.
+        A mere relation never stands in for a target. A binding to another identifier of the namespace, in
+        any written form, does not count either: it relates things and locates none.
         """
         if self.target is not None:
             return self.target
-        own = [one for one in self.bindings if one.by == self.owner and not one.target.value.startswith(self.namespace)]
+        own = [
+            binding
+            for binding in self.bindings
+            if binding.by == self.owner
+            and binding.relation in EQUIVALENCES
+            and names.kind(binding.target.value) != self.namespace
+        ]
         return min(own, key=lambda binding: (binding.at, binding.node.value)).target if own else None
 
     def quads(self) -> list[Quad]:
-        """Its triples, bindings included; none for a released identifier."""
-        return [Quad(subject, predicate, value, graph) for subject, said, graph in self._told() for predicate, value in said]
+        """Return the triples of record, bindings and values as quads; none for a released identifier."""
+        return [
+            Quad(subject, predicate, value, graph)
+            for subject, pairs, graph in self._statements()
+            for predicate, value in pairs
+        ]
 
     def lines(self) -> str:
-        """Its `quads` as N-Quads."""
-        return "".join([lines(subject, said, graph) for subject, said, graph in self._told()])
+        """Return the `quads` as N-Quads."""
+        return "".join([lines(subject, pairs, graph) for subject, pairs, graph in self._statements()])
 
-    def _said(self) -> list[tuple[NamedNode, Term]]:
-        """What its graph says of its IRI, but bindings."""
+    def _properties(self) -> list[tuple[NamedNode, Term]]:
+        """Return predicates and objects of the identifier in its graph, without bindings and grants."""
         return [
             (RDF.type, self.type),
             (IDS.inNamespace, NamedNode(self.namespace)),
@@ -181,24 +203,29 @@ class Record:
             *self._optional(),
         ]
 
-    def _told(self) -> Iterator[tuple[NamedNode, Sequence[tuple[NamedNode, Term]], NamedNode]]:
-        """What is said of it, of its bindings and of its values, and where: grants are private."""
+    def _statements(self) -> Iterator[tuple[NamedNode, Sequence[tuple[NamedNode, Term]], NamedNode]]:
+        """Yield subjects with predicates and objects, and the graph of each.
+
+        Grants stay in the private graph.
+        """
         if self.stage is Stage.RELEASED:
             return
         iri, graph = self.iri, self.graph
-        yield iri, self._said(), graph
+        yield iri, self._properties(), graph
         if self.grants or self.offered:
-            yield iri, self._shared(), self.private_graph
+            yield iri, self._grant_list(), self.private_graph
         for binding in self.bindings:
             yield iri, ((binding.relation, binding.target),), graph
-            yield binding.node, binding.told(iri), graph
+            yield binding.node, binding.statement(iri), graph
         for value in self.values:
-            yield value.node(iri), value.told(iri), graph if value.public else self.owner_graph
+            yield value.node(iri), value.properties(iri), graph if value.public else self.owner_graph
 
-    def _shared(self) -> list[tuple[NamedNode, Term]]:
-        """With whom it is shared."""
-        made: list[tuple[NamedNode, Term]] = [(IDS.bindGrantee if binds else IDS.grantee, node(name)) for name, binds in self.grants]
-        return [*made, (IDS.offeredTo, node(self.offered))] if self.offered else made
+    def _grant_list(self) -> list[tuple[NamedNode, Term]]:
+        """Return grantees and the party that a transfer was offered to, as predicates and objects."""
+        pairs: list[tuple[NamedNode, Term]] = [
+            (IDS.bindGrantee if binds else IDS.grantee, node(name)) for name, binds in self.grants
+        ]
+        return [*pairs, (IDS.offeredTo, node(self.offered))] if self.offered else pairs
 
     def _optional(self) -> Iterable[tuple[NamedNode, Term]]:
         if self.fixated is not None:
@@ -218,8 +245,14 @@ class Record:
             yield IDS.reason, Literal(self.reason)
         for successor in self.successors:
             yield DCTERMS.isReplacedBy, successor
-        if self.below is not None and self.kind is not None:
-            yield from ((IDS.below, self.below), (IDS.kind, Literal(self.kind)))
+        yield from self._place()
+
+    def _place(self) -> Iterable[tuple[NamedNode, Term]]:
+        """Yield what the identifier is below, and its kind there, if its label tells."""
+        if self.below is not None:
+            yield IDS.below, self.below
+        if self.kind is not None:
+            yield IDS.kind, Literal(self.kind)
 
 
 def parse(
@@ -228,25 +261,40 @@ def parse(
     bindings: Iterable[tuple[NamedNode, list[Quad]]] = (),
     typed: Iterable[list[Quad]] = (),
 ) -> Record:
-    """Read a record from the quads on its IRI, those of its binding statements and of its typed values. Raises KeyError if something is missing."""
+    """Read a record from its quads. Raises KeyError if a property is missing.
+
+    quads     the quads of the identifier itself.
+    bindings  nodes of binding statements, each with its quads.
+    typed     the quads of each typed value.
+    """
     values: dict[NamedNode, list[Term]] = {}
     for quad in quads:
         assert isinstance(quad.object, NamedNode | Literal)
         values.setdefault(quad.predicate, []).append(quad.object)
 
-    def one(predicate: NamedNode) -> Term | None:
+    def first(predicate: NamedNode) -> Term | None:
         return values[predicate][0] if predicate in values else None
 
-    fixated, target, reason, offered = one(IDS.fixated), one(IDS.target), one(IDS.reason), one(IDS.offeredTo)
-    version, work, below, kind = one(OWL.versionInfo), one(DCTERMS.isVersionOf), one(IDS.below), one(IDS.kind)
+    fixated, target, reason, offered = (
+        first(IDS.fixated),
+        first(IDS.target),
+        first(IDS.reason),
+        first(IDS.offeredTo),
+    )
+    version, work, below, kind = (
+        first(OWL.versionInfo),
+        first(DCTERMS.isVersionOf),
+        first(IDS.below),
+        first(IDS.kind),
+    )
     grants = [(party_of(value), False) for value in values.get(IDS.grantee, ())]
     grants += [(party_of(value), True) for value in values.get(IDS.bindGrantee, ())]
     return Record(
         iri=iri,
-        type=named(values[RDF.type][0]),
+        type=iri_of(values[RDF.type][0]),
         namespace=values[IDS.inNamespace][0].value,
         label=values[SKOS.notation][0].value,
-        stage=_STAGE_OF[named(values[IDS.stage][0])],
+        stage=_STAGE_OF[iri_of(values[IDS.stage][0])],
         owner=party_of(values[IDS.owner][0]),
         created=times.parse(values[DCTERMS.created][0].value),
         fixated=times.parse(fixated.value) if fixated else None,
@@ -254,15 +302,25 @@ def parse(
         grants=tuple(sorted(grants)),
         names=tuple(sorted(name_of(value) for value in values.get(RDFS.label, ()))),
         version=version.value if version else None,
-        work=named(work) if work else None,
-        target=named(target) if target else None,
+        work=iri_of(work) if work else None,
+        target=iri_of(target) if target else None,
         deprecated=OWL.deprecated in values,
         reason=reason.value if reason else None,
-        successors=tuple(sorted((named(value) for value in values.get(DCTERMS.isReplacedBy, ())), key=lambda value: value.value)),
+        successors=tuple(
+            sorted(
+                (iri_of(value) for value in values.get(DCTERMS.isReplacedBy, ())),
+                key=lambda value: value.value,
+            )
+        ),
         offered=party_of(offered) if offered else None,
-        bindings=tuple(sorted((parse_binding(name, found) for name, found in bindings), key=lambda found: (found.at, found.node.value))),
+        bindings=tuple(
+            sorted(
+                (parse_binding(name, statement) for name, statement in bindings),
+                key=lambda binding: (binding.at, binding.node.value),
+            )
+        ),
         values=tuple(sorted(map(parse_value, typed), key=lambda value: value.index)),
-        below=named(below) if below else None,
+        below=iri_of(below) if below else None,
         kind=kind.value if kind else None,
     )
 
@@ -270,13 +328,3 @@ def parse(
 @lru_cache(maxsize=4096)
 def _audience(owner: str, grants: tuple[tuple[str, bool], ...], offered: str | None) -> frozenset[str]:
     return frozenset({owner, *(name for name, _ in grants), *([offered] if offered else [])})
-
-
-def claim_line(claimed: NamedNode, holder: NamedNode) -> str:
-    """`claim_quad` as N-Quads."""
-    return lines(claimed, ((IDS.claimedBy, holder),), CLAIMS)
-
-
-def claim_quad(claimed: NamedNode, holder: NamedNode) -> Quad:
-    """The triple that keeps a label taken for ever."""
-    return Quad(claimed, IDS.claimedBy, holder, CLAIMS)

@@ -1,26 +1,26 @@
-"""How events change a record.
+"""State transitions of a record.
 
-`apply` is the meaning of the log: a stored record is what folding the events about the identifier gives, nothing else.
+`apply` defines the meaning of the log: a stored record equals the fold of `apply` over its events.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
-from idstore.frozen import replace
 from idstore.model.binding import Binding
 from idstore.model.event import Event
 from idstore.model.party import party_of
 from idstore.model.record import Record, Stage
-from idstore.model.terms import name_of, named
-from idstore.model.value import Value, drop, first_url, put, said
+from idstore.model.terms import iri_of, name_of
+from idstore.model.value import Value, drop, first_url, from_event, put
 from idstore.model.value import index as index_of
 from idstore.schemes import value_types
 from idstore.vocabulary import DCTERMS, IDS, OWL, RDF, SKOS, binding_name
 
 
 def apply(before: Record | None, event: Event) -> Record | None:
-    """The record after an event about it; a pure function. None where a log begins in the middle."""
+    """Return the record after an event about it. A pure function. None if the log lacks the first event."""
     if event.kind in (IDS.Mint, IDS.Registration):
         return _begin(event) if before is None else _begin_again(before, event)
     if before is None or before.stage is Stage.RELEASED:
@@ -29,74 +29,99 @@ def apply(before: Record | None, event: Event) -> Record | None:
     return step(before, event) if step else before
 
 
+def apply_all(record: Record, events: Iterable[Event]) -> Record:
+    """Return the record after several events about it, in their order. A pure function."""
+    for event in events:
+        after = apply(record, event)
+        assert after is not None
+        record = after
+    return record
+
+
 def _begin(event: Event) -> Record:
-    given = dict(event.arguments)
-    namespace, kind, version = given[IDS.inNamespace], given[IDS.type], given.get(OWL.versionInfo)
+    arguments = dict(event.arguments)
+    namespace, kind, version = arguments[IDS.inNamespace], arguments[IDS.type], arguments.get(OWL.versionInfo)
     assert isinstance(namespace, NamedNode) and isinstance(kind, NamedNode)
-    published = given.get(IDS.stage) == IDS.Fixated
-    below, target = given.get(IDS.below), given.get(IDS.target)
-    successors = _sorted(map(named, event.all(DCTERMS.isReplacedBy))) if DCTERMS.isReplacedBy in given else ()
-    begun = Record(
+    published = arguments.get(IDS.stage) == IDS.Fixated
+    below, target = arguments.get(IDS.below), arguments.get(IDS.target)
+    successors = (
+        _sorted(map(iri_of, event.all(DCTERMS.isReplacedBy))) if DCTERMS.isReplacedBy in arguments else ()
+    )
+    record = Record(
         event.about,
         kind,
         namespace.value,
-        given[SKOS.notation].value,
+        arguments[SKOS.notation].value,
         Stage.FIXATED if published else Stage.CREATED,
-        party_of(given[IDS.owner]) if IDS.owner in given else event.by,
+        party_of(arguments[IDS.owner]) if IDS.owner in arguments else event.by,
         event.at,
         fixated=event.at if published else None,
-        provisional=given.get(IDS.quality) == IDS.Provisional,
-        grants=_grants(event) if IDS.grantee in given or IDS.bindGrantee in given else (),
-        names=tuple(sorted(name_of(value) for value in event.all(IDS.name))) if IDS.name in given else (),
+        provisional=arguments.get(IDS.quality) == IDS.Provisional,
+        grants=_grants(event) if IDS.grantee in arguments or IDS.bindGrantee in arguments else (),
+        names=tuple(sorted(name_of(value) for value in event.all(IDS.name))) if IDS.name in arguments else (),
         version=None if version is None else version.value,
         deprecated=bool(successors),
         successors=successors,
         below=below if isinstance(below, NamedNode) else None,
-        kind=given[IDS.kind].value if IDS.kind in given else None,
-        target=target if isinstance(target, NamedNode) and IDS.index not in given else None,
+        kind=arguments[IDS.kind].value if IDS.kind in arguments else None,
+        target=target if isinstance(target, NamedNode) and IDS.index not in arguments else None,
     )
-    return _aim(begun, event) if IDS.index in given else begun  # a handle's: a value says where it leads
+    # the target of a handle is one of its values
+    return _set_target(record, event) if IDS.index in arguments else record
 
 
 def _begin_again(record: Record, event: Event) -> Record:
-    """Another registry created the same: the earlier creation stands, but what either published is published."""
-    published = event.one(IDS.stage) == IDS.Fixated and record.stage is Stage.CREATED
+    """Return the record after a second creation, by another registry.
+
+    A fixation by either registry counts.
+    """
+    published = event.get(IDS.stage) == IDS.Fixated and record.stage is Stage.CREATED
     return replace(record, stage=Stage.FIXATED, fixated=event.at) if published else record
 
 
 def _grants(event: Event) -> tuple[tuple[str, bool], ...]:
-    """The grant list that an identifier begins with."""
-    listed = {party_of(value): False for value in event.all(IDS.grantee)} | {party_of(value): True for value in event.all(IDS.bindGrantee)}
+    """Return the initial grant list of an identifier."""
+    listed = {party_of(value): False for value in event.all(IDS.grantee)} | {
+        party_of(value): True for value in event.all(IDS.bindGrantee)
+    }
     return tuple(sorted(listed.items()))
 
 
-def _name_it(record: Record, event: Event) -> Record:
+def _add_names(record: Record, event: Event) -> Record:
     names = dict(record.names)
     names.update(name_of(value) for value in event.all(IDS.name))
-    said = event.text(OWL.versionInfo)  # empty: it has none any more
-    return replace(record, names=tuple(sorted(names.items())), version=record.version if said is None else said or None)
+    version = event.text(OWL.versionInfo)  # empty: remove the version
+    return replace(
+        record,
+        names=tuple(sorted(names.items())),
+        version=record.version if version is None else version or None,
+    )
 
 
-def _make_version(record: Record, event: Event) -> Record:
-    work = event.one(DCTERMS.isVersionOf)
-    return replace(record, version=event.text(OWL.versionInfo), work=work if isinstance(work, NamedNode) else None)
+def _set_version(record: Record, event: Event) -> Record:
+    work = event.get(DCTERMS.isVersionOf)
+    return replace(
+        record, version=event.text(OWL.versionInfo), work=work if isinstance(work, NamedNode) else None
+    )
 
 
-def _aim(record: Record, event: Event) -> Record:
-    """Let it lead somewhere else; where the event names an index, it is a handle's URL value that says so."""
-    target, index = event.one(IDS.target), event.one(IDS.index)
+def _set_target(record: Record, event: Event) -> Record:
+    """Return the record with another target; with an index, the URL value of a handle holds the target."""
+    target, index = event.get(IDS.target), event.get(IDS.index)
     if not isinstance(target, NamedNode):
-        return replace(record, target=None, values=tuple(value for value in record.values if value.iri is None))
+        return replace(
+            record, target=None, values=tuple(value for value in record.values if value.iri is None)
+        )
     if index is None:
         return replace(record, target=target)
-    known = record.value(index_of(index))
-    if known is None or known.iri is None:
-        known = Value(index_of(index), value_types.URL, "")
-    return _led(record, put(record.values, replace(known, data=target.value, at=event.at)))
+    existing = record.value(index_of(index))
+    if existing is None or existing.iri is None:
+        existing = Value(index_of(index), value_types.URL, "")
+    return _with_values(record, put(record.values, replace(existing, data=target.value, at=event.at)))
 
 
-def _led(record: Record, after: tuple[Value, ...]) -> Record:
-    """The record with other values, and the target that follows from them."""
+def _with_values(record: Record, after: tuple[Value, ...]) -> Record:
+    """Return the record with other values, and the target that follows from them."""
     url = first_url(after)
     if url is None and first_url(record.values) is None:
         return replace(record, values=after)
@@ -104,41 +129,45 @@ def _led(record: Record, after: tuple[Value, ...]) -> Record:
 
 
 def _set_value(record: Record, event: Event) -> Record:
-    return _led(record, put(record.values, said(event)))
+    return _with_values(record, put(record.values, from_event(event)))
 
 
 def _unset_value(record: Record, event: Event) -> Record:
-    return _led(record, drop(record.values, index_of(event.one(IDS.index))))
+    return _with_values(record, drop(record.values, index_of(event.get(IDS.index))))
 
 
 _ARGUMENTS = {RDF.predicate, RDF.object, DCTERMS.isPartOf}
 
 
 def _bind(record: Record, event: Event) -> Record:
-    relation, target = event.one(RDF.predicate), event.one(RDF.object)
+    relation, target = event.get(RDF.predicate), event.get(RDF.object)
     assert isinstance(relation, NamedNode) and isinstance(target, NamedNode)
     notes = tuple((name, value) for name, value in event.arguments if name not in _ARGUMENTS)
-    made = Binding(NamedNode(binding_name(event.origin, event.token)), relation, target, event.by, event.at, notes)
-    if any(known.key == made.key for known in record.bindings):
+    binding = Binding(
+        NamedNode(binding_name(event.origin, event.token)), relation, target, event.by, event.at, notes
+    )
+    # the target first: its comparison is much faster than that of keys
+    if any(existing.target == target and existing.key == binding.key for existing in record.bindings):
         return record
-    return replace(record, bindings=(*record.bindings, made))
+    return replace(record, bindings=(*record.bindings, binding))
 
 
 def _unbind(record: Record, event: Event) -> Record:
-    relation, target, party = event.text(RDF.predicate), event.text(RDF.object), event.one(IDS.party)
+    relation, target, party = event.text(RDF.predicate), event.text(RDF.object), event.get(IDS.party)
     by = event.by if party is None else party_of(party)
-    return replace(record, bindings=tuple(known for known in record.bindings if known.key != (relation, target, by)))
+    key = (relation, target, by)
+    return replace(record, bindings=tuple(binding for binding in record.bindings if binding.key != key))
 
 
 def _grant(record: Record, event: Event) -> Record:
-    grants = dict(record.grants) | {_named_party(event): event.one(IDS.right) == IDS.MayBind}
+    grants = dict(record.grants) | {_party_argument(event): event.get(IDS.right) == IDS.MayBind}
     return replace(record, grants=tuple(sorted(grants.items())))
 
 
 def _ungrant(record: Record, event: Event) -> Record:
-    gone = _named_party(event)
-    kept = tuple(grant for grant in record.grants if grant[0] != gone)
-    return replace(record, grants=kept, offered=None if record.offered == gone else record.offered)
+    grantee = _party_argument(event)
+    kept = tuple(grant for grant in record.grants if grant[0] != grantee)
+    return replace(record, grants=kept, offered=None if record.offered == grantee else record.offered)
 
 
 def _fixate(record: Record, event: Event) -> Record:
@@ -152,11 +181,15 @@ def _release(record: Record, event: Event) -> Record:  # noqa: ARG001 every step
 def _revoke(record: Record, event: Event) -> Record:
     if record.stage is Stage.CREATED:
         return replace(record, stage=Stage.RELEASED)
-    return replace(record, stage=Stage.TOMBSTONE, reason=event.text(IDS.reason), successors=_successors(record, event))
+    return replace(
+        record, stage=Stage.TOMBSTONE, reason=event.text(IDS.reason), successors=_successors(record, event)
+    )
 
 
 def _deprecate(record: Record, event: Event) -> Record:
-    return replace(record, deprecated=True, reason=event.text(IDS.reason), successors=_successors(record, event))
+    return replace(
+        record, deprecated=True, reason=event.text(IDS.reason), successors=_successors(record, event)
+    )
 
 
 def _supersede(record: Record, event: Event) -> Record:
@@ -164,16 +197,24 @@ def _supersede(record: Record, event: Event) -> Record:
 
 
 def _successors(record: Record, event: Event) -> tuple[NamedNode, ...]:
-    known = {*record.successors, *(named(value) for value in event.all(DCTERMS.isReplacedBy))}
-    return _sorted(known)
+    return _sorted({*record.successors, *(iri_of(value) for value in event.all(DCTERMS.isReplacedBy))})
 
 
 def _sorted(nodes: Iterable[NamedNode]) -> tuple[NamedNode, ...]:
     return tuple(sorted(nodes, key=lambda node: node.value))
 
 
+def _move(record: Record, event: Event) -> Record:
+    """Return the record of a file or event of a replaced article, now below the old copy.
+
+    The replacement of the article itself changes nothing: its new target is another event.
+    """
+    below = event.get(IDS.below)
+    return replace(record, below=below) if isinstance(below, NamedNode) else record
+
+
 def _transfer(record: Record, event: Event) -> Record:
-    receiver = _named_party(event)
+    receiver = _party_argument(event)
     if event.by == receiver == record.offered:
         grants = tuple(grant for grant in record.grants if grant[0] != receiver)
         return replace(record, owner=receiver, offered=None, grants=grants)
@@ -181,9 +222,9 @@ def _transfer(record: Record, event: Event) -> Record:
 
 
 STEPS: Mapping[NamedNode, Callable[[Record, Event], Record]] = {
-    IDS.Naming: _name_it,
-    IDS.Versioning: _make_version,
-    IDS.Targeting: _aim,
+    IDS.Naming: _add_names,
+    IDS.Versioning: _set_version,
+    IDS.Targeting: _set_target,
     IDS.Bind: _bind,
     IDS.Unbind: _unbind,
     IDS.Grant: _grant,
@@ -193,12 +234,13 @@ STEPS: Mapping[NamedNode, Callable[[Record, Event], Record]] = {
     IDS.Revocation: _revoke,
     IDS.Deprecation: _deprecate,
     IDS.Supersession: _supersede,
+    IDS.Replacement: _move,
     IDS.Transfer: _transfer,
     IDS.ValueSetting: _set_value,
     IDS.ValueUnsetting: _unset_value,
 }
-"""How each kind of event changes a record; other kinds are remarks, and change nothing."""
+"""The transition of each kind of event. Events of other kinds do not change the record."""
 
 
-def _named_party(event: Event) -> str:
-    return party_of(event.one(IDS.party))
+def _party_argument(event: Event) -> str:
+    return party_of(event.get(IDS.party))

@@ -1,4 +1,4 @@
-"""Moments: whole milliseconds since 1970-01-01T00:00Z inside, ISO 8601 in UTC outside."""
+"""Times: milliseconds since 1970-01-01T00:00Z internally, ISO 8601 in UTC externally."""
 
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -11,21 +11,31 @@ from idstore.vocabulary import XSD
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = 86_400_000
-"""Milliseconds of a day."""
+"""Milliseconds in a day."""
 _FIRST, _LAST = (
     (date.min.toordinal() - date(1970, 1, 1).toordinal()) * DAY,
     (date.max.toordinal() - date(1970, 1, 1).toordinal() + 1) * DAY - 1,
 )
-"""The moments that can be written: an offset may lead out of the years 1 to 9999."""
+"""The first and the last time that ISO 8601 can write: an offset can lead out of the years 1 to 9999."""
 
 
 def now() -> int:
-    """The clock."""
+    """Return the current time."""
     return time.time_ns() // 1_000_000
 
 
+def checked(moment: int) -> int:
+    """Return a time unchanged. Raises InvalidData: it is not a number of milliseconds, such as a datetime."""
+    if not isinstance(moment, int):
+        raise InvalidData(
+            f"{moment!r} is no moment; give milliseconds since 1970, as int(when.timestamp() * 1000)",
+            moment=str(moment),
+        )
+    return moment
+
+
 def iso(moment: int) -> str:
-    """``2026-11-20T11:17:35.120Z``: always with milliseconds.
+    """Return a time in ISO 8601, always with milliseconds.
 
     >>> iso(0)
     '1970-01-01T00:00:00.000Z'
@@ -39,12 +49,12 @@ def iso(moment: int) -> str:
 
 @lru_cache(maxsize=256)
 def literal(moment: int) -> Literal:
-    """The xsd:dateTime in the canonical lexical form, which engines keep as it is."""
+    """Return the xsd:dateTime literal in its canonical form, which engines do not rewrite."""
     return Literal(lexical(moment), datatype=XSD.dateTime)
 
 
 def lexical(moment: int) -> str:
-    """The canonical lexical form of xsd:dateTime: without zeros at the end.
+    """Return the canonical lexical form of xsd:dateTime, without trailing zeros.
 
     >>> lexical(1500)
     '1970-01-01T00:00:01.5Z'
@@ -53,35 +63,42 @@ def lexical(moment: int) -> str:
 
 
 def writable(moment: int, text: str = "") -> int:
-    """The same moment, which somebody may have given as a text. Raises InvalidData: it is in no year that can be written."""
+    """Return the time unchanged.
+
+    Raises InvalidData, with the original text if any, outside the years 1 to 9999.
+    """
     if not _FIRST <= moment <= _LAST:
-        said = f"{text!r} is, in UTC," if text else f"{moment} milliseconds since 1970 are"
-        raise InvalidData(f"{said} not within the years 1 to 9999; give a moment that is", text=text or str(moment))
+        subject = f"{text!r} is, in UTC," if text else f"{moment} milliseconds since 1970 are"
+        raise InvalidData(
+            f"{subject} not within the years 1 to 9999; use a time within them", text=text or str(moment)
+        )
     return moment
 
 
 def parse(text: str) -> int:
-    """Read an ISO 8601 date or time; without an offset it is UTC, without a time midnight.
+    """Read a date or time in ISO 8601. Defaults: offset UTC, time midnight.
 
     Raises InvalidData.
     """
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidData(f"{text!r} is not a date or time; write 2026-11-20 or 2026-11-20T11:17:35Z", text=text) from None
+        raise InvalidData(
+            f"{text!r} is not a date or time; write 2026-11-20 or 2026-11-20T11:17:35Z", text=text
+        ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return writable((moment - _EPOCH) // timedelta(milliseconds=1), text)
 
 
 def day(moment: int) -> int:
-    """The day since 1970-01-01 (UTC)."""
+    """Return the number of days since 1970-01-01 (UTC)."""
     return moment // DAY
 
 
 @lru_cache(maxsize=256)
 def day_text(number: int) -> str:
-    """The date of a day number.
+    """Return the date of a day number.
 
     >>> day_text(0)
     '1970-01-01'

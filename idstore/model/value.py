@@ -1,29 +1,31 @@
-"""Typed values of handles, as a record holds them."""
+"""Typed values of handles."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData
-from idstore.frozen import dataclass
 from idstore.model import times
 from idstore.model.event import Event
-from idstore.model.terms import Term
+from idstore.model.terms import Term, check_size
 from idstore.schemes import value_types
 from idstore.vocabulary import DCTERMS, IDS, RDF, XSD
 
-_SECOND: Final = 1000
+DATA_LIMIT: Final = 1 << 20
+"""Maximum size of the data of a value, in bytes (of UTF-8 for a text)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a handle.
+    """A typed value of a handle.
 
-    data         text, in the form of its type; or bytes.
-    at           when it was last set, milliseconds since 1970.
-    ttl          how long it may be kept by whoever resolved it, in seconds.
-    until        instead of that, the moment until when (milliseconds since 1970).
+    data         a text in the form that the type requires, or bytes.
+    at           time of the last change, in milliseconds since 1970.
+    ttl          how long a client may cache the value, in seconds.
+    until        alternative to ``ttl``: the end of that time, in milliseconds since 1970.
     permissions  four digits, see `idstore.schemes.value_types.PERMITTED`.
     """
 
@@ -37,116 +39,144 @@ class Value:
 
     @property
     def public(self) -> bool:
-        """Whether everyone may read it who sees the handle; if not, the owner and administrators may."""
+        """Whether all who see the handle may read the value; if not, only owner and administrators may."""
         return public(self.permissions)
 
     @property
     def text(self) -> str:
-        """The data; bytes in hexadecimal."""
+        """The data as text; bytes in hexadecimal."""
         return self.data if isinstance(self.data, str) else self.data.hex().upper()
 
     @property
     def iri(self) -> NamedNode | None:
-        """Where it leads, if it is a URL that everyone may read."""
+        """The URL, if the value is one that everyone may read."""
         if not (self.public and isinstance(self.data, str) and value_types.is_type("URL.", self.type)):
             return None
         try:
             return NamedNode(self.data)
-        except ValueError:  # from a file: this registry sets no such value
+        except ValueError:  # possible only in imported values: the registry checks those that it sets
             return None
 
-    def is_type(self, asked: str) -> bool:
-        """Whether it is of a type, without ASCII case; a type that ends in a dot includes its subtypes."""
-        return value_types.is_type(asked, self.type)
+    def is_type(self, wanted: str) -> bool:
+        """Whether the value has a type, without ASCII case; a type with a final dot includes its subtypes."""
+        return value_types.is_type(wanted, self.type)
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
-        """What an event says of it."""
-        lasts: Term = integer(self.ttl) if self.until is None else times.literal(self.until)
-        data = Literal(self.data) if isinstance(self.data, str) else Literal(self.text, datatype=XSD.hexBinary)
+        """Return the arguments of an event that sets the value."""
+        lifetime: Term = integer(self.ttl) if self.until is None else times.literal(self.until)
+        data = (
+            Literal(self.data) if isinstance(self.data, str) else Literal(self.text, datatype=XSD.hexBinary)
+        )
         return [
             (IDS.index, integer(self.index)),
             (IDS.valueType, Literal(self.type)),
             (IDS.data, data),
-            (IDS.ttl, lasts),
+            (IDS.ttl, lifetime),
             (IDS.permissions, Literal(self.permissions)),
         ]
 
     def node(self, handle: NamedNode) -> NamedNode:
-        """Its name: the handle's, and its index."""
+        """Return the IRI of the value: the handle with the index as fragment."""
         return NamedNode(f"{handle.value}#{self.index}")
 
-    def told(self, handle: NamedNode) -> list[tuple[NamedNode, Term]]:
-        """What is stored of it."""
-        return [(RDF.type, IDS.HandleValue), (IDS.valueOf, handle), (DCTERMS.modified, times.literal(self.at)), *self.arguments()]
+    def properties(self, handle: NamedNode) -> list[tuple[NamedNode, Term]]:
+        """Return the stored predicates and objects of the value."""
+        return [
+            (RDF.type, IDS.HandleValue),
+            (IDS.valueOf, handle),
+            (DCTERMS.modified, times.literal(self.at)),
+            *self.arguments(),
+        ]
+
+
+def check_data(data: str | bytes) -> None:
+    """Raise InvalidData if data exceed `DATA_LIMIT`."""
+    if isinstance(data, str):
+        check_size(data, "data of the value", DATA_LIMIT)
+    elif len(data) > DATA_LIMIT:
+        raise InvalidData(
+            f"the data of the value have {len(data)} bytes, more than the {DATA_LIMIT} allowed; shorten them",
+            size=len(data),
+            limit=DATA_LIMIT,
+        )
 
 
 def public(permissions: str) -> bool:
-    """Whether permissions let everyone read."""
+    """Whether permissions include public reading."""
     return permissions[2:3] == "1"
 
 
 def integer(number: int) -> Literal:
-    """A whole number."""
+    """Return the literal of an integer."""
     return Literal(str(number), datatype=XSD.integer)
 
 
-def _read(said: dict[NamedNode, Term], at: int) -> Value:
-    data, lasts = said[IDS.data], said[IDS.ttl]
-    assert isinstance(data, Literal) and isinstance(lasts, Literal)
-    ends = lasts.datatype == XSD.dateTime
+def _read(properties: dict[NamedNode, Term], at: int) -> Value:
+    data, lifetime = properties[IDS.data], properties[IDS.ttl]
+    assert isinstance(data, Literal) and isinstance(lifetime, Literal)
+    ends = lifetime.datatype == XSD.dateTime
     return Value(
-        index(said[IDS.index]),
-        said[IDS.valueType].value,
+        index(properties[IDS.index]),
+        properties[IDS.valueType].value,
         bytes.fromhex(data.value) if data.datatype == XSD.hexBinary else data.value,
         at,
-        value_types.TTL if ends else int(lasts.value),
-        times.parse(lasts.value) if ends else None,
-        value_types.permissions_of(said[IDS.permissions].value),
+        value_types.TTL if ends else int(lifetime.value),
+        times.parse(lifetime.value) if ends else None,
+        value_types.permissions_of(properties[IDS.permissions].value),
     )
 
 
-def said(event: Event) -> Value:
-    """The value that an event sets. Raises InvalidData for one that says it by halves."""
+def from_event(event: Event) -> Value:
+    """Return the value that an event sets. Raises InvalidData if the event is incomplete or malformed."""
     try:
         return _read(dict(event.arguments), event.at)
     except (KeyError, ValueError, AssertionError) as error:
-        raise InvalidData(f"the event {event.iri.value} sets no whole value: {error}", id=event.iri.value) from error
+        raise InvalidData(
+            f"the event {event.iri.value} sets an incomplete or malformed value: {error}", id=event.iri.value
+        ) from error
 
 
 def index(term: Term | None) -> int:
-    """The index that an event or a value names. Raises InvalidData."""
+    """Return the index in a term. Raises InvalidData."""
     return value_types.index_of("" if term is None else term.value)
 
 
 def parse(quads: Iterable[Quad]) -> Value:
-    """Read a value from its quads. Raises KeyError or ValueError if something is missing or malformed."""
+    """Read a value from its quads. Raises KeyError or ValueError if a property is missing or malformed."""
     values = {quad.predicate: quad.object for quad in quads}
-    found = {name: value for name, value in values.items() if isinstance(value, NamedNode | Literal)}
-    return _read(found, times.parse(found[DCTERMS.modified].value))
+    properties = {name: value for name, value in values.items() if isinstance(value, NamedNode | Literal)}
+    return _read(properties, times.parse(properties[DCTERMS.modified].value))
 
 
-def put(values: Sequence[Value], one: Value) -> tuple[Value, ...]:
-    """The values with one more, in the place of the one of its index."""
-    return tuple(sorted([*drop(values, one.index), one], key=lambda value: value.index))
+def put(values: Sequence[Value], new: Value) -> tuple[Value, ...]:
+    """Return the values with a new one, which replaces the one with its index."""
+    return tuple(sorted([*drop(values, new.index), new], key=attrgetter("index")))
 
 
-def drop(values: Iterable[Value], gone: int) -> tuple[Value, ...]:
-    """The values without the one of that index."""
-    return tuple(value for value in values if value.index != gone)
+def drop(values: Iterable[Value], index: int) -> tuple[Value, ...]:
+    """Return the values without the one with the index."""
+    return tuple(value for value in values if value.index != index)
 
 
 def first_url(values: Iterable[Value]) -> Value | None:
-    """Where a handle leads: its URL of the lowest index that everyone may read; only without one, one of a subtype."""
-    found = [value for value in values if value.iri is not None]
-    return min(found, key=lambda value: (not value.is_type(value_types.URL), value.index), default=None)
+    """Return the public URL value with the lowest index; values of type URL precede those of a subtype."""
+    first: Value | None = None
+    for value in sorted(values, key=attrgetter("index")):
+        if (first is None or value.is_type(value_types.URL)) and value.iri is not None:
+            if value.is_type(value_types.URL):
+                return value
+            first = value
+    return first
 
 
 def free_index(values: Iterable[Value]) -> int:
-    """The lowest index that no value has."""
+    """Return the lowest unused index."""
     taken = {value.index for value in values}
     return next(index for index in range(1, value_types.HIGHEST) if index not in taken)
 
 
 def matching(values: Iterable[Value], types: Sequence[str], indexes: Sequence[int]) -> tuple[Value, ...]:
-    """The values asked for, by type or by index; all when neither is."""
-    return tuple(value for value in values if value_types.asked_for(types, indexes, value.index, value.type))
+    """Return the values with one of the types or indexes; all values if both are empty."""
+    return tuple(
+        value for value in values if value_types.is_requested(types, indexes, value.index, value.type)
+    )

@@ -1,5 +1,6 @@
-"""Queries by people who are not trusted: each runs in a process of its own, on a snapshot, with limits.
+"""SPARQL queries by untrusted users: each query runs in a process of its own, on a snapshot, with limits.
 
-`process` starts that process and waits for it; `worker` is what runs there; `guard` refuses what reaches out of the store; `confinement`
-takes the means away; `dataset` reads FROM; `results` and `table` write the answer.
+`process` starts the process and waits for it; `worker` is the program of the process; `guard` refuses queries
+that reach outside the store; `confinement` limits the process; `dataset` reads FROM clauses; `results` and
+`table` write the answer.
 """

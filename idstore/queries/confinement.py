@@ -1,4 +1,4 @@
-"""What a query's process may use: time, memory, and no network."""
+"""Limits of a query process: time, memory, and no network."""
 
 import ctypes
 import os
@@ -14,27 +14,23 @@ _SET_NO_NEW_PRIVILEGES: Final = 38
 _LOAD, _IF_EQUAL, _IF_FROM, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _DENY = 0x7FFF0000, 0x0005000D
 _SOCKET: Final = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
-"""Of each machine its name in the kernel's filters, and the number of the system call ``socket``."""
+"""For each machine: its architecture number in seccomp filters, and the number of the system call
+``socket``."""
 _IO_URING_SETUP: Final = 425
 _OTHER_CALLS: Final = 0x40000000
-"""From here on x86 numbers the calls of another convention, which nothing here uses."""
+"""Lowest number of a system call in the x32 convention of x86-64, which the query process does not use."""
+_BOUNDED: Final = (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE)
 
 
-def confine(seconds: float, memory: int, parent: int) -> None:
-    """Have the kernel end this process when its time is up or its parent is gone, bound its memory, and refuse it the network.
+def confine(parent: int) -> None:
+    """End this process with the thread that started it, and block its network.
 
-    seconds   of wall-clock time from now.
-    memory    bytes; an allocation beyond fails, and so does an answer that is longer. Memory is bounded on Linux alone, like the network.
-    parent    number of the process that waits for the answer.
+    parent  ID of the process that waits for answers. Only Linux enforces this.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # python's own handler would wait for the engine to return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's handler would wait until the engine returns
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM, signal.SIGINT})
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for kind in (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE):
-        with suppress(OSError, ValueError):  # less is allowed already
-            resource.setrlimit(kind, (memory, memory))
     if os.uname().sysname == "Linux":
         system = ctypes.CDLL(None)
         system.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
@@ -43,15 +39,27 @@ def confine(seconds: float, memory: int, parent: int) -> None:
         _close_network(system, os.uname().machine)
 
 
+def limit(seconds: float, memory: int) -> None:
+    """Have the kernel limit time and memory of this process for one query.
+
+    seconds   wall-clock time from now; 0: none.
+    memory    bytes; a larger allocation or answer fails. Only Linux enforces limits on memory.
+    """
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    for kind in _BOUNDED:
+        with suppress(OSError, ValueError):  # the present limit is lower
+            resource.setrlimit(kind, (memory, resource.getrlimit(kind)[1]))
+
+
 def _close_network(system: ctypes.CDLL, machine: str) -> None:
-    """Refuse sockets to this process and all its threads: a request that slipped through the parser reaches nobody."""
+    """Refuse sockets to all threads of this process, in case a SERVICE request passes the parser."""
     if machine not in _SOCKET:
         return
     name, socket = _SOCKET[machine]
     steps = (
-        (_LOAD, 0, 0, 4),  # which machine's call
+        (_LOAD, 0, 0, 4),  # architecture of the call
         (_IF_EQUAL, 0, 4, name),
-        (_LOAD, 0, 0, 0),  # which call
+        (_LOAD, 0, 0, 0),  # number of the call
         (_IF_EQUAL, 3, 0, socket),
         (_IF_EQUAL, 2, 0, _IO_URING_SETUP),
         (_IF_FROM, 1, 0, _OTHER_CALLS),

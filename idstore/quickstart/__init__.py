@@ -1,6 +1,6 @@
-"""The main job on real data, step by step: what ``idstore quickstart`` runs and tells.
+"""A demonstration on real data in several steps, which ``idstore quickstart`` runs and explains.
 
-It calls public methods of `Registry`, exchange and validation alone, as any program may.
+It uses only public methods of `Registry`, exchange and validation.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,33 +11,33 @@ from idstore.model.party import Party
 from idstore.registry import Registry
 
 
-def _nobody(done: int, total: int) -> None:
-    """Show no progress."""
+def _ignore(done: int, total: int) -> None:
+    """Ignore progress."""
 
 
 @dataclass(slots=True)
 class Story:
-    """What the steps work with.
+    """The environment of the steps.
 
-    registry  empty, but for its administrator.
+    registry  a registry that is empty except for its administrator.
     party     the administrator.
-    export    the file to export to; it must not be there.
-    progress  called with how much of a long step is done, and how much there is.
+    export    path of the export, which must not exist.
+    progress  called with the finished and the total amount of a long step.
     """
 
     registry: Registry
     party: Party
     export: Path
-    progress: Callable[[int, int], None] = _nobody
+    progress: Callable[[int, int], None] = _ignore
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What came of a step.
+class StepResult:
+    """The result of a step.
 
-    figures  what was counted.
-    lines    some of it to look at.
-    broken   whether it found something that must not be.
+    figures  counts by name.
+    lines    examples from the result.
+    broken   whether the step found an error in the data.
     """
 
     figures: Mapping[str, int]
@@ -46,10 +46,10 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One step: what is done, why, and with which command one does it oneself."""
+class StoryStep:
+    """A step: its title, its reason, the command line that does the same, and its function."""
 
     title: str
     why: str
     command: str
-    act: Callable[[Story], Told]
+    act: Callable[[Story], StepResult]

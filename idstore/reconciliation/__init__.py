@@ -1,1 +1,5 @@
-"""Comparing registries and mapping files: which of their statements contradict each other, and which one side lacks."""
+"""Comparison of registries and mapping files: contradictory and missing statements, and reports on them.
+
+Not here: writes to a registry (a curator imports decisions as a table), and file formats
+(`idstore.exchange`).
+"""

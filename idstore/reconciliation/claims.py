@@ -1,15 +1,16 @@
-"""Statements as the sides make them, and what several of them say together."""
+"""Statements as single sides make them, and statements that several sides share."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 
 class Link(NamedTuple):
-    """One statement that an identifier stands in a relation to something, as one side makes it.
+    """One statement of one side: an identifier, its relation, and a target.
 
-    by, at  the party that says so in a registry, and since when.
-    author  who found it, where that is told.
-    line    where in its file, None in a registry.
+    by, at  the party that made it in a registry, and the time.
+    author  the author of the mapping, None if unknown.
+    line    its line in a file, None in a registry.
+    written the target as the side writes it, if that is another form of the same name.
     """
 
     subject: str
@@ -22,26 +23,27 @@ class Link(NamedTuple):
     justification: str | None = None
     author: str | None = None
     line: int | None = None
+    written: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A statement, with everybody who makes it.
+class SharedStatement:
+    """A statement with all its occurrences.
 
-    said  side and statement, each time that it is made.
+    occurrences  side and link, for each time that a side makes the statement.
     """
 
     subject: str
     relation: str
     target: str
-    said: tuple[tuple[int, Link], ...]
+    occurrences: tuple[tuple[int, Link], ...]
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What it says."""
+        """Subject, relation and target."""
         return self.subject, self.relation, self.target
 
     @property
     def sides(self) -> list[int]:
-        """The sides that make it."""
-        return sorted({side for side, _ in self.said})
+        """The numbers of the sides that make the statement."""
+        return sorted({side for side, _ in self.occurrences})

@@ -1,4 +1,4 @@
-"""Clusters of equivalents, and the weakest links of those that join two identifiers of one namespace."""
+"""Clusters of equivalents, and the weakest links of clusters with two identifiers of one namespace."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -8,64 +8,83 @@ from itertools import groupby, islice, product
 from operator import itemgetter
 from typing import Final
 
-from idstore.reconciliation.kinds import CLUSTER, JOINED, MOST, Finding, Weakest, first
+from idstore.reconciliation.kinds import CLUSTER, JOINED, MOST, ReconciliationFinding, Weakest, limited
 from idstore.reconciliation.relations import EQUIVALENCE, among
-from idstore.reconciliation.workspace import IN_ORDER, NAMED, TOLD, Workspace, together
+from idstore.reconciliation.workspace import (
+    JOIN_TERMS,
+    LINK_COLUMNS,
+    LINK_ORDER,
+    Workspace,
+    shared_statements,
+)
 
 PAIRS: Final = 10
-"""Pairs of identifiers that are told of one weak link."""
+"""Most pairs of identifiers that a weak link lists."""
 _EQUIVALENT: Final = among(EQUIVALENCE)
 _BUSY: Final = (
-    f"INSERT INTO busy SELECT subject FROM link WHERE {_EQUIVALENT} GROUP BY subject HAVING MIN(target) <> MAX(target) UNION"
-    f" SELECT target FROM link WHERE {_EQUIVALENT} GROUP BY target HAVING MIN(subject) <> MAX(subject) UNION SELECT id FROM turning"
+    f"INSERT INTO busy SELECT subject FROM link WHERE {_EQUIVALENT}"
+    " GROUP BY subject HAVING MIN(target) <> MAX(target) UNION"
+    f" SELECT target FROM link WHERE {_EQUIVALENT}"
+    " GROUP BY target HAVING MIN(subject) <> MAX(subject) UNION SELECT id FROM turning"
 )
 _MEETING: Final = (
     f"SELECT subject, target FROM (SELECT DISTINCT subject, target FROM link WHERE {_EQUIVALENT})"
-    " CROSS JOIN term s ON s.id = subject CROSS JOIN term t ON t.id = target"
-    f" WHERE s.kind = t.kind OR subject IN (SELECT id FROM busy) OR target IN (SELECT id FROM busy)"
+    " WHERE subject IN (SELECT id FROM busy) OR target IN (SELECT id FROM busy) OR EXISTS"
+    " (SELECT 1 FROM kind s JOIN kind t ON t.kind = s.kind WHERE s.id = subject AND t.id = target)"
 )
-"""Links that do not stand alone: two of different kinds that nothing else is bound to join nothing."""
+"""Links that can be part of a larger cluster, or join two identifiers of one kind."""
 _CLUSTERS: Final = (
-    "CREATE TEMP TABLE cluster AS SELECT root, MIN(first) AS about, MAX(crowd) AS crowded, SUM(many) AS many FROM"
-    " (SELECT root, MIN(text) AS first, COUNT(*) AS many, SUM(kind <> id) > 1 AS crowd FROM"
-    " (SELECT root, text, kind, id FROM member JOIN term USING (id)) GROUP BY root, kind) GROUP BY root"
+    "CREATE TEMP TABLE cluster AS SELECT root, MIN(text) AS about, COUNT(*) AS many, root IN"
+    " (SELECT root FROM member JOIN kind USING (id) GROUP BY root, kind HAVING COUNT(*) > 1) AS crowded"
+    " FROM member JOIN term USING (id) GROUP BY root"
 )
 _OTHERS: Final = (
-    f"SELECT about, {TOLD} FROM link JOIN member ON member.id = subject JOIN cluster USING (root) {NAMED}"
-    f" WHERE NOT crowded AND many > 2 AND {_EQUIVALENT} ORDER BY about, {IN_ORDER}"
+    f"SELECT about, {LINK_COLUMNS} FROM link JOIN member ON member.id = subject JOIN cluster USING (root)"
+    f" {JOIN_TERMS} WHERE NOT crowded AND many > 2 AND {_EQUIVALENT} ORDER BY about, {LINK_ORDER}"
 )
+
+
+_KIND: Final = "(SELECT MIN(kind) FROM kind WHERE kind.id = {}.id)"
+"""One of the kinds of a term."""
 
 
 class Forest:
-    """Sets that are united: each is told by its root, its least member. Cost: next to constant for each step."""
+    """Disjoint sets (union-find): the root of a set is its least member.
+
+    Cost: almost constant for each step.
+    """
 
     def __init__(self) -> None:
         self._parents: dict[int, int] = {}
 
     def root(self, number: int) -> int:
-        """The root of a number's set; one that was never seen is alone."""
+        """Return the root of a number's set; a new number is a set of its own."""
         parents = self._parents
         top = number
-        while (above := parents.setdefault(top, top)) != top:
-            top = above
+        while (parent := parents.setdefault(top, top)) != top:
+            top = parent
         while number != top:
             parents[number], number = top, parents[number]
         return top
 
     def unite(self, one: int, other: int) -> int:
-        """Make one set of two; its root."""
+        """Unite two sets; return the root."""
         low, high = sorted((self.root(one), self.root(other)))
         self._parents[high] = low
         return low
 
     def members(self) -> Iterator[tuple[int, int]]:
-        """Every number with its root."""
+        """Yield every number with its root."""
         return ((number, self.root(number)) for number in list(self._parents))
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a link: its number, its text, and the number of what it is one of; of itself where nothing is known."""
+    """One end of a link.
+
+    id    its number.
+    kind  the number of its kind; its own number if the kind is unknown.
+    """
 
     id: int
     text: str
@@ -73,89 +92,124 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Few:
-    """How many members of one kind there are, and the first of them in order."""
+class Sample:
+    """The number of members of one kind, and the first of them in order."""
 
-    many: int
+    count: int
     first: tuple[str, ...]
 
-    def __add__(self, other: "Few") -> "Few":
-        return Few(self.many + other.many, tuple(islice(merge(self.first, other.first), PAIRS)))
+    def __add__(self, other: "Sample") -> "Sample":
+        return Sample(self.count + other.count, tuple(islice(merge(self.first, other.first), PAIRS)))
 
 
 class Clusters:
-    """What hangs together by statements of equivalence. Memory: the identifiers that more than one other is equivalent to."""
+    """Sets of identifiers connected by equivalence.
+
+    Memory: the identifiers with more than one equivalent.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         forest = Forest()
-        workspace.put("CREATE TEMP TABLE busy (id INTEGER PRIMARY KEY)")
-        workspace.put(_BUSY)
+        workspace.execute("CREATE TEMP TABLE busy (id INTEGER PRIMARY KEY)")
+        workspace.execute(_BUSY)
         for one, other in workspace.rows(_MEETING):
             forest.unite(one, other)
         self._workspace = workspace
-        workspace.put("CREATE TEMP TABLE member (id INTEGER PRIMARY KEY, root INTEGER)")
-        workspace.put("INSERT INTO member VALUES (?, ?)", sorted(forest.members()))
-        workspace.put("CREATE INDEX temp.by_root ON member (root)")
-        workspace.put(_CLUSTERS)
+        workspace.execute("CREATE TEMP TABLE member (id INTEGER PRIMARY KEY, root INTEGER)")
+        workspace.execute("INSERT INTO member VALUES (?, ?)", sorted(forest.members()))
+        workspace.execute("CREATE INDEX temp.by_root ON member (root)")
+        workspace.execute(_CLUSTERS)
 
     def close(self) -> None:
-        """Give up what was kept aside."""
-        self._workspace.put("DROP TABLE member")
-        self._workspace.put("DROP TABLE cluster")
-        self._workspace.put("DROP TABLE busy")
+        """Drop the temporary tables."""
+        self._workspace.execute("DROP TABLE member")
+        self._workspace.execute("DROP TABLE cluster")
+        self._workspace.execute("DROP TABLE busy")
 
-    def joining(self) -> Iterator[Finding]:
-        """Those in which two identifiers of one namespace come together, by their first member."""
-        for root, about in list(self._workspace.rows("SELECT root, about FROM cluster WHERE crowded ORDER BY about")):
+    def joined(self) -> Iterator[ReconciliationFinding]:
+        """Yield the clusters with two identifiers of one namespace, by their first member."""
+        rows = self._workspace.rows("SELECT root, about FROM cluster WHERE crowded ORDER BY about")
+        for root, about in list(rows):
             yield _cluster(self._workspace, root, about)
 
-    def others(self) -> Iterator[Finding]:
-        """Those of three and more in which none do, by their first member."""
+    def others(self) -> Iterator[ReconciliationFinding]:
+        """Yield the other clusters of three or more members, by their first member."""
         for about, rows in groupby(self._workspace.rows(_OTHERS), key=itemgetter(0)):
-            claims, more = first(together(row[1:] for row in rows))
-            yield Finding(CLUSTER, about, claims, more=more)
+            claims, more = limited(shared_statements(row[1:] for row in rows))
+            yield ReconciliationFinding(CLUSTER, about, claims, more=more)
 
 
-def _cluster(workspace: Workspace, root: int, about: str) -> Finding:
+def united(rows: Iterable[tuple[int, int]]) -> Forest:
+    """Return the sets of kinds that have members in common.
+
+    rows  member and kind, in the order of the members.
+    """
+    sets = Forest()
+    for _, kinds in groupby(rows, key=itemgetter(0)):
+        (_, first), *others = kinds
+        for _, other in others:
+            sets.unite(first, other)
+    return sets
+
+
+def _cluster(workspace: Workspace, root: int, about: str) -> ReconciliationFinding:
     within = f"{_EQUIVALENT} AND subject IN (SELECT id FROM member WHERE root = {root})"
     strongest = (
-        "SELECT s.id, s.text, s.kind, t.id, t.text, t.kind, r.text FROM link JOIN term s ON s.id = subject JOIN term t ON t.id = target"
-        f" JOIN term r ON r.id = relation WHERE {within} GROUP BY subject, relation, target"
-        " ORDER BY MAX(IFNULL(confidence, 1)) DESC, COUNT(DISTINCT side || ' ' || IFNULL(by, IFNULL(author, ''))) DESC, s.text, t.text, r.text"
+        f"SELECT s.id, s.text, {_KIND.format('s')}, t.id, t.text, {_KIND.format('t')}, r.text FROM link"
+        " JOIN term s ON s.id = subject JOIN term t ON t.id = target JOIN term r ON r.id = relation"
+        f" WHERE {within} GROUP BY subject, relation, target ORDER BY MAX(IFNULL(confidence, 1)) DESC,"
+        " COUNT(DISTINCT side || ' ' || IFNULL(by, IFNULL(author, ''))) DESC, s.text, t.text, r.text"
     )
-    links = ((End(*row[:3]), End(*row[3:6]), row[6]) for row in workspace.rows(strongest))
+    members = f"SELECT id, kind FROM member JOIN kind USING (id) WHERE root = {root} ORDER BY id"
+    groups = united(workspace.rows(members))
+
+    def end(id: int, text: str, kind: int | None) -> End:
+        return End(id, text, id if kind is None else groups.root(kind))
+
+    links = ((end(*row[:3]), end(*row[3:6]), row[6]) for row in workspace.rows(strongest))
     weak = deque(weakest(links), maxlen=MOST)
-    found = []
-    for one, relation, other, pairs, joins in reversed(weak):
-        condition = f"subject = {one.id} AND target = {other.id} AND r.text = ?"
-        found += [Weakest(claim, pairs, joins) for claim in workspace.claims(condition, (relation,))]
-    claims, more = first(workspace.claims(within))
-    return Finding(JOINED, about, claims, weakest=tuple(found), more=more)
+    weak_links = []
+    for subject, relation, target, pairs, joins in reversed(weak):
+        condition = f"subject = {subject.id} AND target = {target.id} AND r.text = ?"
+        weak_links += [Weakest(claim, pairs, joins) for claim in workspace.claims(condition, (relation,))]
+    claims, more = limited(workspace.claims(within))
+    return ReconciliationFinding(JOINED, about, claims, weakest=tuple(weak_links), more=more)
 
 
 Joint = tuple[End, str, End, tuple[tuple[str, str], ...], int]
-"""A link, the first pairs that it joins, and how many it joins."""
+"""A link (subject, relation, target), the first pairs that it joins, and the number of pairs."""
 
 
 def weakest(links: Iterable[tuple[End, End, str]]) -> Iterator[Joint]:
-    """The links that bring identifiers of one namespace together, when links are laid in the order given: the strongest first."""
+    """Yield the links that join identifiers of one namespace, as the links are added one by one.
+
+    links  subject, target and relation, the strongest link first.
+    """
     forest = Forest()
-    kinds: dict[int, dict[int, Few]] = {}
+    kinds: dict[int, dict[int, Sample]] = {}
     for one, other, relation in links:
         roots = [forest.root(end.id) for end in (one, other)]
         if roots[0] == roots[1]:
             continue
-        small, large = sorted((_kinds(kinds, root, end) for root, end in zip(roots, (one, other), strict=True)), key=len)
+        small, large = sorted(
+            (_kinds(kinds, root, end) for root, end in zip(roots, (one, other), strict=True)), key=len
+        )
         shared = small.keys() & large.keys()
         if shared:
             pairs = (pair for kind in shared for pair in product(small[kind].first, large[kind].first))
             least = nsmallest(PAIRS, ((min(pair), max(pair)) for pair in pairs))
-            yield one, relation, other, tuple(least), sum(small[kind].many * large[kind].many for kind in shared)
-        for kind, few in small.items():
-            large[kind] = large[kind] + few if kind in large else few
+            yield (
+                one,
+                relation,
+                other,
+                tuple(least),
+                sum(small[kind].count * large[kind].count for kind in shared),
+            )
+        for kind, sample in small.items():
+            large[kind] = large[kind] + sample if kind in large else sample
         kinds[forest.unite(*roots)] = large
 
 
-def _kinds(kinds: dict[int, dict[int, Few]], root: int, end: End) -> dict[int, Few]:
-    """The kinds in a set, taken out; a set that was never seen is this end alone."""
-    return kinds.pop(root, None) or ({end.kind: Few(1, (end.text,))} if end.kind != end.id else {})
+def _kinds(kinds: dict[int, dict[int, Sample]], root: int, end: End) -> dict[int, Sample]:
+    """Remove and return the kinds of a set; a new set has only this end."""
+    return kinds.pop(root, None) or ({end.kind: Sample(1, (end.text,))} if end.kind != end.id else {})

@@ -1,21 +1,22 @@
-"""Kinds of findings, and what one of them carries."""
+"""Kinds of findings, and the finding itself."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from idstore.reconciliation.claims import Claim
+from idstore.reconciliation.claims import SharedStatement
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FindingKind:
     """One kind of finding.
 
-    slug      what programs call it.
-    title     what people call it.
-    advice    what a curator can do about it.
-    conflict  whether statements contradict each other or are broken; otherwise it is a difference, or something to know.
+    slug      its name for programs.
+    title     its name for people.
+    advice    the advice for a curator.
+    conflict  whether statements are contradictory or broken; otherwise the finding is a difference or a
+              notice.
     """
 
     slug: str
@@ -24,40 +25,62 @@ class Kind:
     conflict: bool = True
 
 
-DIFFERENT: Final = Kind("different-statements", "One identifier, different statements", "Ask its owner which one holds.")
-RELATED: Final = Kind(
+DIFFERENT: Final = FindingKind(
+    "different-statements", "One identifier, different statements", "Ask its owner which one holds."
+)
+RELATED: Final = FindingKind(
     "different-relations",
     "Two identifiers, related differently",
-    "The sides agree that the two have to do with each other; decide how, and unbind the rest.",
+    "The sides agree that the two are related; decide how, and unbind the rest.",
 )
-DENIED: Final = Kind("denied", "What one side states and another denies", "Ask both; unbind it if it does not hold.")
-SEVERAL: Final = Kind(
+DENIED: Final = FindingKind(
+    "denied", "What one side states and another denies", "Ask both; unbind it if it does not hold."
+)
+SEVERAL: Final = FindingKind(
     "several-targets",
     "One identifier bound to several targets of one kind",
     "Keep the binding that is right and unbind the others, or bind them by skos:relatedMatch instead.",
 )
-CLAIMED: Final = Kind(
+CLAIMED: Final = FindingKind(
     "claimed-twice",
     "One target claimed by several identifiers",
-    "Decide which identifier means it; the others may be broader, narrower, or duplicates.",
+    "Decide which identifier denotes it; the others may be broader, narrower, or duplicates.",
 )
-CIRCLE: Final = Kind("circle", "Bindings that lead in a circle", "One of them is wrong, or all of them name one thing.")
-JOINED: Final = Kind(
-    "joined", "Equivalents that join identifiers of one namespace", "Look at the weakest link first: without it the two are apart."
+CIRCLE: Final = FindingKind(
+    "circle", "Bindings that lead in a circle", "One of them is wrong, or all of them name one thing."
 )
-RELEASED: Final = Kind("released", "Bindings of or to identifiers that were given up", "Unbind, or bind what took their place.")
-SUPERSEDED: Final = Kind("superseded", "Bindings of or to superseded identifiers", "Bind the successor.")
-UNKNOWN: Final = Kind(
-    "unknown", "Bindings of or to identifiers that their registry does not hold, or not for you to see", "Look for a misspelling."
+JOINED: Final = FindingKind(
+    "joined",
+    "Equivalents that join identifiers of one namespace",
+    "Check the weakest link first: without it the two are separate.",
 )
-MALFORMED: Final = Kind("malformed", "Lines that could not be understood", "Mend the file.")
-CHAIN: Final = Kind(
-    "chain", "Bindings that lead on to other bindings", "Nothing is wrong; the ends are not bound to each other.", conflict=False
+RELEASED: Final = FindingKind(
+    "released", "Bindings of or to identifiers that were given up", "Unbind them, or bind their successors."
 )
-CLUSTER: Final = Kind(
-    "cluster", "Equivalents that hang together", "Nothing is wrong; see whether all of them mean the same.", conflict=False
+SUPERSEDED: Final = FindingKind(
+    "superseded", "Bindings of or to superseded identifiers", "Bind the successor."
 )
-LACKING: Final = Kind("lacking", "What one side has and another lacks", "Take over what is right.", conflict=False)
+UNKNOWN: Final = FindingKind(
+    "unknown",
+    "Bindings of or to identifiers that their registry does not hold, or not for you to see",
+    "Look for a misspelling.",
+)
+MALFORMED: Final = FindingKind("malformed", "Lines that could not be understood", "Correct the file.")
+CHAIN: Final = FindingKind(
+    "chain",
+    "Bindings that lead on to other bindings",
+    "Nothing is wrong; the ends are not bound to each other.",
+    conflict=False,
+)
+CLUSTER: Final = FindingKind(
+    "cluster",
+    "Equivalents that hang together",
+    "Nothing is wrong; see whether all of them mean the same.",
+    conflict=False,
+)
+LACKING: Final = FindingKind(
+    "lacking", "What one side has and another lacks", "Take over what is right.", conflict=False
+)
 
 KINDS: Final = (
     DIFFERENT,
@@ -75,43 +98,43 @@ KINDS: Final = (
     CLUSTER,
     LACKING,
 )
-"""Every kind, in the order in which they are reported."""
+"""All kinds, in the order of a report."""
 HARMLESS: Final = frozenset({CHAIN.slug, CLUSTER.slug})
-"""Kinds that also sides have which agree in everything."""
+"""Kinds of findings that occur even if all sides agree."""
 
 
 MOST: Final = 1_000
-"""Statements, weakest links and pairs that one finding tells, at most: it stays small however many there are."""
+"""Most statements, weakest links and pairs in one finding, so that its size is bounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weakest:
-    """A link without which a cluster falls apart.
+    """A link that joins identifiers of one namespace in a cluster.
 
-    pairs  the first pairs of identifiers of one namespace that it brings together.
-    joins  how many there are.
+    pairs  the first pairs of identifiers that it joins.
+    joins  the number of pairs.
     """
 
-    claim: Claim
+    claim: SharedStatement
     pairs: tuple[tuple[str, str], ...]
     joins: int
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something for a curator to look at.
+class ReconciliationFinding:
+    """A contradiction, a difference or a notice, for a curator.
 
-    about    the identifier or target that it is about.
-    claims   the statements concerned, the first `MOST` of them; ``more`` says how many others there are.
-    values   of different statements: property, side and what it says.
-    missing  sides that lack it.
-    weakest  of a cluster: its weakest links, the weakest first; `MOST` at most.
-    reason   what else there is to say: what is wrong with a line, what has replaced an identifier, who denies a statement.
+    about    the identifier or target concerned.
+    claims   the first `MOST` statements concerned; ``more`` is the number of the others.
+    values   different values: property → side → values.
+    missing  sides that lack the identifier or statement.
+    weakest  the weakest links of a cluster, the weakest first; `MOST` at most.
+    reason   more about it: the error of a line, the successors of an identifier, the line of a denial.
     """
 
-    kind: Kind
+    kind: FindingKind
     about: str
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[SharedStatement, ...] = ()
     values: Mapping[str, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
     missing: tuple[int, ...] = ()
     weakest: tuple[Weakest, ...] = ()
@@ -119,7 +142,7 @@ class Finding:
     more: int = 0
 
 
-def first(claims: Iterable[Claim]) -> tuple[tuple[Claim, ...], int]:
-    """The first `MOST`, and how many more there are. Memory: those."""
-    every = iter(claims)
-    return tuple(islice(every, MOST)), sum(1 for _ in every)
+def limited(claims: Iterable[SharedStatement]) -> tuple[tuple[SharedStatement, ...], int]:
+    """Return the first `MOST` claims, and the number of the others. Memory: the first ones."""
+    remaining = iter(claims)
+    return tuple(islice(remaining, MOST)), sum(1 for _ in remaining)

@@ -1,4 +1,4 @@
-"""Bindings whose target is bound on: chains, and circles."""
+"""Graph algorithms: circles (strongly connected sets) and chains."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,71 +6,72 @@ from typing import Final
 
 Edges = Mapping[int, frozenset[int]]
 _LONGEST: Final = 50
-"""Links of a chain that are told, at most."""
+"""Most links of a chain that are returned."""
 
 
 def directed(pairs: Iterable[tuple[int, int]]) -> Edges:
-    """Who leads where."""
+    """Return the targets of each node."""
     out: dict[int, set[int]] = {}
-    for one, other in pairs:
-        out.setdefault(one, set()).add(other)
-    return {one: frozenset(others) for one, others in out.items()}
+    for start, end in pairs:
+        out.setdefault(start, set()).add(end)
+    return {start: frozenset(ends) for start, ends in out.items()}
 
 
 def circles(edges: Edges) -> Iterator[frozenset[int]]:
-    """Sets of which each leads to every other: of several, or of one that leads to itself (Tarjan's algorithm)."""
+    """Yield the strongly connected sets of two or more nodes, and nodes with a loop (Tarjan's algorithm)."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
-    waiting: list[int] = []
-    there: set[int] = set()
+    stack: list[int] = []
+    on_stack: set[int] = set()
     for start in edges:
         if start in order:
             continue
-        way = [(start, iter(sorted(edges[start])))]
+        path = [(start, iter(sorted(edges[start])))]
         order[start] = low[start] = len(order)
-        waiting.append(start)
-        there.add(start)
-        while way:
-            here, following = way[-1]
-            onward = next(following, None)
-            if onward is None:
-                way.pop()
-                if way:
-                    low[way[-1][0]] = min(low[way[-1][0]], low[here])
-                if low[here] == order[here]:
-                    found = _popped(waiting, here)
-                    there -= found
-                    if len(found) > 1 or here in edges.get(here, ()):
-                        yield found
-            elif onward not in order:
-                order[onward] = low[onward] = len(order)
-                waiting.append(onward)
-                there.add(onward)
-                way.append((onward, iter(sorted(edges.get(onward, ())))))
-            elif onward in there:
-                low[here] = min(low[here], order[onward])
+        stack.append(start)
+        on_stack.add(start)
+        while path:
+            node, successors = path[-1]
+            successor = next(successors, None)
+            if successor is None:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[node])
+                if low[node] == order[node]:
+                    component = _popped(stack, node)
+                    on_stack -= component
+                    if len(component) > 1 or node in edges.get(node, ()):
+                        yield component
+            elif successor not in order:
+                order[successor] = low[successor] = len(order)
+                stack.append(successor)
+                on_stack.add(successor)
+                path.append((successor, iter(sorted(edges.get(successor, ())))))
+            elif successor in on_stack:
+                low[node] = min(low[node], order[successor])
 
 
-def _popped(waiting: list[int], last: int) -> frozenset[int]:
-    place = len(waiting) - 1
-    while waiting[place] != last:
-        place -= 1
-    found = frozenset(waiting[place:])
-    del waiting[place:]
-    return found
+def _popped(stack: list[int], last: int) -> frozenset[int]:
+    """Pop the nodes down to ``last`` off the stack."""
+    position = len(stack) - 1
+    while stack[position] != last:
+        position -= 1
+    component = frozenset(stack[position:])
+    del stack[position:]
+    return component
 
 
-def chain(start: int, onward: Callable[[int], Sequence[int]]) -> list[tuple[int, int]]:
-    """The links that are gone through from a beginning on ways of more than one, the nearest first; `_LONGEST` at most."""
+def chain(start: int, successors: Callable[[int], Sequence[int]]) -> list[tuple[int, int]]:
+    """Return the links on paths of two or more links from a start, the nearest first; `_LONGEST` at most."""
     links: list[tuple[int, int]] = []
-    seen, following = {start}, deque([start])
-    while following and len(links) < _LONGEST:
-        here = following.popleft()
-        for other in onward(here):
-            if here == start and not onward(other):
+    seen, queue = {start}, deque([start])
+    while queue and len(links) < _LONGEST:
+        node = queue.popleft()
+        for successor in successors(node):
+            if node == start and not successors(successor):
                 continue
-            links.append((here, other))
-            if other not in seen:
-                seen.add(other)
-                following.append(other)
+            links.append((node, successor))
+            if successor not in seen:
+                seen.add(successor)
+                queue.append(successor)
     return links[:_LONGEST]

@@ -1,19 +1,21 @@
-"""A reconciliation and what can be printed of it: lines for people, JSON."""
+"""A reconciliation, and its reports: lines for people, JSON for programs."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
+from idstore import scratch
 from idstore.exchange.mappings import Columns
 from idstore.model.party import Party
 from idstore.reconciliation import findings, sides
-from idstore.reconciliation.claims import Claim, Link
-from idstore.reconciliation.kinds import KINDS, Finding, Kind, Weakest
+from idstore.reconciliation.claims import Link, SharedStatement
+from idstore.reconciliation.kinds import CLUSTER, KINDS, FindingKind, ReconciliationFinding, Weakest
 from idstore.reconciliation.sides import Side
 from idstore.reconciliation.workspace import Progress, Workspace
-from idstore.stores import scratch
 from idstore.vocabulary import MAPPING_PREFIXES
 
 Json = dict[str, object]
@@ -21,20 +23,29 @@ Json = dict[str, object]
 
 @dataclass(slots=True)
 class Reconciliation:
-    """What the sides say, ready to be looked through.
+    """The statements of the sides, ready to be searched.
 
-    sides  what is compared, in the order given.
+    sides     the inputs, in the order of the call.
+    clusters  whether reports list clusters without a contradiction, which can be many; else they count them.
     """
 
     sides: Sequence[Side]
     workspace: Workspace
+    clusters: bool = False
 
-    def findings(self) -> Iterator[Finding]:
-        """Everything that is found, in an order that only the sides decide."""
+    def findings(self) -> Iterator[ReconciliationFinding]:
+        """Yield all findings, in an order that depends only on the sides."""
         return findings.find(self.workspace, self.sides)
 
+    def listed(self, tally: Counter[str]) -> Iterator[ReconciliationFinding]:
+        """Yield the findings that a report lists; ``tally`` counts all by kind."""
+        for finding in self.findings():
+            tally[finding.kind.slug] += 1
+            if self.clusters or finding.kind is not CLUSTER:
+                yield finding
+
     def names(self, numbers: Iterable[int]) -> list[str]:
-        """What sides are called."""
+        """Return the names of sides."""
         return [self.sides[number].name for number in numbers]
 
 
@@ -46,94 +57,134 @@ def reconcile(
     format: str | None = None,
     columns: Columns = Columns(),
     wait: float = 10.0,
+    clusters: bool = False,
+    exports: Mapping[str, Path] = MappingProxyType({}),
     progress: Progress = lambda _: None,
 ) -> Iterator[Reconciliation]:
-    """Read registries and mapping files, to be compared while the block runs.
+    """Read registries and mapping files for a comparison while the block runs.
 
-    names     folders of stores, files of RDF (what ``export`` writes, or any other), tables of mappings; of stores what the party may see.
-    format    of the files whose names do not tell it.
-    columns   how tables are to be understood.
+    names     folders of stores, RDF files (exports, or any other), tables of mappings.
+    party     the party that reads the stores: only what it may see is compared.
+    format    the format of files whose names imply none.
+    columns   settings for the interpretation of tables.
     wait      seconds to wait for a busy store.
-    progress  is told now and then what is being done; what it raises ends the comparison.
+    clusters  whether reports list clusters without a contradiction.
+    exports   name → the file to read in the place of a registry: an export of it as N-Quads.
+    progress  called with the current activity; an exception that it raises ends the comparison.
 
-    Raises StoreUnavailable, ExchangeError. Cost: each side is read once; memory is flat but for what is bound by relations of identity.
+    Raises StoreUnavailable, ExchangeError. Cost: each side is read once. Memory: flat but for identifiers
+    with relations of identity.
     """
     with scratch.folder() as folder, closing(Workspace(folder, progress)) as workspace:
-        yield Reconciliation(sides.read(workspace, names, party, format, columns, wait), workspace)
+        found = sides.read(workspace, names, party, format, columns, wait, exports)
+        yield Reconciliation(found, workspace, clusters)
 
 
 # for people
 
 SHOWN: Final = 10
-"""Findings of each kind that are listed for people."""
+"""Findings of each kind that a report for people lists."""
 
 
-def lines(found: Reconciliation, tally: Counter[str], shown: int = SHOWN) -> Iterator[str]:
-    """A heading for each kind, its first findings, and how many there are; ``tally`` counts them by kind."""
-    for kind, some in by_kind(found.findings(), tally, shown):
+def lines(result: Reconciliation, tally: Counter[str], shown: int = SHOWN) -> Iterator[str]:
+    """Yield a heading for each kind, with the number of findings, and its first findings.
+
+    tally  counts the findings by kind.
+    """
+    for kind, some in by_kind(result.listed(tally), tally, shown):
         yield f"{kind.title}: {tally[kind.slug]}"
         for finding in some:
-            yield from _lines(found, finding)
-        if tally[kind.slug] > len(some):
+            yield from _lines(result, finding)
+        if kind is CLUSTER and not result.clusters:
+            yield "  counted only; --clusters lists them"
+        elif tally[kind.slug] > len(some):
             yield f"  and {tally[kind.slug] - len(some)} more; --json lists all"
     yield from () if tally else ["nothing to reconcile"]
 
 
-def by_kind(found: Iterable[Finding], tally: Counter[str], most: int) -> Iterator[tuple[Kind, list[Finding]]]:
-    """The first findings of each kind that has any; ``tally`` counts all of them."""
-    some: dict[str, list[Finding]] = {}
-    for finding in found:
-        tally[finding.kind.slug] += 1
+def by_kind(
+    findings: Iterable[ReconciliationFinding], tally: Counter[str], most: int
+) -> Iterator[tuple[FindingKind, list[ReconciliationFinding]]]:
+    """Return each kind that was found, with its first listed findings.
+
+    findings  see `Reconciliation.listed`, with the same tally.
+    """
+    some: dict[str, list[ReconciliationFinding]] = {}
+    for finding in findings:
         if tally[finding.kind.slug] <= most:
             some.setdefault(finding.kind.slug, []).append(finding)
-    return ((kind, some[kind.slug]) for kind in KINDS if kind.slug in some)
+    return ((kind, some.get(kind.slug, [])) for kind in KINDS if kind.slug in tally)
 
 
-def _lines(found: Reconciliation, finding: Finding) -> Iterator[str]:
-    name = found.workspace.name_of(finding.about)
-    lacking = f" (not in {', '.join(found.names(finding.missing))})" if finding.missing else ""
-    yield f"  {finding.about}{f' “{name}”' if name else ''}{f': {finding.reason}' if finding.reason else ''}{lacking}"
-    for name, said in finding.values.items():
-        yield from (f"    {name}: {' · '.join(values)} ({found.sides[side].name})" for side, values in said.items())
+def _lines(result: Reconciliation, finding: ReconciliationFinding) -> Iterator[str]:
+    name = result.workspace.name_of(finding.about)
+    lacking = f" (not in {', '.join(result.names(finding.missing))})" if finding.missing else ""
+    reason = f": {finding.reason}" if finding.reason else ""
+    yield f"  {finding.about}{f' “{name}”' if name else ''}{reason}{lacking}"
+    for name, by_side in finding.values.items():
+        for side, values in by_side.items():
+            yield f"    {name}: {' · '.join(values)} ({result.sides[side].name})"
     for claim in finding.claims[:SHOWN]:
-        yield f"    {short(claim.relation)} {claim.subject} → {claim.target} ({', '.join(_sources(found, claim))})"
+        sources = ", ".join(_sources(result, claim))
+        yield f"    {short(claim.relation)} {claim.subject} → {claim.target} ({sources})"
     if (more := len(finding.claims[SHOWN:]) + finding.more) > 0:
         yield f"    and {more} more"
     for number, link in enumerate(finding.weakest[:SHOWN]):
-        yield f"    {'weak' if number else 'weakest'} link: {link.claim.subject} → {link.claim.target}, which joins {joined(link)}"
+        weak, claim = "weak" if number else "weakest", link.claim
+        yield f"    {weak} link: {claim.subject} → {claim.target}, which joins {joined(link)}"
 
 
 def joined(link: Weakest) -> str:
-    """The pairs of identifiers that a weak link joins, in words."""
+    """Return the pairs of identifiers that a weak link joins, in words."""
     more = link.joins - len(link.pairs)
     return ", ".join(" and ".join(pair) for pair in link.pairs) + (f", and {more} more pairs" if more else "")
 
 
-def _sources(found: Reconciliation, claim: Claim) -> Iterator[str]:
-    for side, link in claim.said:
+def _sources(result: Reconciliation, claim: SharedStatement) -> Iterator[str]:
+    for side, link in claim.occurrences:
         share = None if link.confidence is None else f"{link.confidence:g}"
-        yield " ".join(filter(None, (found.sides[side].name, link.by or link.author, share and f"confidence {share}")))
+        yield " ".join(
+            filter(
+                None,
+                (
+                    result.sides[side].name,
+                    link.by or link.author,
+                    share and f"confidence {share}",
+                    link.written and f"written {link.written}",
+                ),
+            )
+        )
 
 
 def short(iri: str) -> str:
-    """An IRI with a well-known prefix."""
-    return next((f"{prefix}:{iri[len(space) :]}" for prefix, space in MAPPING_PREFIXES.items() if iri.startswith(space)), iri)
+    """Return an IRI with a well-known prefix, if one applies."""
+    return next(
+        (
+            f"{prefix}:{iri[len(space) :]}"
+            for prefix, space in MAPPING_PREFIXES.items()
+            if iri.startswith(space)
+        ),
+        iri,
+    )
 
 
 # for programs
 
 
-def json(found: Reconciliation, finding: Finding) -> Json:
-    """A finding as JSON; of what does not concern its kind nothing."""
-    made: Json = {
+def json(result: Reconciliation, finding: ReconciliationFinding) -> Json:
+    """Return a finding as a JSON object, without empty fields."""
+    fields: Json = {
         "kind": finding.kind.slug,
         "conflict": finding.kind.conflict,
         "about": finding.about,
-        "name": found.workspace.name_of(finding.about),
+        "name": result.workspace.name_of(finding.about),
         "reason": finding.reason,
-        "values": {name: {found.sides[side].name: [*values] for side, values in said.items()} for name, said in finding.values.items()},
-        "claims": [_claim_json(found, claim) for claim in finding.claims],
-        "missing": found.names(finding.missing),
+        "values": {
+            name: {result.sides[side].name: [*values] for side, values in by_side.items()}
+            for name, by_side in finding.values.items()
+        },
+        "claims": [_claim_json(result, claim) for claim in finding.claims],
+        "missing": result.names(finding.missing),
         "weakest": [
             {
                 "id": link.claim.subject,
@@ -146,20 +197,20 @@ def json(found: Reconciliation, finding: Finding) -> Json:
         ],
         "more": finding.more,
     }
-    return {key: value for key, value in made.items() if key == "conflict" or value not in ("", [], {}, 0)}
+    return {key: value for key, value in fields.items() if key == "conflict" or value not in ("", [], {}, 0)}
 
 
-def _claim_json(found: Reconciliation, claim: Claim) -> Json:
+def _claim_json(result: Reconciliation, claim: SharedStatement) -> Json:
     return {
         "id": claim.subject,
         "relation": claim.relation,
         "target": claim.target,
-        "said": [{"in": found.sides[side].name, **_said(link)} for side, link in claim.said],
+        "said": [{"in": result.sides[side].name, **_link_json(link)} for side, link in claim.occurrences],
     }
 
 
-def _said(link: Link) -> Json:
-    made = {
+def _link_json(link: Link) -> Json:
+    fields = {
         "by": link.by,
         "at": link.at,
         "note": link.note,
@@ -167,5 +218,6 @@ def _said(link: Link) -> Json:
         "justification": link.justification,
         "author": link.author,
         "line": link.line,
+        "written": link.written,
     }
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}

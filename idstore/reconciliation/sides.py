@@ -1,111 +1,128 @@
-"""The sides of a reconciliation: stores, exports and other RDF, tables of mappings."""
+"""The inputs of a reconciliation, called its sides: stores, exports and other RDF, tables of mappings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
 
-from pyoxigraph import Quad, parse
+from pyoxigraph import Quad
 
+from idstore import opening
 from idstore.errors import ExchangeError, InvalidData
-from idstore.exchange import mappings, rdf, tables
+from idstore.exchange import mappings, rdf, rdf_input, tables
 from idstore.exchange.sources import STDIN, Source, ending, opened
+from idstore.model.names import Names
 from idstore.model.party import Party
-from idstore.reconciliation import rows
-from idstore.reconciliation.triples import Triples
+from idstore.reconciliation import table_reader
+from idstore.reconciliation.rdf_reader import RdfReader
 from idstore.reconciliation.workspace import Workspace
-from idstore.registry import opening
 
 _OUTCOME = "nothing was compared"
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the registries that are compared.
+    """One input of a reconciliation.
 
-    name      as the user wrote it.
-    registry  whether it says which identifiers there are; a mapping file does not.
-    partial   whether a registry says that it shows only a part of itself.
-    behind    why some of a store's newest changes are not seen: see `idstore.stores.Store`.
+    name      the path as the user wrote it.
+    registry  whether it is a registry, which states the identifiers that exist; a mapping file does not.
+    partial   whether a registry marks itself as partial.
+    literals  rows of a table that map a text without identifier, and are passed over.
+    behind    the reason why the newest changes of a store are not seen: see `idstore.stores.contract.Store`.
     """
 
     name: str
     registry: bool
     partial: bool = False
     behind: str = ""
+    literals: int = 0
 
 
 def read(
-    workspace: Workspace, names: Sequence[str], party: Party, format: str | None, columns: mappings.Columns, wait: float
+    workspace: Workspace,
+    names: Sequence[str],
+    party: Party,
+    format: str | None,
+    columns: mappings.Columns,
+    wait: float,
+    exports: Mapping[str, Path],
 ) -> list[Side]:
-    """Read every side, tables last: registries tell how the texts of tables are to be read.
+    """Read all sides, tables last: the registries' namespaces tell how to read the texts of tables.
 
-    Raises StoreUnavailable, ExchangeError, InvalidData: a side is not there, is malformed, or is standard input a second time.
+    Raises StoreUnavailable, ExchangeError, InvalidData: a side is missing, is malformed, or is standard input
+    a second time.
     """
     if names.count(STDIN) > 1:
         raise InvalidData("standard input can be read once; name - for one side alone")
-    formats = [_format(name, format) for name in names]
-    found: list[Side | None] = [None] * len(names)
+    formats = [None if name in exports else _format(name, format) for name in names]
+    sides: list[Side | None] = [None] * len(names)
     reader = None
     for number, (name, kind) in enumerate(zip(names, formats, strict=True)):
         if kind not in tables.FORMATS:
-            reader = Triples(workspace, number, {} if reader is None else reader.spaces)
+            reader = RdfReader(workspace, number, {} if reader is None else reader.spaces)
             behind = ""
-            if kind is None:
+            if name in exports:
+                _read_rdf(str(exports[name]), "nquads", reader)
+            elif kind is None:
                 behind = _read_store(name, party, wait, reader)
             else:
                 _read_rdf(name, kind, reader)
-            found[number] = Side(name, kind is None or reader.registry, reader.partial, behind)
-    known = rows.Names(workspace, [] if reader is None else list(reader.spaces.values()))
+            sides[number] = Side(name, kind is None or reader.registry, reader.partial, behind)
+    spaces = [] if reader is None else list(reader.spaces.values())
+    comparison = Names(spaces)
+    resolver = table_reader.NameResolver(workspace, spaces, comparison)
     for number, (name, kind) in enumerate(zip(names, formats, strict=True)):
         if kind in tables.FORMATS:
             try:
-                rows.read(workspace, number, name, kind, columns, known)
-            except ExchangeError as error:  # it speaks of an import
+                literals = table_reader.read(workspace, number, name, kind, columns, resolver)
+            except ExchangeError as error:  # its message is about an import
                 raise _failure(error.file, error.line, error.reason) from error
-            found[number] = Side(name, registry=False)
-    workspace.complete()
-    return [side for side in found if side is not None]
+            sides[number] = Side(name, registry=False, literals=literals)
+    workspace.complete(comparison)
+    return [side for side in sides if side is not None]
 
 
-def _format(name: str, given: str | None) -> str | None:
-    """How a side is to be read; None is a store. Raises ExchangeError."""
-    place = Path(name)
+def _format(name: str, chosen: str | None) -> str | None:
+    """Return the format of a side; None for a store. Raises ExchangeError, InvalidData."""
+    path = Path(name)
     try:
-        if name != STDIN and place.is_dir():
+        if name != STDIN and path.is_dir():
             return None
-    except OSError as error:  # it can be no name of a file
+    except OSError as error:  # no file can have this name
         raise ExchangeError(name, None, f"it cannot be read: {error.strerror}", _OUTCOME) from error
-    known = ", ".join((*rdf.FORMATS, *tables.FORMATS))
-    if given is not None:
-        if given not in rdf.FORMATS and given not in tables.FORMATS:
-            raise InvalidData(f"no format {given!r} to read; there are {known}", format=given)
-        return given
-    if name != STDIN and not place.exists():
+    formats = ", ".join((*rdf.FORMATS, *tables.FORMATS))
+    if chosen is not None:
+        if chosen not in rdf.FORMATS and chosen not in tables.FORMATS:
+            raise InvalidData(f"no format {chosen!r} to read; there are {formats}", format=chosen)
+        return chosen
+    if name != STDIN and not path.exists():
         raise ExchangeError(name, None, "there is no such file or folder; look for a misspelling", _OUTCOME)
-    found = tables.format_of(name) or rdf.SUFFIXES.get(ending(name))
-    if found is None:
-        raise ExchangeError(name, None, f"its name tells no format; say --input and one of {known}", _OUTCOME)
-    return found
+    implied = tables.format_of(name) or rdf.SUFFIXES.get(ending(name))
+    if implied is None:
+        raise ExchangeError(name, None, f"its name tells no format; name one of {formats}", _OUTCOME)
+    return implied
 
 
-def _read_store(name: str, party: Party, wait: float, reader: Triples) -> str:
-    with opening.open(name, wait=wait, read_only=True, detached=True) as registry, registry.quads(party) as quads:
+def _read_store(name: str, party: Party, wait: float, reader: RdfReader) -> str:
+    with (
+        opening.open(name, wait=wait, read_only=True, detached=True) as registry,
+        registry.quads(party) as quads,
+    ):
         reader.take(quads)
         return registry.store.behind
 
 
-def _read_rdf(name: str, kind: str, reader: Triples) -> None:
+def _read_rdf(name: str, kind: str, reader: RdfReader) -> None:
     with opened(name, _failure) as source:
         reader.take(_parsed(source, kind))
 
 
 def _parsed(source: Source, kind: str) -> Iterator[Quad]:
     source.skip_mark()
-    try:
-        yield from parse(input=cast("IO[bytes]", source), format=rdf.rdf_format(kind))
-    except SyntaxError as error:
-        raise source.error(error.lineno, f"it is not valid {kind}: {error.msg}") from error
+    return rdf_input.quads(
+        source,
+        rdf.rdf_format(kind),
+        lambda line, reason: source.error(line, f"it is not valid {kind}: {reason}"),
+    )
 
 
 def _failure(name: str, line: int | None, reason: str) -> InvalidData:

@@ -1,157 +1,189 @@
-"""Minting and registering: giving out names that nobody else holds, for ever."""
+"""Allocation of identifiers, minted or registered: each is issued once and never again."""
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import AlreadyRegistered, InvalidData, NamespaceExhausted, NotPermitted, StageConflict
-from idstore.model import times
-from idstore.model.change import Change
+from idstore.model import terms, times
+from idstore.model.change import Change, Claim
 from idstore.model.namespace import Namespace
-from idstore.model.party import Party
+from idstore.model.party import Party, PartyFacts
 from idstore.model.record import Record
 from idstore.model.steps import apply
 from idstore.model.terms import Term
-from idstore.registry import targets
-from idstore.registry.below import Descending
-from idstore.registry.naming import label_node, target_index
-from idstore.registry.requests import Request, Requesting, key_of
-from idstore.schemes import Context, Deriving, Reserving
-from idstore.stores import Store, Turn, View
+from idstore.registry import iris
+from idstore.registry.disclosure import arguments_below
+from idstore.registry.lookup import Lookup, label_node, target_index
+from idstore.registry.requests import Key, Request, check_key_free, check_regular, earlier_record, key_of
+from idstore.schemes import Context, Deriving, Reserving, Restricting, Timestamped
+from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, SKOS
 
 _MINUTE = 60_000
 
 
-_LOOK = 0.2
-"""Milliseconds between two looks at a clock that is about to reach a moment."""
+class LabelSearch:
+    """The data that a scheme reads while it searches for a label: see `idstore.schemes.Allocation`."""
 
-
-class _Allocation:
-    """What a scheme asks for while it looks for a label: see `idstore.schemes.Allocation`."""
-
-    def __init__(self, turn: Turn, namespace: Namespace, metadata: Mapping[str, str], clocked: set[str]) -> None:
+    def __init__(
+        self, transaction: Transaction, namespace: Namespace, metadata: Mapping[str, str], asked: int
+    ) -> None:
         self.context: Context = namespace.context
-        self._names, self._clocked = (namespace.name, namespace.base), clocked
         self.metadata = metadata
-        self.asked = turn.asked
-        self._series = turn.issued(namespace.base)
-        self._told = 0
+        self.asked = asked
+        self._transaction = transaction
+        self._series = transaction.catalogue.series(namespace.base)
 
     def now(self) -> int:
-        self._told = times.now()
-        return self._told
+        """Return the time, in milliseconds since 1970."""
+        return times.now()
 
     def wait_until(self, moment: int) -> None:
-        while self._told <= (now := times.now()) < moment:
-            self._clocked.update(self._names)
-            time.sleep(max(moment - now - 1, _LOOK) / 1000)
+        """End this run of the act, so that only acts for a label of the same namespace wait for the clock."""
+        self._transaction.not_before(moment, self.context.base)
 
     def issued(self, series: str) -> int:
+        """Return how many labels of a series were issued."""
         return self._series.get(series, (0, 0))[0]
 
     def highest(self, series: str) -> int:
+        """Return the highest number of a series."""
         return self._series.get(series, (0, 0))[1]
 
 
-class Allocating(Requesting, Descending):
-    """Giving out identifiers.
-
-    _clocked  namespaces, by name and by base, in which somebody waited for the clock: nobody does that for others.
-    """
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._clocked: set[str] = set()
+class Allocations(Lookup):
+    """The acts that allocate identifiers."""
 
     def mint(self, namespace: str, party: Party, request: Request = Request()) -> Record:
-        """Allocate an identifier nobody holds, and make it durable before returning.
+        """Allocate an identifier that was never issued, and make it durable before returning.
 
-        namespace   where to allocate: name or base; its scheme decides the form.
+        namespace   its name or base; its scheme decides the form of the identifier.
 
-        Returns the record, in stage *created*, visible to its grant list alone.
-        Raises UnknownNamespace, NotPermitted, NamespaceExhausted, InvalidData (the request), RequestConflict, StoreUnavailable (nothing was allocated).
-        Cost: one durable commit, shared with every other commit that is waiting at that moment.
+        Returns the record, in stage *created*, visible to its grant list and to administrators.
+        Raises UnknownNamespace, NotPermitted, NamespaceExhausted, InvalidData (the request), RequestConflict,
+        StoreUnavailable (nothing was allocated).
+        Cost: one durable commit, shared with every other commit that waits at that moment.
         Source: RDS/WIP Identifier Generator, "Principles".
         """
         return self.mint_once(namespace, party, request)[0]
 
-    def mint_once(self, namespace: str, party: Party, request: Request) -> tuple[Record, bool]:
-        """As `mint`: the record, and whether it was minted now and not by the same request before."""
+    def mint_once(self, namespace: str, party: Party, request: Request = Request()) -> tuple[Record, bool]:
+        """As `mint`: return the record, and whether this call minted it and no earlier equal request did."""
         return self._allocate(namespace, party, request, None)
 
-    def mint_several(self, namespace: str, count: int, party: Party, request: Request = Request()) -> Iterator[Record]:
-        """Allocate so many identifiers, one durable commit after the other: what was given is there, whatever comes after it.
+    def mint_several(
+        self, namespace: str, count: int, party: Party, request: Request = Request()
+    ) -> Iterator[Record]:
+        """Allocate ``count`` identifiers, one durable commit each; a failure keeps the earlier ones.
 
-        Raises as `mint`; NotPermitted also where the scheme gives out no blocks; InvalidData (a count below 1, or a request key, which
-        stands for one identifier).
+        count  how many.
+        Raises as `mint`; also NotPermitted if the scheme allows no bulk allocation, and InvalidData for a
+        count below 1 or a request key, which stands for one identifier.
         """
-        with self.store.reading() as view:
-            scheme = self._namespace(view, namespace).scheme
+        scheme = self.store.read(lambda view: self.core.namespace(view, namespace).scheme)
         if count < 1 or request.request_key is not None:
-            few = f"{count} identifiers cannot be minted; ask for 1 or more"
-            raise InvalidData(few if count < 1 else "a request key stands for one identifier; ask for one with each key", count=count)
+            too_few = f"{count} identifiers cannot be minted; ask for 1 or more"
+            raise InvalidData(
+                too_few if count < 1 else "a request key stands for one identifier; mint one for each key",
+                count=count,
+            )
         if count > 1 and not scheme.bulk:
             raise NotPermitted(
-                f"nobody allocates in bulk in {namespace}: owning a block of {scheme.name} identifiers would be knowledge that nobody wrote down; use `idstore mint {namespace}` for each thing when it needs one",
+                f"the scheme {scheme.name} allows no bulk allocation in {namespace}: a reserved block would"
+                " be knowledge that is not written down; mint an identifier for each thing when the thing"
+                " needs one",
                 namespace=namespace,
                 scheme=scheme.name,
             )
         return (self.mint(namespace, party, request) for _ in range(count))
 
     def register(self, namespace: str, label: str, party: Party, request: Request = Request()) -> Record:
-        """Take a label of the caller's choice, where the scheme lets people name things.
+        """Allocate a label of the caller's choice, if the scheme allows that.
 
-        Raises as `mint`, and AlreadyRegistered, InvalidIdentifier.
+        label  in any written form of the namespace. A bare label that looks like an identifier of another
+               namespace or registry must be written with the prefix of this one.
+        Raises as `mint`; also AlreadyRegistered, InvalidIdentifier.
         """
         return self._allocate(namespace, party, request, label)[0]
 
-    def _allocate(self, where: str, party: Party, request: Request, chosen: str | None) -> tuple[Record, bool]:
-        def allocate(turn: Turn) -> tuple[Record, bool]:
-            self._may_act(turn, party)
-            return self._allocate_in(turn, self._namespace(turn, where), party, request, chosen)
+    def _allocate(
+        self, where: str, party: Party, request: Request, chosen: str | None
+    ) -> tuple[Record, bool]:
+        def act(transaction: Transaction) -> tuple[Record, bool]:
+            return self._allocate_in(
+                transaction, self.core.namespace(transaction, where), party, request, chosen
+            )
 
-        if where not in self._clocked:
-            return self.store.together(allocate)
-        with self.store.turn() as turn:
-            return allocate(turn)
+        return self.core.act(party, act)
 
-    def _allocate_in(self, turn: Turn, namespace: Namespace, party: Party, request: Request, chosen: str | None) -> tuple[Record, bool]:
-        """The record, and whether it is new; several in one turn see each other's labels, but not each other's records."""
+    def _allocate_in(
+        self,
+        transaction: Transaction,
+        namespace: Namespace,
+        party: Party,
+        request: Request,
+        chosen: str | None,
+        asked: int | None = None,
+    ) -> tuple[Record, bool]:
+        """Return the record, and whether it is new.
+
+        asked  the moment of the request for this label; None: see `Transaction.asked`. An act that allocates
+               several labels derived from the clock passes the moment of its own request for each of them:
+               the milliseconds since then grow with each run of the act, so that one run has enough for all
+               labels.
+        """
+        if request.target is not None:
+            target = iris.target(request.target, self.core.facts(transaction), verbatim=request.verbatim)
+            request = replace(request, target=target.value)
         arguments = request.arguments()
-        label = None if chosen is None else self._chosen(namespace, chosen)
+        if request.strict:
+            check_regular(namespace, request.metadata)
+        label = None if chosen is None else self._chosen(transaction, namespace, chosen)
         key = key_of(namespace, party, request, label)
         if key is not None:
-            earlier = self._earlier(turn, key, namespace, arguments, label, party)
+            earlier = earlier_record(self.core, transaction, key, namespace, arguments, label, party)
             if earlier is not None:
                 return earlier, False
-            arguments.append((IDS.requestDigest, Literal(key.digest)))
+            arguments.append((IDS.requestDigest, Literal(key.logged)))
         if request.target is not None:
-            targets.check(request.target, self._facts(turn).by_name)
+            own = None if label is None else namespace.scheme.iri(label, namespace.context)
+            iris.check_target(request.target, self.core.facts(transaction).names, own)
             arguments += target_index(namespace)
-        self._may_allocate(turn, namespace, party)
-        self._in_pace(turn, namespace, party)
+        self._check_allocator(transaction, namespace, party)
+        self._check_pace(transaction, namespace, party)
         if "parent" in request.metadata:
-            arguments += self._below(turn, namespace, party, request.metadata)
-        name = self._free(turn, namespace, request.metadata) if label is None else self._untaken(turn, namespace, label)
-        if key is not None:  # only now: who may not allocate, or says too little, is answered as if it were free
-            self._not_taken(turn, key, namespace)
+            parent = self.core.seen_record(
+                transaction, self._identify(transaction, request.metadata["parent"], party), party
+            )
+            arguments += arguments_below(parent, namespace, party, request.metadata.get("kind", ""))
+        if label is not None:
+            name = self._untaken(transaction, namespace, label)
+        else:
+            search = LabelSearch(
+                transaction, namespace, request.metadata, transaction.asked if asked is None else asked
+            )
+            name = self._first_free(transaction, namespace, namespace.scheme.candidates(search))
+        if (
+            key is not None
+        ):  # only now: a party that may not allocate, or says too little, is answered as if the key were free
+            check_key_free(transaction, key, namespace)
         kind = IDS.Mint if chosen is None else IDS.Registration
-        return self._begin(turn, namespace, name, kind, party, arguments, None if key is None else key.node), True
+        return self._begin(transaction, namespace, name, kind, party, arguments, key), True
 
     def _begin(
         self,
-        turn: Turn,
+        transaction: Transaction,
         namespace: Namespace,
         name: tuple[str, NamedNode],
         kind: NamedNode,
         party: Party,
         arguments: list[tuple[NamedNode, Term]],
-        key: NamedNode | None,
+        key: Key | None,
     ) -> Record:
-        scheme, context, (label, claimed) = namespace.scheme, namespace.context, name
-        iri = NamedNode(scheme.iri(label, context))
+        scheme, context, (label, claim_node) = namespace.scheme, namespace.context, name
+        iri = NamedNode(scheme.iri(terms.check_size(label, "label"), context))
         head: list[tuple[NamedNode, Term]] = [
             (IDS.inNamespace, namespace.iri),
             (SKOS.notation, Literal(label)),
@@ -159,69 +191,107 @@ class Allocating(Requesting, Descending):
         ]
         if scheme.provisional(label, context):
             head.append((IDS.quality, IDS.Provisional))
-        event = self._event(turn, kind, iri, party, *head, *arguments)
+        event = self.core.event(transaction, kind, iri, party, *head, *arguments)
         record = apply(None, event)
         assert record is not None
-        claims = [(claimed, iri)] + ([(key, iri)] if key is not None else [])
+        claims = (Claim(claim_node, iri), *([Claim(key.node, iri, key.digest)] if key is not None else []))
         issued = (namespace.base, *scheme.series(label, context))
-        turn.enlist(Change(((event, record.log),), begins=True, claims=tuple(claims), issued=(issued,), begun=(record,)))
+        self.core.enlist(
+            transaction,
+            Change(((event, record.log),), begins=True, claims=claims, issued=(issued,), begun=(record,)),
+        )
         return record
 
-    def _may_allocate(self, view: View, namespace: Namespace, party: Party) -> None:
+    def _check_allocator(self, view: View, namespace: Namespace, party: Party) -> None:
         if namespace.frozen:
-            raise StageConflict(f"namespace {namespace.name} is frozen: nothing is allocated there any more", namespace=namespace.name)
-        if namespace.allocators and party.name != namespace.owner and self.facts(view, party).names.isdisjoint(namespace.allocators):
+            raise StageConflict(
+                f"namespace {namespace.name} is frozen: it takes no new identifiers",
+                namespace=namespace.name,
+            )
+        if not _is_allocator(namespace, self.core.party_facts(view, party)):
             raise NotPermitted(
-                f"{party.name} may not allocate in {namespace.name}; its owner {namespace.owner} can allow it with `idstore namespace allow`",
+                f"{party.name} may not allocate in {namespace.name}; ask its owner {namespace.owner} for"
+                " permission",
                 namespace=namespace.name,
                 party=party.name,
             )
 
-    def _in_pace(self, turn: Turn, namespace: Namespace, party: Party) -> None:
+    def _check_pace(self, transaction: Transaction, namespace: Namespace, party: Party) -> None:
         limit = namespace.per_minute
         if limit is None:
             return
-        listed, gone = turn.catalogue.allocated(party.name, namespace.base, turn.moment - _MINUTE, limit, self.store.origin)
-        given_up = (any(turn.quads(NamedNode(event), IDS.inNamespace, namespace.iri)) for event in gone)  # they count as well
-        if listed + sum(given_up) >= limit:
+        since = transaction.moment - _MINUTE
+        listed, gone = transaction.catalogue.allocated(
+            party.name, namespace.base, since, limit, transaction.origin
+        )
+        released = (  # released identifiers count as well
+            any(transaction.quads(NamedNode(event), IDS.withNamespace, namespace.iri)) for event in gone
+        )
+        if listed + sum(released) >= limit:
             raise NotPermitted(
-                f"{party.name} has allocated {limit} identifiers in {namespace.name} within a minute, which is its limit; wait a moment",
+                f"{party.name} has allocated {limit} identifiers in {namespace.name} within a minute, which"
+                " is the limit; wait a minute",
                 namespace=namespace.name,
                 limit=limit,
             )
 
-    def _chosen(self, namespace: Namespace, text: str) -> str:
+    def _chosen(self, view: View, namespace: Namespace, text: str) -> str:
         scheme = namespace.scheme
         if not scheme.chosen:
-            derives = isinstance(scheme, Deriving)
-            why = "derives them from an article's metadata" if derives else "draws them, so that no number carries a meaning"
-            mint = f"idstore mint {namespace.name}{' --metadata FILE' if derives else ''}"
+            if isinstance(scheme, Deriving):
+                why = "derives them from an article's metadata; mint one from metadata instead"
+            elif isinstance(scheme, Timestamped):
+                why = "makes their suffixes from the clock; mint one instead"
+            else:
+                why = "makes them itself, so that no label carries a meaning; mint one instead"
             raise NotPermitted(
-                f"nobody chooses an identifier in {namespace.name}: the scheme {scheme.name} {why}; use `{mint}`",
+                f"identifiers in {namespace.name} cannot be chosen: the scheme {scheme.name} {why}",
                 namespace=namespace.name,
                 scheme=scheme.name,
             )
-        label = scheme.label(text, namespace.context)
-        refused = scheme.reserved(label, namespace.context) if isinstance(scheme, Reserving) else None
-        if refused is not None:
-            raise NotPermitted(refused, namespace=namespace.name, label=label)
+        label = self.core.facts(view).index.label(namespace, text)
+        if isinstance(scheme, Restricting):
+            scheme.check_new(label, namespace.context)
+        refusal = scheme.reserved(label, namespace.context) if isinstance(scheme, Reserving) else None
+        if refusal is not None:
+            raise NotPermitted(refusal, namespace=namespace.name, label=label)
         return label
 
-    def _untaken(self, turn: Turn, namespace: Namespace, label: str) -> tuple[str, NamedNode]:
-        """A chosen label and the node that stands for it among the claims. Raises AlreadyRegistered."""
-        claimed = label_node(namespace, label)
-        if turn.holder(claimed) is not None:
-            raise AlreadyRegistered(f"{label!r} is taken in {namespace.name}; choose another label", label=label, namespace=namespace.name)
-        return label, claimed
+    def _untaken(self, transaction: Transaction, namespace: Namespace, label: str) -> tuple[str, NamedNode]:
+        """Return a chosen label and its claim node. Raises AlreadyRegistered if the label is taken."""
+        claim_node = label_node(namespace, label)
+        if transaction.claim(claim_node) is not None:
+            raise taken(namespace, label)
+        return label, claim_node
 
-    def _free(self, turn: Turn, namespace: Namespace, metadata: Mapping[str, str]) -> tuple[str, NamedNode]:
-        """The first candidate that nobody holds, and the node that stands for it among the claims. Raises NamespaceExhausted, InvalidData."""
-        return self._first_free(turn, namespace, namespace.scheme.candidates(_Allocation(turn, namespace, metadata, self._clocked)))
+    def _first_free(
+        self, transaction: Transaction, namespace: Namespace, labels: Iterable[str]
+    ) -> tuple[str, NamedNode]:
+        """Return the first label that was never issued, and its claim node.
 
-    def _first_free(self, turn: Turn, namespace: Namespace, labels: Iterable[str]) -> tuple[str, NamedNode]:
-        """The first of the labels that nobody holds. Raises NamespaceExhausted, and what finding them raises."""
+        Raises NamespaceExhausted, and the errors of the scheme's search.
+        """
         for label in labels:
-            claimed = label_node(namespace, label)
-            if turn.holder(claimed) is None:
-                return label, claimed
-        raise NamespaceExhausted(f"namespace {namespace.name} has no free identifier left", namespace=namespace.name)
+            claim_node = label_node(namespace, label)
+            if transaction.claim(claim_node) is None:
+                return label, claim_node
+        raise NamespaceExhausted(
+            f"namespace {namespace.name} has no free identifier left", namespace=namespace.name
+        )
+
+
+def may_allocate(namespace: Namespace, facts: PartyFacts) -> bool:
+    """Return whether a party may allocate in a namespace at all, whatever the pace."""
+    return not namespace.frozen and facts.suspended is None and _is_allocator(namespace, facts)
+
+
+def _is_allocator(namespace: Namespace, facts: PartyFacts) -> bool:
+    permitted = namespace.allocators
+    return not permitted or facts.name == namespace.owner or not facts.names.isdisjoint(permitted)
+
+
+def taken(namespace: Namespace, label: str) -> AlreadyRegistered:
+    """Return the error for a label that was issued before, whether or not its identifier is visible."""
+    return AlreadyRegistered(
+        f"{label!r} is taken in {namespace.name}; choose another label", label=label, namespace=namespace.name
+    )

@@ -1,182 +1,381 @@
-"""What an owner says of an identifier, and what it is bound to."""
+"""Descriptions of identifiers: targets, names, bindings, comments, vettings."""
 
-from collections.abc import Sequence
-from decimal import Decimal
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
-from idstore.frozen import dataclass
 from idstore.model import terms
+from idstore.model.binding import Binding
+from idstore.model.closed_vocabularies import correction
 from idstore.model.event import Event
+from idstore.model.names import Names
 from idstore.model.namespace import TRUE
 from idstore.model.party import Party, node
 from idstore.model.record import Record, Stage, reserved
 from idstore.model.terms import Term
-from idstore.registry import targets
-from idstore.registry.core import living
-from idstore.registry.naming import Naming, target_index
-from idstore.stores import Turn
-from idstore.vocabulary import EVENTS, IDS, PAV, RDF, SKOS, SSSOM
+from idstore.registry import iris
+from idstore.registry.core import check_living
+from idstore.registry.facts import Facts
+from idstore.registry.lookup import Lookup, target_index
+from idstore.registry.visibility import Sight, graph_of
+from idstore.stores.contract import Transaction, View
+from idstore.vocabulary import IDS, PAV, RDF, SKOS, SSSOM
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTarget:
+    """A target of an identifier that other identifiers have or are bound to.
+
+    others  IRIs of the other identifiers.
+    """
+
+    iri: str
+    target: str
+    others: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A relation to another URI, and what is said with it.
+    """A relation to another URI, with its provenance.
 
-    relation       skos:exactMatch unless said otherwise.
-    confidence     from 0 to 1, how sure it is.
-    justification  IRI of the way in which it was found, such as semapv:ManualMappingCuration.
-    author         who found it, where that is somebody other than the party that binds: an IRI (an ORCID) or a name.
+    target         a URI, in full, as ``PREFIX:NAME``, or an identifier of this registry.
+    relation       IRI of the relation, also as ``skos:closeMatch``.
+    note           a note, for people.
+    confidence     certainty from 0 to 1.
+    justification  IRI of the method that found the relation, such as semapv:ManualMappingCuration.
+    author         who found the relation, if not the binding party: an IRI (an ORCID) or a name.
+    verbatim       whether the target is taken as it is, without expansion, and so are unknown prefixes of
+                   the other IRIs.
     """
 
     target: str
     relation: str = SKOS.exactMatch.value
     note: str | None = None
-    confidence: Decimal | None = None
+    confidence: "Decimal | None" = None
     justification: str | None = None
     author: str | None = None
+    verbatim: bool = False
+
+    def expanded(self, facts: Facts) -> "Statement":
+        """Return the statement with whole IRIs. Raises InvalidData: see `iris.identified`."""
+
+        def whole(text: str) -> str:
+            return iris.expanded(text, facts.by_name, lenient=self.verbatim)
+
+        return replace(
+            self,
+            target=self.target if self.verbatim else iris.identified(self.target, facts),
+            relation=whole(self.relation),
+            justification=None if self.justification is None else whole(self.justification),
+            author=None if self.author is None else whole(self.author),
+        )
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
-        """The event's arguments. Raises InvalidData: no absolute IRI, or a relation that carries the record itself."""
+        """Return the event's arguments.
+
+        Raises InvalidData: not an absolute IRI, a relation that is reserved for records, or one that its
+        vocabulary does not define.
+        """
         relation = terms.iri(self.relation, "IRI of a relation")
         if reserved(relation):
             raise InvalidData(
-                f"{self.relation} is what the record itself is written with, no relation to bind by; use skos:exactMatch or one of your own",
+                f"{self.relation} is reserved for records and cannot relate identifiers; use skos:exactMatch"
+                " or another relation",
                 text=self.relation,
             )
-        made: list[tuple[NamedNode, Term]] = [(RDF.predicate, relation), (RDF.object, terms.iri(self.target))]
+        meant = correction(self.relation)
+        if meant is not None:
+            raise InvalidData(
+                f"the vocabulary of {self.relation} has no such term; did you mean {meant}?",
+                text=self.relation,
+                meant=meant,
+            )
+        arguments: list[tuple[NamedNode, Term]] = [
+            (RDF.predicate, relation),
+            (RDF.object, terms.iri(self.target)),
+        ]
         if self.note is not None:
-            made.append((SKOS.note, Literal(terms.plain(self.note, "note"))))
+            arguments.append((SKOS.note, Literal(terms.check_text(self.note, "note"))))
         if self.confidence is not None:
-            made.append((SSSOM.confidence, terms.share(self.confidence)))
+            arguments.append((SSSOM.confidence, terms.share(self.confidence)))
         if self.justification is not None:
-            made.append((SSSOM.mapping_justification, terms.iri(self.justification, "IRI of a justification")))
+            arguments.append(
+                (SSSOM.mapping_justification, terms.iri(self.justification, "IRI of a justification"))
+            )
         if self.author is not None:
-            made.append((PAV.authoredBy, terms.iri(self.author) if ":" in self.author else Literal(terms.plain(self.author, "author"))))
-        return made
+            arguments.append(
+                (
+                    PAV.authoredBy,
+                    terms.iri(self.author)
+                    if ":" in self.author
+                    else Literal(terms.check_text(self.author, "author")),
+                )
+            )
+        return arguments
 
 
-class Binding(Naming):
-    """Targets, names, bindings, comments."""
+class Bindings(Lookup):
+    """Acts that describe an identifier."""
 
-    def target(self, text: str, uri: str | None, party: Party) -> Event:
-        """Say what an identifier leads to (None: nothing any more); only its owner may. Raises as `name`.
+    def target(self, text: str, uri: str | None, party: Party, *, verbatim: bool = False) -> Event:
+        """Set the target of an identifier (None: remove it); only its owner may. Raises as `name`.
 
-        Of a handle this sets its first URL value; None takes away every URL value that everyone may read.
+        For a handle this sets the first URL value; None removes every URL value that everyone may read.
+
+        verbatim  whether the target is taken as it is, without expansion of prefixed names.
         """
-        aim = None if uri is None else terms.iri(uri)
-        with self._acting(party) as turn:
-            record = self._own(turn, self._identify(turn, text, party), party, "set the target of")
-            if uri is not None:
-                targets.check(uri, self._facts(turn).by_name)
+
+        def act(transaction: Transaction) -> Event:
+            record = self.core.own_record(
+                transaction, self._identify(transaction, text, party), party, "set the target of"
+            )
+            facts, own = self.core.facts(transaction), record.iri.value
+            target_iri = None if uri is None else iris.target(uri, facts, own, verbatim=verbatim)
             arguments: list[tuple[NamedNode, Term]] = []
-            if aim is not None:
-                arguments = [(IDS.target, aim), *target_index(self._namespace(turn, record.namespace), record)]
-            event = self._event(turn, IDS.Targeting, record.iri, party, *arguments)
-            self._record_event(turn, record, event)
+            if target_iri is not None:
+                arguments = [
+                    (IDS.target, target_iri),
+                    *target_index(self.core.namespace(transaction, record.namespace), record),
+                ]
+            event = self.core.event(transaction, IDS.Targeting, record.iri, party, *arguments)
+            self.core.record_event(transaction, record, event)
             return event
 
+        return self.core.act(party, act)
+
     def name(self, text: str, name: str, party: Party, lang: str = terms.UNDETERMINED) -> Event:
-        """Give an identifier a name in a language, in place of the one it had there; only its owner may.
+        """Set the name of an identifier in one language, replacing the earlier one; only its owner may.
 
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
         """
         tag = lang if lang == terms.UNDETERMINED else terms.language(lang)
-        said = (IDS.name, terms.tagged(terms.plain(name, "name"), tag))
-        with self._acting(party) as turn:
-            record = self._own(turn, self._identify(turn, text, party), party, "name")
-            event = self._event(turn, IDS.Naming, record.iri, party, said)
-            self._record_event(turn, record, event)
+        argument = (IDS.name, terms.tagged(terms.check_text(name, "name"), tag))
+
+        def act(transaction: Transaction) -> Event:
+            record = self.core.own_record(
+                transaction, self._identify(transaction, text, party), party, "name"
+            )
+            event = self.core.event(transaction, IDS.Naming, record.iri, party, argument)
+            self.core.record_event(transaction, record, event)
             return event
+
+        return self.core.act(party, act)
 
     def bind(self, text: str, statement: Statement, party: Party) -> Event | None:
-        """Associate an identifier with another URI. Binding again changes nothing and gives None.
+        """Bind an identifier to another URI. A repeated binding changes nothing and returns None.
 
-        While it is created: its owner, and grantees who may bind; once fixated: any party.
-        Raises NotRegistered, NotPermitted, InvalidData.
+        In stage *created* the owner and grantees with the right to bind may; once fixated, any party may.
+        Raises NotRegistered, NotPermitted, StageConflict (a tombstone), InvalidData.
         """
-        arguments = statement.arguments()
-        with self._acting(party) as turn:
-            record = self._seen(turn, self._identify(turn, text, party), party)
-            self._may_bind(turn, record, party)
-            key = (arguments[0][1].value, arguments[1][1].value, party.name)
-            if any(known.key == key for known in record.bindings):
+
+        def act(transaction: Transaction) -> Event | None:
+            facts = self.core.facts(transaction)
+            whole = statement.expanded(facts)
+            arguments = whole.arguments()
+            record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+            self._check_binder(transaction, record, party)
+            same = _matching(record, facts.names, (whole.relation,), (whole.target,))
+            if any(binding.by == party.name for binding in same):
                 return None
-            targets.check(statement.target, self._facts(turn).by_name, record.iri.value)
-            event = self._event(turn, IDS.Bind, record.iri, party, *arguments)
-            self._record_event(turn, record, event)
+            iris.check_target(whole.target, facts.names, record.iri.value)
+            event = self.core.event(transaction, IDS.Bind, record.iri, party, *arguments)
+            self.core.record_event(transaction, record, event)
             return event
 
-    def _may_bind(self, turn: Turn, record: Record, party: Party) -> None:
-        living(record)
+        return self.core.act(party, act)
+
+    def _check_binder(self, transaction: Transaction, record: Record, party: Party) -> None:
+        """Raise StageConflict for a tombstone, and NotPermitted unless the party may bind: see `bind`."""
+        check_living(record)
         if record.stage is Stage.FIXATED or record.owner == party.name:
             return
         binders = {name for name, binds in record.grants if binds}
-        if record.stage is not Stage.CREATED or binders.isdisjoint(self.facts(turn, party).names):
+        if binders.isdisjoint(self.core.party_facts(transaction, party).names):
             raise NotPermitted(
-                f"{party.name} may not bind {record.iri.value}; its owner {record.owner} can allow it with `idstore grant --bind`",
+                f"{party.name} may not bind {record.iri.value}; ask its owner {record.owner} for the right"
+                " to bind",
                 id=record.iri.value,
                 owner=record.owner,
                 party=party.name,
             )
 
     def unbind(self, text: str, statement: Statement, party: Party) -> Event:
-        """Take a binding back: one's own; the owner of the identifier also anybody else's (all with that relation and target).
+        """Remove a binding of the party; the owner of the identifier also removes those of others.
 
-        The log says who found it wrong: the statement's author, where that is somebody other than the party.
-        Raises NotRegistered (no such binding included), NotPermitted, InvalidData.
+        The log names the author of the refutation: the statement's author, if not the acting party.
+        Raises NotRegistered (also if there is no such binding), NotPermitted, InvalidData.
         """
-        arguments = statement.arguments()
-        authored = [said for said in arguments if said[0] == PAV.authoredBy]
-        relation, target = arguments[0][1].value, arguments[1][1].value
-        with self._acting(party) as turn:
-            record = self._seen(turn, self._identify(turn, text, party), party)
-            found = [known for known in record.bindings if known.key[:2] == (relation, target)]
-            if not found:
-                raise NotRegistered(text, f"{record.iri.value} is not bound to {target} by {relation}; `idstore show` lists its bindings")
-            makers = [known.by for known in found]
-            gone = [party.name] if party.name in makers else makers if record.owner == party.name else []
-            if not gone:
+
+        def act(transaction: Transaction) -> Event:
+            facts = self.core.facts(transaction)
+            relations, targets = (
+                iris.readings(part, facts) for part in (statement.relation, statement.target)
+            )
+            record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+            matches = _matching(record, facts.names, relations, targets)
+            relation, target = matches[0].key[:2] if matches else (relations[-1], targets[-1])
+            arguments = replace(statement, relation=relation, target=target).arguments()
+            authored = [argument for argument in arguments if argument[0] == PAV.authoredBy]
+            if not matches:
+                raise NotRegistered(
+                    text,
+                    f"{record.iri.value} is not bound to {statement.target} by {statement.relation}; its"
+                    " record lists its bindings",
+                )
+            own = [binding for binding in matches if binding.by == party.name]
+            undone = own or (matches if record.owner == party.name else [])
+            if not undone:
+                makers = {binding.by for binding in matches}
                 raise NotPermitted(
-                    f"only {', '.join(sorted(makers))}, who bound it, and the owner {record.owner} may take this binding back",
+                    f"only {', '.join(sorted(makers))}, who bound it, and the owner {record.owner} may take"
+                    " this binding back",
                     id=record.iri.value,
                     party=party.name,
                 )
-            for maker in gone:
-                extra = [] if maker == party.name else [(IDS.party, node(maker))]
-                event = self._event(turn, IDS.Unbind, record.iri, party, *arguments[:2], *authored, *extra)
-                record = self._record_event(turn, record, event)
+            for binding in undone:
+                ends = ((RDF.predicate, binding.relation), (RDF.object, binding.target))
+                extra = [] if binding.by == party.name else [(IDS.party, node(binding.by))]
+                event = self.core.event(transaction, IDS.Unbind, record.iri, party, *ends, *authored, *extra)
+                record = self.core.record_event(transaction, record, event)
             return event
+
+        return self.core.act(party, act)
 
     def comment(self, text: str, remark: str, party: Party, *, internal: bool = False) -> Event:
-        """Remark on an identifier; only its grant list may. Internal remarks stay with the list also after fixation.
+        """Comment on an identifier; only its grant list may.
 
+        Only the grant list and administrators see internal comments, also after fixation.
         Raises NotRegistered, NotPermitted, InvalidData.
         """
-        arguments: list[tuple[NamedNode, Term]] = [(RDF.value, Literal(terms.plain(remark, "comment")))]
+        arguments: list[tuple[NamedNode, Term]] = [(RDF.value, Literal(terms.check_text(remark, "comment")))]
         if internal:
             arguments.append((IDS.internal, TRUE))
-        with self._acting(party) as turn:
-            record = self._seen(turn, self._identify(turn, text, party), party)
-            if record.audience.isdisjoint(self.facts(turn, party).names):
-                raise NotPermitted(f"only the grant list of {record.iri.value} may comment on it", id=record.iri.value, party=party.name)
-            event = self._event(turn, IDS.Comment, record.iri, party, *arguments)
-            self._record_event(turn, record, event)
+
+        def act(transaction: Transaction) -> Event:
+            record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+            if record.audience.isdisjoint(self.core.party_facts(transaction, party).names):
+                raise NotPermitted(
+                    f"only the grant list of {record.iri.value} may comment on it",
+                    id=record.iri.value,
+                    party=party.name,
+                )
+            event = self.core.event(transaction, IDS.Comment, record.iri, party, *arguments)
+            self.core.record_event(transaction, record, event)
             return event
 
-    def bound_to(self, uri: str, party: Party) -> Sequence[str]:
-        """The identifiers that are bound to a URI or have it as their target, as far as the party may see. Raises InvalidData."""
-        value = terms.iri(uri)
-        with self.store.reading() as view:
-            sight = self.sight(view, party)
-            found = set()
-            for quad in self._seen_quads(view, sight, None, RDF.object, value, of_records=True):
-                found |= {_iri(other.object).value for other in view.quads(_iri(quad.subject), RDF.subject)}
-            led = {_iri(quad.subject).value for quad in self._seen_quads(view, sight, None, IDS.target, value, of_records=True)}
-            return sorted(found | {iri for iri in led if not iri.startswith(EVENTS)})
+        return self.core.act(party, act)
+
+    def vet(self, text: str, party: Party, note: str | None = None) -> Event:
+        """Confirm that an identifier and its description are correct; any party that sees it may.
+
+        The state does not change. Raises NotRegistered, StageConflict (a tombstone), InvalidData.
+        """
+        arguments: list[tuple[NamedNode, Term]] = (
+            [] if note is None else [(SKOS.note, Literal(terms.check_text(note, "note")))]
+        )
+
+        def act(transaction: Transaction) -> Event:
+            record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+            check_living(record)
+            event = self.core.event(transaction, IDS.Vetting, record.iri, party, *arguments)
+            self.core.record_event(transaction, record, event)
+            return event
+
+        return self.core.act(party, act)
+
+    def bound_to(self, text: str, party: Party) -> Sequence[str]:
+        """Return the identifiers that are bound to a URI or have it as target, as far as the party may see.
+
+        text  the URI, in any written form.
+
+        Raises InvalidData, AmbiguousIdentifier.
+        """
+        return self.store.read(lambda view: self._bound_to(view, text, party))
+
+    def _bound_to(self, view: View, text: str, party: Party) -> list[str]:
+        sight = self.core.sight(view, party)
+        uris = self._uris(view, text, sight)
+        return self._targeting(view, uris, sight, self.core.audiences(view, party))
+
+    def _targeting(
+        self,
+        view: View,
+        uris: Sequence[str],
+        sight: Sight,
+        audiences: frozenset[str] | None,
+        without: str = "",
+    ) -> list[str]:
+        """Return the identifiers, but for ``without``, that have or are bound to one of the URIs."""
+        names = self.core.facts(view).names
+        sketches = {sketch for uri in uris for sketch in names.sketches(uri)}
+        return [
+            iri
+            for iri in view.catalogue.targeting(sketches, audiences)
+            if iri != without and any(names.same(uri, end) for end in _ends(view, iri, sight) for uri in uris)
+        ]
+
+    def shared_targets(self, ids: Iterable[str], party: Party, most: int) -> list[SharedTarget]:
+        """Return the first targets of some identifiers that are also other identifiers' targets or bindings.
+
+        Only what the party may see counts. Raises InvalidData (no IRI).
+        Cost: a look-up in the catalogue for each identifier.
+        """
+        return self.store.read(lambda view: [*islice(self._shared_targets(view, ids, party), most)])
+
+    def _shared_targets(self, view: View, ids: Iterable[str], party: Party) -> Iterator[SharedTarget]:
+        sight, audiences = self.core.sight(view, party), self.core.audiences(view, party)
+        for iri in ids:
+            for quad in view.quads(terms.iri(iri), IDS.target):
+                target = quad.object
+                if not isinstance(target, NamedNode) or not sight.sees(graph_of(quad)):
+                    continue
+                others = self._targeting(view, (target.value,), sight, audiences, iri)
+                if others:
+                    yield SharedTarget(iri, target.value, tuple(others))
+
+    def _uris(self, view: View, text: str, sight: Sight) -> Sequence[str]:
+        """Return the IRIs that a text in any written form may stand for in stored data.
+
+        Raises InvalidData, AmbiguousIdentifier (several visible identifiers), NotRegistered (several
+        namespaces read it, and none of them holds it).
+        """
+        facts = self.core.facts(view)
+        form = facts.names.form(text)
+        if form is not None:
+            return (form,)
+        if ":" in text:
+            return [terms.iri(reading).value for reading in iris.readings(text, facts)]
+        readings = self._readings(view, text)
+        if not readings:
+            return (terms.iri(text).value,)
+        if readings[1:]:
+            return (self._identify_for(view, text, sight).value,)
+        namespace, label = readings[0]
+        return (namespace.scheme.iri(label, namespace.context),)
 
 
-def _iri(term: object) -> NamedNode:
-    assert isinstance(term, NamedNode)
-    return term
+def _matching(
+    record: Record, names: Names, relations: Collection[str], targets: Collection[str]
+) -> list[Binding]:
+    """Return the bindings of a record by any of the relations to any of the targets, in any written form."""
+    return [
+        binding
+        for binding in record.bindings
+        if binding.relation.value in relations
+        and any(names.same(binding.target.value, target) for target in targets)
+    ]
+
+
+def _ends(view: View, iri: str, sight: Sight) -> Iterator[str]:
+    """Yield the visible targets of an identifier: its own, and those of its bindings."""
+    for quad in view.quads(NamedNode(iri)):
+        stated = quad.predicate == IDS.target or not reserved(quad.predicate)
+        if stated and isinstance(quad.object, NamedNode) and sight.sees(graph_of(quad)):
+            yield quad.object.value

@@ -1,4 +1,4 @@
-"""From created to fixated, released or revoked; deprecation, succession and hand-over."""
+"""The stages of identifiers: fixation, release, deprecation, succession; transfer and the grant list."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,186 +11,266 @@ from idstore.model.event import Event
 from idstore.model.party import Party, node
 from idstore.model.record import Record, Stage
 from idstore.model.terms import Term
-from idstore.registry.below import Descending
-from idstore.registry.core import living
-from idstore.stores import Turn
+from idstore.registry.core import check_living
+from idstore.registry.disclosure import check_publishable, check_showable
+from idstore.registry.lookup import Lookup
+from idstore.stores.contract import Transaction
 from idstore.vocabulary import DCTERMS, IDS, hides
 
 
-class Living(Descending):
-    """The stages of identifiers."""
+class Lifecycle(Lookup):
+    """Acts that change the stage, the owner or the grant list of an identifier."""
 
     def fixate(self, texts: Sequence[str], party: Party) -> list[Event]:
-        """Publish identifiers for ever; only their owner may, and that of the work whose versions they are. All of them or none.
+        """Publish identifiers for ever, all or none.
 
-        Raises NotRegistered, NotPermitted, StageConflict (fixated already, or provisional).
+        Only their owner may, who must own the works of published versions.
+        Raises NotRegistered, NotPermitted, StageConflict (already fixated, or provisional).
         """
-        with self._acting(party) as turn:
-            found = [self._own(turn, self._identify(turn, text, party), party, "fixate") for text in texts]
-            for record in found:
-                _may_fixate(record)
-                self._may_lead(turn, record, party)
-                self._may_publish(turn, record, {one.iri for one in found} if record.below or record.successors else ())
-            made = []
-            for record in {record.iri: record for record in found}.values():
-                event = self._event(turn, IDS.Fixation, record.iri, party)
-                self._record_event(turn, record, event)
-                made.append(event)
-            return made
 
-    def _may_lead(self, turn: Turn, version: Record, party: Party) -> None:
-        """Raise NotPermitted for a version of a published work that is somebody else's by now: the work would lead there."""
-        with suppress(NotRegistered):  # a work that is not told of here, or not published, leads nowhere
-            work = None if version.work is None else self._seen(turn, version.work, party)
+        def act(transaction: Transaction) -> list[Event]:
+            records = [
+                self.core.own_record(transaction, self._identify(transaction, text, party), party, "fixate")
+                for text in texts
+            ]
+            for record in records:
+                _check_fixatable(record)
+                self._check_work_owner(transaction, record, party)
+                check_publishable(
+                    transaction,
+                    record,
+                    {other.iri for other in records} if record.below or record.successors else (),
+                )
+            events = []
+            for record in {record.iri: record for record in records}.values():
+                event = self.core.event(transaction, IDS.Fixation, record.iri, party)
+                self.core.record_event(transaction, record, event)
+                events.append(event)
+            return events
+
+        return self.core.act(party, act)
+
+    def _check_work_owner(self, transaction: Transaction, version: Record, party: Party) -> None:
+        """Raise NotPermitted for a version of another party's published work, which would lead to it."""
+        with suppress(NotRegistered):  # a hidden or unpublished work leads nowhere
+            work = None if version.work is None else self.core.seen_record(transaction, version.work, party)
             if work is not None and work.public and work.owner != party.name:
                 raise NotPermitted(
-                    f"{version.iri.value} is a version of {work.iri.value}, which would lead there, and belongs to {work.owner}; offer the version"
-                    f" to {work.owner} with `idstore transfer`, or release it",
+                    f"{version.iri.value} is a version of {work.iri.value}, which belongs to {work.owner}"
+                    f" and would lead to the version; transfer the version to {work.owner}, or release it",
                     id=version.iri.value,
                     work=work.iri.value,
                     owner=work.owner,
                 )
 
     def release(self, text: str, party: Party) -> Event:
-        """Give a created identifier up; only its owner may. Its label is never issued again.
+        """Give up a created identifier; only its owner may. Its label is never issued again.
 
         Raises NotRegistered, NotPermitted, StageConflict (fixated: permanent).
         """
-        with self._acting(party) as turn:
-            record = self._own(turn, self._identify(turn, text, party), party, "release")
+
+        def act(transaction: Transaction) -> Event:
+            record = self.core.own_record(
+                transaction, self._identify(transaction, text, party), party, "release"
+            )
             if record.stage is not Stage.CREATED:
-                remedy = "; `idstore deprecate` marks it as outdated" if record.stage is Stage.FIXATED else ", and so is its end"
+                remedy = (
+                    "; it can be deprecated instead"
+                    if record.stage is Stage.FIXATED
+                    else ", and so is its end"
+                )
                 raise StageConflict(
                     f"{record.iri.value} is {record.stage.value}, and what is published is permanent{remedy}",
                     id=record.iri.value,
                     stage=record.stage.value,
                 )
-            event = self._event(turn, IDS.Release, record.iri, party)
-            self._record_event(turn, record, event)
+            event = self.core.event(transaction, IDS.Release, record.iri, party)
+            self.core.record_event(transaction, record, event)
             return event
 
+        return self.core.act(party, act)
+
     def deprecate(self, text: str, reason: str, party: Party, successors: Sequence[str] = ()) -> Event:
-        """Mark a fixated identifier as outdated; only its owner may. Raises NotRegistered, NotPermitted, StageConflict, InvalidData."""
-        return self._outdate(text, party, IDS.Deprecation, successors, (IDS.reason, Literal(terms.plain(reason, "reason"))))
+        """Mark a fixated identifier as outdated; only its owner may.
+
+        Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
+        """
+        return self._outdate(
+            text,
+            party,
+            IDS.Deprecation,
+            successors,
+            (IDS.reason, Literal(terms.check_text(reason, "reason"))),
+        )
 
     def supersede(self, text: str, successors: Sequence[str], party: Party) -> Event:
-        """Name what replaces an identifier; only its owner may. Raises NotRegistered, NotPermitted, StageConflict, InvalidData."""
+        """Name the successors of an identifier; only its owner may.
+
+        Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
+        """
         if not successors:
-            raise InvalidData("name at least one successor with --by")
+            raise InvalidData("an identifier is superseded by at least one successor; name one")
         return self._outdate(text, party, IDS.Supersession, successors)
 
-    def _outdate(self, text: str, party: Party, kind: NamedNode, successors: Sequence[str], *arguments: tuple[NamedNode, Term]) -> Event:
-        with self._acting(party) as turn:
-            record = self._own(turn, self._identify(turn, text, party), party, "deprecate")
+    def _outdate(
+        self,
+        text: str,
+        party: Party,
+        kind: NamedNode,
+        successors: Sequence[str],
+        *arguments: tuple[NamedNode, Term],
+    ) -> Event:
+
+        def act(transaction: Transaction) -> Event:
+            verb = "deprecate" if kind == IDS.Deprecation else "supersede"
+            record = self.core.own_record(transaction, self._identify(transaction, text, party), party, verb)
             if record.stage is Stage.CREATED and kind == IDS.Deprecation:
                 raise StageConflict(
                     f"{record.iri.value} is not published yet; release it, or fixate it first",
                     id=record.iri.value,
                     stage=record.stage.value,
                 )
-            following = [(DCTERMS.isReplacedBy, self._successor_named(turn, one, party)) for one in successors]
-            for _, iri in following:
-                self._no_circle(turn, record.iri, iri)
-            event = self._event(turn, kind, record.iri, party, *arguments, *following)
-            self._record_event(turn, record, event)
+            replacements = [
+                (DCTERMS.isReplacedBy, self._successor_named(transaction, text, party)) for text in successors
+            ]
+            for _, iri in replacements:
+                self._check_cycle(transaction, record.iri, iri)
+            event = self.core.event(transaction, kind, record.iri, party, *arguments, *replacements)
+            self.core.record_event(transaction, record, event)
             return event
 
-    def _no_circle(self, turn: Turn, replaced: NamedNode, successor: NamedNode) -> None:
-        """Raise InvalidData if an identifier replaces its would-be successor already, at any distance, as far as everyone sees."""
+        return self.core.act(party, act)
+
+    def _check_cycle(self, transaction: Transaction, replaced: NamedNode, successor: NamedNode) -> None:
+        """Raise InvalidData if a succession closes a cycle, as far as everyone sees."""
         if successor == replaced:
             raise InvalidData(f"{replaced.value} cannot replace itself", id=replaced.value)
-        waiting, came_from = [successor], {successor: replaced}
-        while waiting:
-            one = waiting.pop(0)
-            for quad in (said for said in turn.quads(one, DCTERMS.isReplacedBy) if not hides(said.graph_name)):
+        queue, came_from = [successor], {successor: replaced}
+        while queue:
+            current = queue.pop(0)
+            for quad in transaction.quads(current, DCTERMS.isReplacedBy):
+                if hides(quad.graph_name):
+                    continue
                 if quad.object == replaced:
-                    way = " by ".join(node.value for node in _way(came_from, one, replaced))
+                    path = " by ".join(node.value for node in _path(came_from, current, replaced))
                     reason = f"{successor.value} cannot replace {replaced.value}, which replaces it"
-                    raise InvalidData(f"{reason} ({way} by {replaced.value})", id=replaced.value)
+                    raise InvalidData(f"{reason} ({path} by {replaced.value})", id=replaced.value)
                 if isinstance(quad.object, NamedNode) and quad.object not in came_from:
-                    came_from[quad.object] = one
-                    waiting.append(quad.object)
+                    came_from[quad.object] = current
+                    queue.append(quad.object)
 
-    def _successor_named(self, turn: Turn, text: str, party: Party) -> NamedNode:
-        """What is to replace an identifier: public, for whoever reads that it replaces one knows that it is registered."""
-        successor = self._seen(turn, self._identify(turn, text, party), party)
+    def _successor_named(self, transaction: Transaction, text: str, party: Party) -> NamedNode:
+        """Return the successor.
+
+        It must be public, because readers of the succession learn that it is registered.
+        """
+        successor = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
         if not successor.public:
             raise StageConflict(
-                f"{successor.iri.value} is {successor.stage.value}, and only a published identifier can replace another; fixate it first",
+                f"{successor.iri.value} is {successor.stage.value}, and only a published identifier can"
+                " replace another; fixate it first",
                 id=successor.iri.value,
                 stage=successor.stage.value,
             )
         return successor.iri
 
     def transfer(self, text: str, receiver: Party, party: Party) -> Event:
-        """Offer an identifier to another party; it changes hands when the receiver calls this in turn.
+        """Offer an identifier to another party; the transfer completes when the receiver makes the same call.
 
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData (a group).
         """
-        with self._acting(party) as turn:
-            iri = self._identify(turn, text, party)
-            record = self._seen(turn, iri, party)
+
+        def act(transaction: Transaction) -> Event:
+            iri = self._identify(transaction, text, party)
+            record = self.core.seen_record(transaction, iri, party)
             if not (record.offered == receiver.name == party.name):
-                record = self._own(turn, iri, party, "transfer")
-            self._may_own(turn, receiver)
+                record = self.core.own_record(transaction, iri, party, "transfer")
+            self.core.check_owner(transaction, receiver)
             if receiver.name == record.owner:
-                raise StageConflict(f"{iri.value} belongs to {receiver.name} already", id=iri.value, owner=record.owner)
-            self._may_show(turn, record, receiver, party)
-            event = self._event(turn, IDS.Transfer, iri, party, (IDS.party, node(receiver.name)))
-            self._record_event(turn, self._load(turn, iri), event)
+                raise StageConflict(
+                    f"{iri.value} already belongs to {receiver.name}", id=iri.value, owner=record.owner
+                )
+            check_showable(self.core, transaction, record, receiver, party)
+            event = self.core.event(transaction, IDS.Transfer, iri, party, (IDS.party, node(receiver.name)))
+            self.core.record_event(transaction, self.core.load(transaction, iri), event)
             return event
 
-    def grant(self, text: str, grantee: Party, party: Party, *, bind: bool = False) -> Event:
-        """Put a party or group on the grant list: to see and comment, and with ``bind`` to bind. Only the owner may.
+        return self.core.act(party, act)
 
+    def grant(self, text: str, grantee: Party, party: Party, *, bind: bool = False) -> Event:
+        """Add a party or group to the grant list: it may see and comment, with ``bind`` also bind.
+
+        Only the owner may.
         Raises NotRegistered, NotPermitted, InvalidData.
         """
         right: list[tuple[NamedNode, Term]] = [(IDS.right, IDS.MayBind)] if bind else []
         return self._list(text, grantee, party, IDS.Grant, *right)
 
     def ungrant(self, text: str, grantee: Party, party: Party) -> Event:
-        """Take a party or group off the grant list; only the owner may. Raises NotRegistered (also who is not on it), NotPermitted, InvalidData."""
+        """Remove a party or group from the grant list; only the owner may.
+
+        Raises NotRegistered (also if it is not on the list), NotPermitted, InvalidData.
+        """
         return self._list(text, grantee, party, IDS.Ungrant)
 
-    def _list(self, text: str, grantee: Party, party: Party, kind: NamedNode, *right: tuple[NamedNode, Term]) -> Event:
-        with self._acting(party) as turn:
-            record = self._own(turn, self._identify(turn, text, party), party, "change the grant list of")
+    def _list(
+        self, text: str, grantee: Party, party: Party, kind: NamedNode, *right: tuple[NamedNode, Term]
+    ) -> Event:
+
+        def act(transaction: Transaction) -> Event:
+            record = self.core.own_record(
+                transaction, self._identify(transaction, text, party), party, "change the grant list of"
+            )
             if grantee.name == record.owner:
-                raise InvalidData(f"{grantee.name} owns {record.iri.value} and is on its grant list always", party=grantee.name)
-            living(record)
+                raise InvalidData(
+                    f"{grantee.name} owns {record.iri.value} and is always on its grant list",
+                    party=grantee.name,
+                )
+            check_living(record)
             if kind == IDS.Grant:
-                self._may_show(turn, record, grantee, party)
+                check_showable(self.core, transaction, record, grantee, party)
             else:
-                self._is_listed(turn, record, grantee)
-            event = self._event(turn, kind, record.iri, party, (IDS.party, node(grantee.name)), *right)
-            self._record_event(turn, record, event)
+                self._check_listed(transaction, record, grantee)
+            event = self.core.event(
+                transaction, kind, record.iri, party, (IDS.party, node(grantee.name)), *right
+            )
+            self.core.record_event(transaction, record, event)
             return event
 
-    def _is_listed(self, turn: Turn, record: Record, grantee: Party) -> None:
-        """Raise NotRegistered unless a party or group is on the grant list: whoever is mistyped would go on seeing it."""
+        return self.core.act(party, act)
+
+    def _check_listed(self, transaction: Transaction, record: Record, grantee: Party) -> None:
+        """Raise NotRegistered unless the party or group is on the grant list; it may be misspelt."""
         listed = record.audience - {record.owner}
         if grantee.name in listed:
             return
-        through = sorted(self.facts(turn, grantee).names & listed)
+        through = sorted(self.core.party_facts(transaction, grantee).names & listed)
         but = f", but as a member of {', '.join(through)}" if through else ""
-        there = f"on it are {', '.join(sorted(listed))}" if listed else "only its owner is"
-        raise NotRegistered(grantee.name, f"{grantee.name} is not on the grant list of {record.iri.value}{but}; {there}")
+        members = f"on it are {', '.join(sorted(listed))}" if listed else "only its owner is"
+        raise NotRegistered(
+            grantee.name, f"{grantee.name} is not on the grant list of {record.iri.value}{but}; {members}"
+        )
 
 
-def _way(came_from: Mapping[NamedNode, NamedNode], end: NamedNode, start: NamedNode) -> list[NamedNode]:
-    """From what was found first, behind ``start``, to ``end``."""
-    way = [end]
-    while (before := came_from[way[-1]]) != start:
-        way.append(before)
-    return way[::-1]
+def _path(came_from: Mapping[NamedNode, NamedNode], end: NamedNode, start: NamedNode) -> list[NamedNode]:
+    """Return the path from the first node after ``start`` to ``end``."""
+    path = [end]
+    while (before := came_from[path[-1]]) != start:
+        path.append(before)
+    return path[::-1]
 
 
-def _may_fixate(record: Record) -> None:
+def _check_fixatable(record: Record) -> None:
     if record.stage is not Stage.CREATED:
-        raise StageConflict(f"{record.iri.value} is {record.stage.value} already", id=record.iri.value, stage=record.stage.value)
+        raise StageConflict(
+            f"{record.iri.value} is already {record.stage.value}",
+            id=record.iri.value,
+            stage=record.stage.value,
+        )
     if record.provisional:
         raise StageConflict(
-            f"{record.iri.value} is provisional, which its scheme does not publish; mint the formal identifier, fixate that, and `idstore supersede` this one by it",
+            f"{record.iri.value} is provisional, and its scheme does not publish provisional identifiers;"
+            " mint the formal identifier, fixate it, and supersede this one by it",
             id=record.iri.value,
             stage=record.stage.value,
         )

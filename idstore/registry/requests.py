@@ -1,34 +1,46 @@
-"""Requests for identifiers, and how the same one is known again."""
+"""Requests for identifiers, and the keys by which a repeated request is recognised."""
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Final
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.errors import AlreadyRegistered, NotRegistered, RequestConflict
-from idstore.frozen import dataclass, field
+from idstore.errors import AlreadyRegistered, InvalidData, NotRegistered, RequestConflict
 from idstore.model import terms
+from idstore.model.change import Claim
+from idstore.model.event import Event
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import Term
-from idstore.registry.naming import Naming
+from idstore.registry.core import Core
+from idstore.registry.lookup import visible_holder
 from idstore.schemes import Deriving, scheme
-from idstore.stores import Turn
+from idstore.stores.contract import Transaction
 from idstore.vocabulary import IDS, RDF, SKOS, SPACE, closed_graph
+
+REQUESTS: Final = f"{SPACE}request/"
+"""Prefix of the IRIs of request key nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What comes with a new identifier.
+    """The data of a request for a new identifier.
 
-    name, lang   what people call the thing, and in which language.
-    comment      a remark for the grant list (public after fixation).
+    name         name of the identified thing.
+    lang         language of the name; ``und``: none.
+    comment      a comment for the grant list (public after fixation).
     target       the URI that the identifier leads to.
-    request_key  the caller's own key: the same key by the same party in the same namespace gives the same identifier for ever.
-    metadata     what the scheme derives the label from. Where the scheme tells from them that things are the same (articles by their DOI), they
-                 are a key as well, whoever comes with it; a key of the caller's own goes before it.
+    request_key  the caller's own key: the same key by the same party in the same namespace always gives the
+                 same identifier.
+    metadata     source of the label, for the scheme. If the scheme can tell from metadata that things are the
+                 same (articles by their DOI), the metadata are also a key, shared by all parties; a request
+                 key takes precedence.
+    strict       whether metadata with a field that has no known form are refused.
+    verbatim     whether the target is taken as it is, without expansion of prefixed names.
     """
 
     name: str | None = None
@@ -37,22 +49,25 @@ class Request:
     target: str | None = None
     request_key: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    strict: bool = False
+    verbatim: bool = False
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
-        """The event's arguments. Raises InvalidData."""
-        made: list[tuple[NamedNode, Term]] = []
+        """Return the event's arguments. Raises InvalidData."""
+        check_metadata(self.metadata)
+        earlier: list[tuple[NamedNode, Term]] = []
         if self.name is not None:
             lang = self.lang if self.lang == terms.UNDETERMINED else terms.language(self.lang)
-            made.append((IDS.name, terms.tagged(terms.plain(self.name, "name"), lang)))
+            earlier.append((IDS.name, terms.tagged(terms.check_text(self.name, "name"), lang)))
         if self.comment is not None:
-            made.append((RDF.value, Literal(terms.plain(self.comment, "comment"))))
+            earlier.append((RDF.value, Literal(terms.check_text(self.comment, "comment"))))
         if self.target is not None:
-            made.append((IDS.target, terms.iri(self.target)))
-        return made
+            earlier.append((IDS.target, terms.iri(self.target)))
+        return earlier
 
     def digest(self, label: str | None) -> str:
-        """A hash of everything but the key."""
-        said = {
+        """Return a hash of everything but the key."""
+        content = {
             "name": self.name,
             "lang": self.lang,
             "comment": self.comment,
@@ -62,106 +77,164 @@ class Request:
         }
         import json
 
-        return _hash(json.dumps(said, sort_keys=True))
+        return _hash(json.dumps(content, sort_keys=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """By what a request is known again.
+    """The key by which a repeated request is recognised.
 
-    node    stands for it among the claims.
-    text    the key itself.
-    said    what messages call it.
-    digest  as the event keeps it: the node's own part, and a hash of the arguments that must be the same.
-    shared  whether it is the same for every party.
+    node         its claim node.
+    text         the key itself.
+    description  its name in messages.
+    digest       a hash of the arguments that a repeated request must share.
+    shared       whether it is the same for every party.
     """
 
     node: NamedNode
     text: str
-    said: str
+    description: str
     digest: str
     shared: bool
 
+    @property
+    def logged(self) -> str:
+        """The value of the event's ``ids:requestDigest``, from which the claim can be rebuilt."""
+        return f"{self.node.value.removeprefix(REQUESTS)}:{self.digest}"
+
+    def is_of(self, event: Event) -> bool:
+        """Return whether this is the key of the request that the event carried out."""
+        logged = event.text(IDS.requestDigest)
+        return logged is not None and request_claim(logged, event.about).key == self.node
+
 
 def key_of(namespace: Namespace, party: Party, request: Request, label: str | None) -> Key | None:
-    """The key of a request: the caller's own, else what its metadata say of the thing; None if there is neither.
+    """Return the key of a request: the caller's own, else the one from its metadata; None without either.
 
-    Raises InvalidData: an empty key, as of a variable that was never set, would give all its requests one identifier.
+    Raises InvalidData for an empty key: from an unset variable it would give all requests one identifier.
     """
     if request.request_key is not None:
-        text = terms.plain(request.request_key, "request key")
-        owner, key, said, digest = party.name, text, f"request key {text!r}", request.digest(label)
+        text = terms.check_text(request.request_key, "request key")
+        owner, key, description, digest = party.name, text, f"request key {text!r}", request.digest(label)
     else:
         same = same_as(namespace, request.metadata)
         if same is None:
             return None
-        owner, key, said, digest = "", same, same, _hash(same)
+        owner, key, description, digest = "", same, same, _hash(same)
     own = _hash(f"{owner}\0{namespace.base}\0{key}")
-    return Key(NamedNode(f"{SPACE}request/{own}"), key, said, f"{own}:{digest}", shared=not owner)
+    return Key(NamedNode(REQUESTS + own), key, description, digest, shared=not owner)
+
+
+def request_claim(logged: str, holder: NamedNode) -> Claim:
+    """Rebuild the claim of a request key from the event's ``ids:requestDigest``."""
+    own, _, digest = logged.partition(":")
+    return Claim(NamedNode(REQUESTS + own), holder, digest)
+
+
+def check_metadata(metadata: Mapping[str, str]) -> None:
+    """Raise InvalidData if a metadata field is too long."""
+    for name, value in metadata.items():
+        terms.check_size(value, f"metadata field {terms.check_size(name, 'name of a metadata field')}")
+
+
+def check_regular(namespace: Namespace, metadata: Mapping[str, str]) -> None:
+    """Raise InvalidData if a label is derived from the metadata, and a field of them has no known form."""
+    code = _deriving(namespace.scheme_name)
+    if code is not None and "parent" not in metadata:
+        irregular = code.derive(metadata, namespace.context).irregular
+        if irregular:
+            raise InvalidData(f"{'; '.join(irregular)}; correct the metadata", irregular=[*irregular])
 
 
 def same_as(namespace: Namespace, metadata: Mapping[str, str]) -> str | None:
-    """What metadata of the same thing have in common; None if nothing tells, or if they describe what is below another identifier."""
+    """Return what identifies the described thing.
+
+    None if nothing does, or if it is below another identifier.
+    """
     code = _deriving(namespace.scheme_name)
     return None if code is None or "parent" in metadata else code.same(metadata)
 
 
 @cache
 def _deriving(name: str) -> Deriving | None:
-    """The scheme, if it derives labels; remembered, since it is asked for every request, and asking is slow."""
+    """Return the scheme if it derives labels. Cached, because each request asks and the lookup is slow."""
     code = scheme(name)
     return code if isinstance(code, Deriving) else None
 
 
-class Requesting(Naming):
-    """Knowing requests again."""
+def earlier_record(
+    core: Core,
+    transaction: Transaction,
+    key: Key,
+    namespace: Namespace,
+    arguments: list[tuple[NamedNode, Term]],
+    label: str | None,
+    party: Party,
+) -> Record | None:
+    """Return the record that the same request made before, even if allocation is no longer possible.
 
-    def _earlier(
-        self, turn: Turn, key: Key, namespace: Namespace, arguments: list[tuple[NamedNode, Term]], label: str | None, party: Party
-    ) -> Record | None:
-        """What the same request made before, also where nothing may be allocated any more; nothing of what another made and keeps hidden.
+    Another party's hidden record is not revealed. Raises RequestConflict.
+    """
+    sight = core.sight(transaction, party)
+    if key.shared:
+        holder = visible_holder(transaction, namespace, key.node, sight)
+        return None if holder is None else core.load(transaction, holder, sight)
+    claim = transaction.claim(key.node)
+    if claim is None:
+        return None
+    iri, record = claim.holder, None
+    with suppress(NotRegistered):
+        record = core.load(transaction, iri, sight)
+    if claim.digest != key.digest:
+        other = "" if record is None else f" ({_difference(core, transaction, iri, key, arguments, label)})"
+        raise RequestConflict(
+            f"{key.description} was used for {iri.value} with other arguments{other}; use a new key",
+            key=key.text,
+            id=iri.value,
+        )
+    if record is not None:
+        return record
+    released = sight.everything or any(transaction.quads(None, IDS.about, iri, closed_graph(party.name)))
+    fate = "was released since" if released else f"{party.name} may no longer see"
+    raise RequestConflict(
+        f"{key.description} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value
+    )
 
-        Raises RequestConflict.
-        """
-        sight = self.sight(turn, party)
-        if key.shared:
-            known = self._visible(turn, namespace, key.node, sight)
-            return None if known is None else self._load(turn, known, sight)
-        iri = turn.holder(key.node)
-        if iri is None:
-            return None
-        record = None
-        with suppress(NotRegistered):
-            record = self._load(turn, iri, sight)
-        same = turn.quads(None, IDS.requestDigest, Literal(key.digest))
-        if not any(quad.object == iri for one in same for quad in turn.quads(terms.named(one.subject), IDS.about)):
-            other = "" if record is None else f" ({self._difference(turn, iri, key, arguments, label)})"
-            raise RequestConflict(
-                f"{key.said} was used for {iri.value} with other arguments{other}; use a new key", key=key.text, id=iri.value
-            )
-        if record is not None:
-            return record
-        released = sight.everything or any(turn.quads(None, IDS.about, iri, closed_graph(party.name)))
-        fate = "was released since" if released else f"{party.name} may not see any more"
-        raise RequestConflict(f"{key.said} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value)
 
-    def _difference(self, turn: Turn, iri: NamedNode, key: Key, arguments: list[tuple[NamedNode, Term]], label: str | None) -> str:
-        """What of a request is not as it was; for who sees what it made: else the time would tell how much was done with that since."""
-        made = next(event for event, _ in self._history(turn, iri) if (event.text(IDS.requestDigest) or "").startswith(key.digest[:33]))
-        now = dict(arguments)
-        found = [word for predicate, word in _SAID.items() if made.one(predicate) != now.get(predicate)]
-        if label != (made.text(SKOS.notation) if made.kind == IDS.Registration else None):
-            found.append("label")
-        return f"another {', '.join(found or ['metadata'])}"
+def _difference(
+    core: Core,
+    transaction: Transaction,
+    iri: NamedNode,
+    key: Key,
+    arguments: list[tuple[NamedNode, Term]],
+    label: str | None,
+) -> str:
+    """Describe how a request differs from the earlier one, for a party that sees the earlier result.
 
-    def _not_taken(self, turn: Turn, key: Key, namespace: Namespace) -> None:
-        """Raise AlreadyRegistered if what `_earlier` does not tell has the key: released or another's draft, which nothing tells apart."""
-        if turn.holder(key.node) is not None:
-            raise AlreadyRegistered(
-                f"{key.said} is taken in {namespace.name}; if it is meant to get another identifier, give a request key of your own",
-                key=key.text,
-                namespace=namespace.name,
-            )
+    For other parties the response time would reveal the amount of later work on the identifier.
+    """
+    earlier = next(event for event, _ in core.history(transaction, iri) if key.is_of(event))
+    now = dict(arguments)
+    differences = [
+        word for predicate, word in _ARGUMENTS.items() if earlier.get(predicate) != now.get(predicate)
+    ]
+    if label != (earlier.text(SKOS.notation) if earlier.kind == IDS.Registration else None):
+        differences.append("label")
+    return f"another {', '.join(differences or ['metadata'])}"
+
+
+def check_key_free(transaction: Transaction, key: Key, namespace: Namespace) -> None:
+    """Raise AlreadyRegistered if the key belongs to a released identifier or another party's draft.
+
+    The error does not tell the two apart.
+    """
+    if transaction.claim(key.node) is not None:
+        raise AlreadyRegistered(
+            f"{key.description} is taken in {namespace.name}; use a request key of your own to get another"
+            " identifier",
+            key=key.text,
+            namespace=namespace.name,
+        )
 
 
 def _hash(text: str) -> str:
@@ -170,4 +243,4 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-_SAID = {IDS.name: "name", RDF.value: "comment", IDS.target: "target"}
+_ARGUMENTS = {IDS.name: "name", RDF.value: "comment", IDS.target: "target"}

@@ -1,109 +1,127 @@
-"""From an article's metadata to its Scholars Portal label: the policy, and what real labels add to it.
+"""Derivation of Scholars Portal labels from the metadata of articles, by the policy and by observed practice.
 
-What is marked as an extension was read off real URIs, or had to be decided where neither policy nor practice says anything.
+Rules marked as extensions follow observed URIs, or fill a gap of both policy and practice.
 """
 
 import html
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
-from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
+from idstore.characters import ascii_lower
 from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.schemes import Derived
-from idstore.schemes._handles import check_characters, divided, unwrapped
-
-FIELD: Final = "-a-z0-9.,:()"
-"""Characters of volume, issue and page, as the inside of a character class; volume and issue may have ``_`` as well."""
+from idstore.schemes._handles import check_characters, split_handle, unwrap
+from idstore.schemes._numbering import first_page, numbered, plain
 
 LETTER: Final = (
-    "a-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u167f\u1681-\u180d\u180f-\u1fff\u2070-\u218f\u2c00-\u2fef"
-    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\uffdc\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd"
+    "a-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u167f\u1681-\u180d"
+    "\u180f-\u1fff\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\uffdc"
+    "\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd"
 )
-"""Characters of an article hash: a to z, digits, and beyond ASCII what XML 1.0 lets a name begin with, without spaces."""
+"""Characters of an article hash, for a character class: a to z, digits, and the non-ASCII characters that may
+begin a name in XML 1.0, without spaces."""
 
 HASHED_WORDS: Final = 12
 
-_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
+_NO_ISSUE: Final = {"icomplete": "complete", "inone": "none"}
+"""The two steps of a label without an issue; metadata may state which of them an article has."""
+
 _FORM: Final = re.compile(r"(\S*[:/])\s+")
 _BARE: Final = re.compile("%(?![0-9A-Fa-f]{2})|[?#]")
-"""What an address should write percent-encoded where it belongs to a DOI."""
+"""Characters of a DOI that an address must percent-encode."""
 _BETWEEN_ISSNS: Final = re.compile(r"\s*[,;|]\s*|\s+(?=[0-9]{4}-?[0-9]{3}[0-9Xx](?:\s|[,;|]|$))")
 _ISSN: Final = re.compile(r"([0-9]{4})[-\u2010-\u2013 ]?([0-9]{3}[0-9Xx])")
 _MARKUP: Final = re.compile(
-    "a|abbr|abbrev|alternatives|annotation|b|big|bold|br|break|chem-struct|cite|code|del|dfn|em|email|emph|emphasis|ext-link|fn|font|formula|i|inf|inline|"
-    "inline-(?:formula|graphic)|ins|it|ital|italic|kbd|label|li|maligngroup|malignmark|math|menclose|merror|mfenced|mfrac|mi|milestone-(?:end|start)|"
-    "mmultiscripts|mn|mo|monospace|mover|mpadded|mphantom|mprescripts|mroot|mrow|ms|mspace|msqrt|mstyle|msub|msubsup|msup|mtable|mtd|mtext|"
-    "mtr|munder|munderover|named-content|nobr|none|overline|p|private-char|q|related-article|roman|rom|ruby|s|samp|sans-serif|sc|scp|semantics|"
-    "small|smallcaps|span|strike|strong|styled-content|sub|subscript|subtitle|sup|superscript|tex|tex-math|textual-form|title|trans-title|tt|u|underline|uri|var|wbr|xref",
+    "a|abbr|abbrev|alternatives|annotation|b|big|bold|br|break|chem-struct|cite|code|del|dfn|em|email|"
+    "emph|emphasis|ext-link|fn|font|formula|i|inf|inline|inline-(?:formula|graphic)|ins|it|ital|italic|"
+    "kbd|label|li|maligngroup|malignmark|math|menclose|merror|mfenced|mfrac|mi|milestone-(?:end|start)|"
+    "mmultiscripts|mn|mo|monospace|mover|mpadded|mphantom|mprescripts|mroot|mrow|ms|mspace|msqrt|mstyle|"
+    "msub|msubsup|msup|mtable|mtd|mtext|mtr|munder|munderover|named-content|nobr|none|overline|p|"
+    "private-char|q|related-article|roman|rom|ruby|s|samp|sans-serif|sc|scp|semantics|small|smallcaps|"
+    "span|strike|strong|styled-content|sub|subscript|subtitle|sup|superscript|tex|tex-math|textual-form|"
+    "title|trans-title|tt|u|underline|uri|var|wbr|xref",
     re.IGNORECASE,
 )
-"""Elements in titles: those of JATS, of HTML and of MathML, and what publishers use instead."""
-_TAG: Final = re.compile(r"<(/?)([A-Za-z][\w:.-]*)((?:\s+[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+))*)\s*(/?)>")
-"""What may be a tag: end, name, attributes, whether it is empty. A title may as well compare with ``<`` and ``>``."""
+"""Elements in titles: those of JATS, HTML and MathML, and publishers' own."""
+_TAG: Final = re.compile(
+    r"<(/?)([A-Za-z][\w:.-]*)((?:\s+[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+))*)\s*(/?)>"
+)
+"""A possible tag. Groups: end, name, attributes, empty element. A title may also use ``<`` and ``>`` to
+compare."""
 _APART: Final = frozenset({"fn", "xref"})
-"""Elements that are no words of a title: what they hold does not count."""
+"""Elements whose content is not part of the title."""
 _DIVIDING: Final = frozenset({*_APART, "br", "break", "p", "subtitle", "title"})
 _ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
 _BETWEEN_WORDS: Final = re.compile("[\\s\u2014]+")
-_BETWEEN_PAGES: Final = re.compile("[-\u2010-\u2015\u2212,;?+&]")
 _UNSEEN: Final = frozenset({"Cc", "Cf"})
-"""Categories of characters that are not seen."""
-_JOINING: Final = re.compile("[-\\s/+&\u2010-\u2015\u2044\u2212]+")
+"""Unicode categories of invisible characters."""
 _HASHED: Final = re.compile(f"[{LETTER}]")
 
 
 def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
-    """The label of an article, without looking at collisions.
+    """Return the label of an article, before any resolution of collisions.
 
-    metadata   ``issn`` (several: the first is used), ``volume``, ``issue``, ``page`` (as printed, ranges too), ``title``, ``subtitle``
-               and ``doi``; absent or empty where the source has none.
-    no_issue   what stands for a missing issue: ``complete`` or ``none``.
+    metadata   ``issn`` (of several the first counts), ``volume``, ``issue``, ``page`` (as printed, ranges
+               too),
+               ``title``, ``subtitle`` and ``doi``; absent or empty if the source has none.
+    no_issue   replacement for a missing issue: ``complete`` or ``none``, unless the issue of the metadata is
+               ``icomplete`` or ``inone``.
 
-    Raises InvalidData, naming the field.
+    Raises InvalidData, which names the field.
 
     >>> burns = {"issn": "0305-4179", "volume": "31", "issue": "4", "page": "530-531"}
-    >>> derive({**burns, "title": "A possible chemical burn to the scalp following hair highlights"}, "complete")
-    Derived(label='03054179/v31i0004/530_apcbttsfhh', extensions=(), doubts=())
+    >>> title = "A possible chemical burn to the scalp following hair highlights"
+    >>> derive({**burns, "title": title}, "complete")
+    Derived(label='03054179/v31i0004/530_apcbttsfhh', extensions=(), doubts=(), irregular=())
     """
     notes: list[str] = []
     doubts: list[str] = []
-    fields = {name: _visible(metadata, name, notes) for name in ("issn", "volume", "issue", "page", "title", "subtitle")}
-    issn = _issn(_chosen(fields["issn"], doubts), notes, doubts)
-    volume = _numbered(fields["volume"], "volume", 2, "none", notes)
-    issue = _numbered(fields["issue"], "issue", 4, no_issue, notes)
+    irregular: list[str] = []
+    fields = {
+        name: _visible(metadata, name, notes)
+        for name in ("issn", "volume", "issue", "page", "title", "subtitle")
+    }
+    issn = _issn(_first_issn(fields["issn"], doubts), notes, irregular)
+    volume = numbered(fields["volume"], "volume", 2, "none", notes, doubts, irregular)
+    stated = _NO_ISSUE.get(fields["issue"].lower())
+    issue = stated or numbered(fields["issue"], "issue", 4, no_issue, notes, doubts, irregular)
+    page = first_page(fields["page"], notes, irregular)
     if doi(metadata) is None and _text(metadata, "doi"):
-        doubts.append(f"the field doi is {_text(metadata, 'doi')!r}, which is no DOI: the article will not be known by it")
+        irregular.append(
+            f"the field doi is {_text(metadata, 'doi')!r}, which is no DOI:"
+            " the article will not be known by it"
+        )
     title = f"{fields['title']} {fields['subtitle']}".strip()
     if fields["subtitle"]:
         notes.append("the subtitle counts as part of the title")
-    label = f"{issn}/v{volume}i{issue}/{_page(fields['page'], notes)}_{_hash(title, notes)}"
-    return Derived(label, (*notes, *doubts), tuple(doubts))
+    label = f"{issn}/v{volume}i{issue}/{page}_{_hash(title, notes)}"
+    return Derived(label, (*notes, *doubts, *irregular), (*doubts, *irregular), tuple(irregular))
 
 
 def doi(metadata: Mapping[str, str]) -> str | None:
-    """The DOI in the one form that all its written forms have in common; None where there is none, or what is said is none.
+    """Return the DOI in canonical form; None if the metadata have none or an invalid one.
 
     >>> doi({"doi": "https://doi.org/10.1016/S0016-0032(44)90001-X"})
     '10.1016/s0016-0032(44)90001-x'
     """
     text = _FORM.sub(r"\1", _text(metadata, "doi"), count=1)
     if "://" in text or text[:5].lower() == "info:":
-        text = _BARE.sub(lambda found: f"%{ord(found.group()):02X}", text)
+        text = _BARE.sub(lambda match: f"%{ord(match.group()):02X}", text)
     try:
-        excerpt, _ = unwrapped(text, "handle")
-        prefix, suffix = divided(excerpt)
+        excerpt, _ = unwrap(text, "handle")
+        prefix, suffix = split_handle(excerpt)
         check_characters(suffix, bmp_only=False)
     except InvalidIdentifier:
         return None
-    known = prefix.startswith("10.") and suffix.text and not re.search(r"\s", excerpt.text)
-    return excerpt.text.translate(_LOWER) if known else None
+    valid = prefix.startswith("10.") and suffix.text and not re.search(r"\s", excerpt.text)
+    return ascii_lower(excerpt.text) if valid else None
 
 
-def _chosen(text: str, doubts: list[str]) -> str:
-    """The ISSN to use of those in a text: the first."""
-    several = dict.fromkeys(one.replace("-", "").lower() for one in _BETWEEN_ISSNS.split(text))
+def _first_issn(text: str, doubts: list[str]) -> str:
+    """Return the first ISSN of a text."""
+    several = dict.fromkeys(part.replace("-", "").lower() for part in _BETWEEN_ISSNS.split(text))
     first = _BETWEEN_ISSNS.split(text)[0]
     if len(several) > 1:
         doubts.append(f"of the ISSNs {', '.join(_BETWEEN_ISSNS.split(text))} the first is used")
@@ -115,75 +133,53 @@ def _text(metadata: Mapping[str, str], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InvalidData(f"the field {name} is {value!r}; write it as text, in quotes", field=name, value=value)
+        raise InvalidData(
+            f"the field {name} is {value!r}; write it as text, in quotes", field=name, value=value
+        )
     return value.strip()
 
 
 def _visible(metadata: Mapping[str, str], name: str, notes: list[str]) -> str:
-    """A field without what is not seen in it, as a soft hyphen or a space of no width: the article is the same."""
+    """Return a field without invisible characters, such as soft hyphens and zero-width spaces."""
     text = _text(metadata, name)
     if text.isprintable():
         return text
-    seen = "".join(letter for letter in text if letter.isspace() or unicodedata.category(letter) not in _UNSEEN).strip()
-    if seen != text:
+    visible = "".join(
+        letter for letter in text if letter.isspace() or unicodedata.category(letter) not in _UNSEEN
+    ).strip()
+    if visible != text:
         notes.append(f"characters of the {name} that are not seen do not count")
-    return seen
+    return visible
 
 
-def _issn(text: str, notes: list[str], doubts: list[str]) -> str:
+def _issn(text: str, notes: list[str], irregular: list[str]) -> str:
     if not text:
-        raise InvalidData("the metadata have no issn, and the label begins with it; add the field issn", field="issn")
+        raise InvalidData(
+            "the metadata have no issn, and the label begins with it; add the field issn", field="issn"
+        )
     form = _ISSN.fullmatch(text)
     if form is None:
-        raise InvalidData(f"the field issn is {text!r}; write an ISSN as 1936-0851 or 0033-295X", field="issn", value=text)
+        raise InvalidData(
+            f"the field issn is {text!r}; write an ISSN as 1936-0851 or 0033-295X", field="issn", value=text
+        )
     issn = (form[1] + form[2]).lower()
     if issn.endswith("x"):
         notes.append("the ISSN's X is written in lower case")
-    if sum(weight * (10 if digit == "x" else int(digit)) for weight, digit in zip(range(8, 0, -1), issn, strict=True)) % 11:
-        doubts.append(f"the ISSN {text} is used although its check digit is wrong")
+    if (
+        sum(
+            weight * (10 if digit == "x" else int(digit))
+            for weight, digit in zip(range(8, 0, -1), issn, strict=True)
+        )
+        % 11
+    ):
+        irregular.append(f"the ISSN {text} is used although its check digit is wrong")
     return issn
 
 
-def _numbered(text: str, name: str, width: int, missing: str, notes: list[str]) -> str:
-    """Volume or issue: numbers padded with zeros, anything else as printed."""
-    written = _field(text, name, FIELD + "_", notes)
-    if _spelled(text) == written and written.isdigit():
-        return written.zfill(width)
-    if not written:
-        notes.append(f"no {name}: {missing}")
-        return missing
-    notes.append(f"the {name} {text!r} is no number and not padded")
-    return written
-
-
-def _page(text: str, notes: list[str]) -> str:
-    written = _field(_BETWEEN_PAGES.split(text, maxsplit=1)[0].strip(), "page", FIELD, notes)
-    if not written:
-        notes.append("no first page: nfp")
-    return written or "nfp"
-
-
-def _field(text: str, name: str, allowed: str, notes: list[str]) -> str:
-    """A field in lower case, accents folded, without what cannot stand in a label.
-
-    Whatever joins numbers is a ``-``, for 3\u20134 is not 34.
-    """
-    written = _JOINING.sub("-", "".join(map(_plain, _spelled(text))))
-    written = re.sub(f"[^{allowed}]", "", written)
-    if written != text:
-        notes.append(f"the {name} {text!r} is written {written!r}")
-    return written
-
-
-def _spelled(text: str) -> str:
-    """A field with the digits of other scripts, and numbers that are one character (\u2163), written as ASCII writes them."""
-    return "".join(str(unicodedata.decimal(letter, letter)) for letter in unicodedata.normalize("NFKC", text))
-
-
 def _hash(title: str, notes: list[str]) -> str:
-    """First letters of a title's words; of twelve words or more, those of the first six and the last six."""
+    """Return the initials of a title's words: the first six and the last six of twelve or more."""
     words = [word for word in _BETWEEN_WORDS.split(_unmarked(title, notes)) if word]
-    initials = [letter for word in words if word[0].isalnum() and _HASHED.match(letter := _plain(word[0]))]
+    initials = [letter for word in words if word[0].isalnum() and _HASHED.match(letter := plain(word[0]))]
     if len(initials) < len(words):
         notes.append("words that begin with neither letter nor digit do not count")
     if any(word[0].isalnum() and not word[0].isascii() for word in words):
@@ -198,7 +194,7 @@ def _hash(title: str, notes: list[str]) -> str:
 
 
 def _unmarked(title: str, notes: list[str]) -> str:
-    """A title without markup. Marks inside words (italics, subscripts) leave no space behind, those between parts of a title one space.
+    """Return a title without markup. An element between parts of a title becomes a space, others leave none.
 
     >>> _unmarked("Cu<sub>2</sub>O &amp; <i>E. coli</i>&lt;subtitle&gt;R(s)<1/2", [])
     'Cu2O & E. coli R(s)<1/2'
@@ -210,15 +206,15 @@ def _unmarked(title: str, notes: list[str]) -> str:
 
 
 def _untagged(text: str) -> str:
-    """A text without tags, and without what `_APART` holds, if it ends.
+    """Return a text without tags, and without the content of closed elements of `_APART`.
 
     >>> _untagged('n<p and p>n of <jats:i>A</jats:i><xref rid="f1">1</xref>, <fn>B')
     'n<p and p>n of A ,  B'
     """
-    found = [*_TAG.finditer(text)]
-    ends = {tag[2]: tag.start() for tag in found if tag[1]}
-    begun = {tag[2] for tag in found if not tag[1]}
-    tags = [tag for tag in found if _is_markup(tag, begun & ends.keys())]
+    candidates = [*_TAG.finditer(text)]
+    ends = {tag[2]: tag.start() for tag in candidates if tag[1]}
+    starts = {tag[2] for tag in candidates if not tag[1]}
+    tags = [tag for tag in candidates if _is_markup(tag, starts & ends.keys())]
     kept, place, within = [], 0, ""
     for tag in tags:
         if not within:
@@ -232,20 +228,9 @@ def _untagged(text: str) -> str:
 
 
 def _is_markup(tag: re.Match[str], paired: Collection[str]) -> bool:
-    """Whether it is a tag: known, with a prefix or attributes, empty, or one of two that belong together."""
+    """Whether a match is a tag: known, with prefix or attributes, empty, or one of a pair."""
     return bool(":" in tag[2] or tag[3] or tag[4] or tag[2] in paired or _MARKUP.fullmatch(tag[2]))
 
 
 def _local(tag: re.Match[str]) -> str:
     return tag[2].rpartition(":")[2].lower()
-
-
-def _plain(letter: str) -> str:
-    """A character in lower case and without accents, one character still.
-
-    >>> "".join(map(_plain, "ÉŞḤй한中ßİ"))
-    'eshи한中ßi'
-    """
-    parts = unicodedata.normalize("NFKD", letter)
-    kept = "".join(part for part in parts if not unicodedata.combining(part)) or letter
-    return unicodedata.normalize("NFC", kept)[0].lower()[0]

@@ -1,4 +1,4 @@
-"""What most schemes answer alike."""
+"""Common defaults of schemes."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,7 +9,7 @@ from idstore.schemes._text import encode
 
 
 class SchemeBase:
-    """Labels that compare as they are written, may be taken in batches, are counted together and are meant to last."""
+    """Defaults: labels are their own comparison keys, allow bulk allocation, form one series, and persist."""
 
     bulk = True
 
@@ -30,30 +30,40 @@ class SchemeBase:
         return False
 
 
-UNMAPPED: Final = ": one that continues others would be a map that nobody wrote down"
-"""Why identifiers follow from nothing, where it is a principle."""
+NO_MAPPING: Final = ", because a label that depends on others would be an unrecorded mapping"
+"""The reason why labels are not derived from data, in schemes where that is a principle."""
 
 
-def unguided(allocation: Allocation, *known: str, principle: str = "") -> None:
-    """Raise InvalidData if a label is asked for that follows from something: for schemes whose labels follow from nothing.
+def refuse_metadata(allocation: Allocation, *allowed: str, principle: str = "") -> None:
+    """Raise InvalidData if the metadata have fields to derive a label from.
 
-    known  fields that say something else.
+    For schemes that derive no labels.
+
+    allowed    fields with another purpose.
+    principle  reason to add to the message.
     """
-    asked = [name for name in allocation.metadata if name not in known]
-    if asked:
+    fields = [name for name in allocation.metadata if name not in allowed]
+    if fields:
         base = allocation.context.base
-        reason = f"no identifier under {base} follows from anything ({', '.join(asked)}){principle}"
-        raise InvalidData(f"{reason}; mint without, and say with `idstore bind` how identifiers are related", base=base)
+        reason = f"labels under {base} are not derived from metadata (here: {', '.join(fields)}){principle}"
+        raise InvalidData(f"{reason}; mint without metadata and relate identifiers by bindings", base=base)
 
 
-def moments(allocation: Allocation) -> Iterator[int]:
-    """Milliseconds since 1970 that the clock has reached: those since a label was asked for, then, as they come, later ones.
+def moments(allocation: Allocation, latest: int | None = None) -> Iterator[int]:
+    """Yield milliseconds since 1970 that the clock has reached: those since the request, then later ones.
 
-    So those that pass while many wait for each other are not lost.
+    Milliseconds that pass while requests wait for each other are thus not lost.
+
+    latest  the highest time that has a label, if known: the free times after it come first. Earlier times may
+            also be
+            free, but after a long wait most are not, and each requires a lookup.
     """
-    next_one = allocation.asked
+    first = allocation.asked
     while True:
         now = allocation.now()
-        yield from range(min(next_one, now), now + 1)  # the clock may have been set back
-        next_one = now + 1
-        allocation.wait_until(next_one)
+        first = min(first, now)  # the clock may have been set back
+        free = first if latest is None else max(first, latest + 1)
+        yield from range(free, now + 1)
+        yield from range(first, min(free, now + 1))
+        first = now + 1
+        allocation.wait_until(first)

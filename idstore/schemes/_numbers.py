@@ -1,14 +1,14 @@
-"""The digit rules of RDS/WIP numbers, and how many numbers obey them."""
+"""The digit rules of RDS/WIP numbers, and the count of numbers that obey them."""
 
 from collections import Counter
 from functools import cache
 
 
-def broken(digits: str, max_run: int, max_count: int) -> tuple[int, str] | None:
-    """Index of the first digit that stands there too often, and why; None for a number that obeys both rules.
+def find_violation(digits: str, max_run: int, max_count: int) -> tuple[int, str] | None:
+    """Return index and reason of the first digit that breaks a rule; None for a number that obeys both rules.
 
-    >>> broken("3732211754", 2, 3), broken("1222", 2, 3)
-    (None, (3, 'the digit 2 stands there more than 2 times in a row'))
+    >>> find_violation("3732211754", 2, 3), find_violation("1222", 2, 3)
+    (None, (3, 'the digit 2 occurs more than 2 times in a row'))
     """
     seen: dict[str, int] = {}
     last, run = "", 0
@@ -16,9 +16,9 @@ def broken(digits: str, max_run: int, max_count: int) -> tuple[int, str] | None:
         run = run + 1 if digit == last else 1
         seen[digit] = seen.get(digit, 0) + 1
         if run > max_run:
-            return index, f"the digit {digit} stands there more than {_times(max_run)} in a row"
+            return index, f"the digit {digit} occurs more than {_times(max_run)} in a row"
         if seen[digit] > max_count:
-            return index, f"the digit {digit} stands there more than {_times(max_count)}"
+            return index, f"the digit {digit} occurs more than {_times(max_count)}"
         last = digit
     return None
 
@@ -29,10 +29,10 @@ def _times(count: int) -> str:
 
 @cache
 def population(digits: int, max_run: int, max_count: int) -> int:
-    """How many numbers of so many digits, without a leading zero, are not `broken`.
+    """Return how many numbers with ``digits`` digits, without a leading zero, obey both rules.
 
-    Digits are interchangeable, so it is enough to know, besides the last digit's count and run, how many of the other nine digits were used
-    how often. The wiki's own figure for six digits, and those for ten and eleven:
+    Digits are interchangeable, so the state consists of the last digit's count and run, and of how many of
+    the other nine digits were used how often. The wiki's figure for six digits, and those for ten and eleven:
 
     >>> population(6, 2, 3), population(10, 2, 3), population(11, 2, 3)
     (862407, 7530535656, 70395816960)

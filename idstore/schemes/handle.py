@@ -1,9 +1,11 @@
-"""Handles: a prefix, assigned once in the world, and a suffix that its owner chooses.
+"""Handles: a globally unique prefix, and a suffix that the owner of the prefix chooses.
 
-Prefix and suffix are divided by the first ``/``. Any character may stand in a handle but controls and, unless a namespace says otherwise,
-those beyond the Basic Multilingual Plane; nothing is normalised. Handles are case sensitive unless their namespace says otherwise, prefixes
-and DOI names (ISO 26324) are not.
-Sources: Handle System, Handle Syntax (2008-05-23), http://www.handle.net/overviews/handle-syntax.html; RFC 3651.
+The first ``/`` separates prefix and suffix. A new handle may have any character except controls, invisible
+and unassigned ones and, unless a namespace allows them, characters beyond the Basic Multilingual Plane; a
+handle that was issued elsewhere keeps its characters. There is no normalization. Handles are case
+sensitive unless their namespace says otherwise; prefixes and DOI names (ISO 26324) are not.
+Sources: Handle System, Handle Syntax (2008-05-23), http://www.handle.net/overviews/handle-syntax.html; RFC
+3651.
 
 >>> parse("10.1045/april2006-paskin")
 Handle(prefix='10.1045', suffix='april2006-paskin')
@@ -14,32 +16,34 @@ False
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import total_ordering
 from types import MappingProxyType
 from typing import Final
+from uuid import uuid4
 
-from idstore import randomness
+from idstore.characters import BEYOND_BMP, ascii_upper, unwanted_class
 from idstore.errors import InvalidIdentifier
-from idstore.frozen import dataclass
 from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm, pilin
-from idstore.schemes._base import moments, unguided
+from idstore.schemes._base import moments, refuse_metadata
 from idstore.schemes._handles import (
-    BEYOND_BMP,
-    CONTROLS,
-    NONCHARACTERS,
+    EXTENSIONS,
     alias_bases,
-    base_of,
     check_characters,
-    checked_aliases,
-    divided,
+    check_writable,
+    extending,
     forms,
+    ignores_case,
+    normalize_aliases,
+    normalize_base,
     prefix_of,
+    split_handle,
     suffix_in,
-    unwrapped,
+    unwrap,
 )
-from idstore.schemes._settings import choice, filled, flag
-from idstore.schemes._text import Excerpt, ascii_upper
-from idstore.schemes.handle_values import Carrying
+from idstore.schemes._text import Excerpt
+from idstore.schemes.handle_values import ON_FIXATE, Carrying, publish_setting
+from idstore.schemes.settings import choice, flag, with_defaults
 from idstore.vocabulary import IDS
 
 NAME: Final = "handle"
@@ -48,15 +52,17 @@ NAME: Final = "handle"
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Handle:
-    """A handle as written, without scheme or proxy."""
+    """A handle, without URI scheme or proxy."""
 
     prefix: str
     suffix: str
 
     @property
     def key(self) -> tuple[str, str]:
-        """What decides whether two are the same."""
-        return ascii_upper(self.prefix), ascii_upper(self.suffix) if _folded(self.prefix) else self.suffix
+        """The comparison key."""
+        return ascii_upper(self.prefix), ascii_upper(self.suffix) if ignores_case(
+            self.prefix
+        ) else self.suffix
 
     def __str__(self) -> str:
         return f"{self.prefix}/{self.suffix}"
@@ -72,41 +78,65 @@ class Handle:
 
 
 def parse(text: str) -> Handle:
-    """Read a handle in any written form; addresses and ``info:`` URIs are percent-decoded once. Raises InvalidIdentifier."""
-    excerpt, _ = unwrapped(text, NAME)
-    prefix, suffix = divided(excerpt)
-    return Handle(prefix, _suffix(suffix, bmp_only=True))
+    """Read a handle in any written form; percent-decode addresses and ``info:`` URIs.
+
+    Raises InvalidIdentifier.
+    """
+    excerpt, _ = unwrap(text, NAME)
+    prefix, suffix = split_handle(excerpt)
+    check_characters(_suffix(suffix), bmp_only=True)
+    return Handle(prefix, suffix.text)
 
 
 class Handles(Carrying):
-    """See `Scheme`. Settings: ``case_sensitive``, ``bmp_only``, ``suffix`` (how suffixes are minted), ``parent``, ``alias`` (prefixes)."""
+    """See `Scheme`.
+
+    Settings: ``case_sensitive``, ``bmp_only``, ``suffix`` (how to mint suffixes), ``parent``, ``alias``
+    (prefixes), ``pass_through`` and ``template`` (see `extending`), ``publish`` (see `publish_setting`).
+    """
 
     name = NAME
     title = "Handles, DOI names among them (Handle System)"
     identifier_class = IDS.Handle.value
     defaults: Mapping[str, str] = MappingProxyType(
-        {"case_sensitive": "true", "bmp_only": "true", "suffix": "pilin", "parent": "", "alias": ""}
+        {
+            "case_sensitive": "true",
+            "bmp_only": "true",
+            "suffix": "pilin",
+            "parent": "",
+            "alias": "",
+            **EXTENSIONS,
+            "publish": ON_FIXATE,
+        }
     )
+    adjustable = ("alias", *EXTENSIONS, "publish")
     chosen = True
     example = "10.1045/april2006-paskin"
 
     def context(self, base: str, settings: Mapping[str, str]) -> Context:
         """See `Scheme`."""
-        full = filled(self.defaults, settings)
+        full = with_defaults(self.defaults, settings)
         for name in ("case_sensitive", "bmp_only"):
             full[name] = flag(full, name)
         full["suffix"] = choice(full, "suffix", "pilin", "uuid")
-        stored, full["parent"] = base_of(base, full["parent"])
-        full["alias"] = checked_aliases(full["alias"], stored)
-        return Context(stored, full)
+        full["publish"] = publish_setting(full)
+        stored, full["parent"] = normalize_base(base, full["parent"])
+        full["alias"] = normalize_aliases(full["alias"], stored)
+        return Context(stored, full | extending(full))
 
     def parse(self, text: str) -> Handle:
         """See `Scheme`."""
         return parse(text)
 
     def label(self, text: str, context: Context) -> str:
-        """See `Scheme`; a text with neither this prefix nor a form round it is a suffix."""
-        return _suffix(suffix_in(text, context, NAME), bmp_only=context.settings["bmp_only"] == "true")
+        """See `Scheme`; a bare text without the namespace's prefix is a suffix."""
+        excerpt = _suffix(suffix_in(text, context, NAME))
+        check_writable(excerpt, bmp_only=context.settings["bmp_only"] == "true")
+        return excerpt.text
+
+    def check_new(self, label: str, context: Context) -> None:
+        """See `Restricting`: some characters are kept only where a handle was issued elsewhere."""
+        check_characters(Excerpt(label, label, 0, NAME), bmp_only=context.settings["bmp_only"] == "true")
 
     def aliases(self, context: Context) -> tuple[str, ...]:
         """See `Aliasing`."""
@@ -114,13 +144,20 @@ class Handles(Carrying):
 
     def key(self, label: str, context: Context) -> str:
         """See `Scheme`."""
-        folded = context.settings["case_sensitive"] == "false" or _folded(prefix_of(context.base))
-        return ascii_upper(label) if folded else label
+        return label if self.uniform(context) else ascii_upper(label)
+
+    def uniform(self, context: Context) -> bool:
+        """See `Uniform`: where case counts."""
+        return context.settings["case_sensitive"] != "false" and not ignores_case(prefix_of(context.base))
 
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
-        """See `Scheme`; a suffix that looks like a form of its own is not offered bare."""
-        every = (WrittenForm("uri", self.iri(label, context)), *forms(label, context), WrittenForm("bare", label))
-        return tuple(form for form in every if self._reads(form.text, context) == label)
+        """See `Scheme`; a bare suffix that would be read as another form is left out."""
+        candidates = (
+            WrittenForm("uri", self.iri(label, context)),
+            *forms(label, context),
+            WrittenForm("bare", label),
+        )
+        return tuple(form for form in candidates if self._reads(form.text, context) == label)
 
     def _reads(self, text: str, context: Context) -> str | None:
         try:
@@ -131,32 +168,47 @@ class Handles(Carrying):
     def rules(self, settings: Mapping[str, str]) -> tuple[Rule, ...]:
         """See `Scheme`."""
         rules = (
-            Rule("controls", "Controls", "A handle has no control characters.", (f"[{CONTROLS}]",), forbidden=True),
-            Rule("noncharacters", "Noncharacters", "A handle has no noncharacters (as U+FFFE).", (f"[{NONCHARACTERS}]",), forbidden=True),
+            Rule("nul", "NUL", "A handle has no NUL.", ("\u0000",), forbidden=True, fixed=True),
+            Rule(
+                "characters",
+                "Characters",
+                "A handle has no controls, no invisible or unassigned characters and no noncharacters.",
+                (f"[{unwanted_class()}]",),
+                forbidden=True,
+                fixed=True,
+                advisory=True,
+            ),
         )
         if settings["bmp_only"] == "false":
             return rules
-        return (*rules, Rule("bmp", "UCS-2", "A handle stays in the Basic Multilingual Plane.", (f"[{BEYOND_BMP}]",), forbidden=True))
+        return (
+            *rules,
+            Rule(
+                "bmp",
+                "UCS-2",
+                "A handle stays in the Basic Multilingual Plane.",
+                (f"[{BEYOND_BMP}]",),
+                forbidden=True,
+            ),
+        )
+
+    def series(self, label: str, context: Context) -> tuple[str, int]:
+        """See `Scheme`: the number of a suffix made from the clock is its time, as PILIN counts it."""
+        return "", pilin.number(label) if context.settings["suffix"] == "pilin" else 0
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:
         """See `Scheme`."""
-        unguided(allocation)
+        refuse_metadata(allocation)
         while allocation.context.settings["suffix"] == "uuid":
-            yield randomness.uuid()
-        yield from map(pilin.encode, moments(allocation))
+            yield str(uuid4())
+        yield from map(pilin.encode, moments(allocation, pilin.EPOCH + allocation.highest("")))
 
 
-def _folded(prefix: str) -> bool:
-    """Whether a prefix folds its suffixes whatever the namespace says: DOI names, and the Global Handle Registry's own handles."""
-    return prefix.startswith(("10.", "0."))
-
-
-def _suffix(excerpt: Excerpt, *, bmp_only: bool) -> str:
-    """A suffix as it is. Raises InvalidIdentifier."""
+def _suffix(excerpt: Excerpt) -> Excerpt:
+    """Return a suffix unchanged. Raises InvalidIdentifier if it is empty."""
     if not excerpt.text:
         raise excerpt.error("the suffix is empty", 0)
-    check_characters(excerpt, bmp_only=bmp_only)
-    return excerpt.text
+    return excerpt
 
 
 SCHEME: Final[Scheme] = Handles()

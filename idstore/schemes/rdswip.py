@@ -1,8 +1,9 @@
 """RDS/WIP identifiers: opaque names for reference data, drawn at random and never chosen.
 
-``R`` and ten digits under a base IRI that ends in ``#``: no leading zero, no digit three times in a row, none more than three times. When a
-namespace is 80 % full, new identifiers get one digit more.
-Source: POSC Caesar Association, RDS/WIP Identifier Generator, https://www.posccaesar.org/wiki/RdsWipIdGenerator, version 12.
+``R`` and ten digits under a base IRI that ends in ``#``, without a leading zero, with no digit three times in
+a row or more than three times. When a namespace is 80 % full, new identifiers get one more digit.
+Source: POSC Caesar Association, RDS/WIP Identifier Generator,
+https://www.posccaesar.org/wiki/RdsWipIdGenerator, version 12.
 
 >>> parse("R3732211754")
 RdsWipIdentifier(base='', digits='3732211754')
@@ -10,42 +11,46 @@ RdsWipIdentifier(base='', digits='3732211754')
 'http://rdl.rdlfacade.org/data#R6569332477'
 >>> parse("R1000000000")
 Traceback (most recent call last):
-idstore.errors.InvalidIdentifier: ... the digit 0 stands there more than 2 times in a row (at position 4)
+idstore.errors.InvalidIdentifier: ... the digit 0 occurs more than 2 times in a row (at position 4)
 """
 
 import re
+import secrets
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from idstore import randomness
 from idstore.errors import InvalidData, InvalidIdentifier, NamespaceExhausted
-from idstore.frozen import dataclass
-from idstore.schemes import Allocation, Context, Rule, Scheme, WrittenForm
-from idstore.schemes._base import UNMAPPED, SchemeBase, unguided
-from idstore.schemes._numbers import broken, population
-from idstore.schemes._patterns import COUNTED, STEPS, fewest, patterned, unpatterned
-from idstore.schemes._settings import choice, filled, flag, number
-from idstore.schemes._text import Excerpt, absolute
+from idstore.schemes import Address, Allocation, Context, Rule, Scheme, WrittenForm
+from idstore.schemes._base import NO_MAPPING, SchemeBase, refuse_metadata
+from idstore.schemes._numbers import find_violation, population
+from idstore.schemes._patterns import COUNTED, STEPS, find_pattern, lower_bound, unpatterned
+from idstore.schemes._text import Excerpt, check_base
+from idstore.schemes.settings import choice, flag, number, with_defaults
 from idstore.vocabulary import IDS
 
 NAME: Final = "rdswip"
 LONGEST: Final = 30
-"""No number has more digits: with no digit more than three times there is no longer one."""
+"""Maximum number of digits: no longer number has each digit at most three times."""
 
-PROFILES: Final[Mapping[str, Mapping[str, str]]] = {"rdlfacade": {"digits": "11", "max_run": "2", "max_count": "4"}}
-"""Settings by one word; ``rdlfacade`` is what the deployed service used, as 5,635 of its identifiers show."""
+PROFILES: Final[Mapping[str, Mapping[str, str]]] = {
+    "rdlfacade": {"digits": "11", "max_run": "2", "max_count": "4"}
+}
+"""Named groups of settings. ``rdlfacade`` are those of the deployed service, as 5,635 of its identifiers
+show."""
 
 _TRIES: Final = 1024
-"""Draws that may hit taken numbers before one digit is added: below 80 % this happens once in 10^99 namespaces."""
+"""Draws that may hit taken numbers before a digit is added: below 80 % this happens in one of 10^99
+namespaces."""
 _SPARSE: Final = 10_000
-"""Rejection sampling is given up where fewer than one number in so many obeys the rules."""
+"""Rejection sampling is used only if at least one of so many numbers obeys the rules."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class RdsWipIdentifier:
-    """A name in a base; ``base`` is empty for a label that was written alone."""
+    """A label in a base; ``base`` is empty for a bare label."""
 
     base: str
     digits: str
@@ -59,15 +64,17 @@ def parse(text: str) -> RdsWipIdentifier:
     length = text.find("#") + 1
     if length:
         try:
-            absolute(text[:length], "#", "http://rdl.example.org/data#")
+            check_base(text[:length], "#", "http://rdl.example.org/data#")
         except InvalidData as error:
-            raise InvalidIdentifier(text, "what precedes the R is not an absolute IRI", 0, NAME) from error
-    return RdsWipIdentifier(text[:length], _digits(Excerpt(text, text[length:], length, NAME), _Digits.of(SCHEME.defaults)))
+            raise InvalidIdentifier(text, "the part before the R is not an absolute IRI", 0, NAME) from error
+    return RdsWipIdentifier(
+        text[:length], _digits(Excerpt(text, text[length:], length, NAME), _Digits.of(SCHEME.defaults))
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Digits:
-    """The settings, as numbers."""
+    """The settings in parsed form."""
 
     digits: int
     max_run: int
@@ -76,23 +83,29 @@ class _Digits:
 
     @staticmethod
     def of(settings: Mapping[str, str]) -> "_Digits":
-        return _read(settings["digits"], settings["max_run"], settings["max_count"], settings["refuse_patterns"])
+        return _read(
+            settings["digits"], settings["max_run"], settings["max_count"], settings["refuse_patterns"]
+        )
 
-    def broken(self, digits: str) -> tuple[int, str] | None:
-        """Index and reason of the first break of these rules."""
-        found = broken(digits, self.max_run, self.max_count)
-        return patterned(digits) if found is None and self.refuse_patterns else found
+    def violation(self, digits: str) -> tuple[int, str] | None:
+        """Return index and reason of the first violation of the rules, or None."""
+        violation = find_violation(digits, self.max_run, self.max_count)
+        return find_pattern(digits) if violation is None and self.refuse_patterns else violation
 
     @property
     def longest(self) -> int:
-        """The most digits that are minted: growing needs an exact count, and numbers without patterns are counted up to `COUNTED` digits."""
+        """Maximum number of digits to mint.
+
+        Growth requires a count, which with patterns ends at `COUNTED`.
+        """
         return COUNTED if self.refuse_patterns else LONGEST
 
     def has_room(self, digits: int, issued: int = 0) -> bool:
-        """Whether numbers of so many digits are not too rare to be drawn, and less than 80 % of them are issued."""
+        """Whether numbers of so many digits are frequent enough to draw, and less than 80 % are issued."""
         if digits > self.longest:
             return False
-        counts = (fewest, unpatterned) if self.refuse_patterns else (population,)  # the first answers faster, and is never above the second
+        # the lower bound is faster, and never above the exact count
+        counts = (lower_bound, unpatterned) if self.refuse_patterns else (population,)
         return any(_has_room(count(digits, self.max_run, self.max_count), digits, issued) for count in counts)
 
 
@@ -101,43 +114,50 @@ def _read(digits: str, max_run: str, max_count: str, refuse_patterns: str) -> _D
     return _Digits(int(digits), int(max_run), int(max_count), refuse_patterns == "true")
 
 
-def _has_room(there_are: int, digits: int, issued: int) -> bool:
-    return there_are * _SPARSE >= 9 * 10 ** (digits - 1) and 100 * issued < 80 * there_are
+def _has_room(population: int, digits: int, issued: int) -> bool:
+    return population * _SPARSE >= 9 * 10 ** (digits - 1) and 100 * issued < 80 * population
 
 
 class RdsWip(SchemeBase):
-    """See `Scheme`. Settings: ``digits``, ``max_run``, ``max_count``, ``refuse_patterns``; ``profile`` sets the first three."""
+    """See `Scheme`.
+
+    Settings: ``digits``, ``max_run``, ``max_count``, ``refuse_patterns``; ``profile`` sets the first three.
+    """
 
     name = NAME
     title = "RDS/WIP identifiers of reference data (POSC Caesar Association)"
     identifier_class = IDS.RdsWipIdentifier.value
-    defaults: Mapping[str, str] = MappingProxyType({"digits": "10", "max_run": "2", "max_count": "3", "refuse_patterns": "false"})
+    defaults: Mapping[str, str] = MappingProxyType(
+        {"digits": "10", "max_run": "2", "max_count": "3", "refuse_patterns": "false"}
+    )
     chosen = False
     bulk = False
     example = "R3732211754"
 
     def context(self, base: str, settings: Mapping[str, str]) -> Context:
         """See `Scheme`."""
-        absolute(base, "#", "http://rdl.example.org/data#")
+        check_base(base, "#", "http://rdl.example.org/data#")
         profile: Mapping[str, str] = {}
         if "profile" in settings:
             profile = PROFILES[choice(settings, "profile", *PROFILES)]
-        given = {**profile, **settings}
-        given.pop("profile", None)
-        full = filled(self.defaults, given, also=["profile"])
+        chosen = {**profile, **settings}
+        chosen.pop("profile", None)
+        full = with_defaults(self.defaults, chosen, also=["profile"])
         for name in ("digits", "max_run", "max_count"):
             full[name] = number(full, name, 1, LONGEST)
         full["refuse_patterns"] = flag(full, "refuse_patterns")
         wanted = _Digits.of(full)
         if wanted.digits > wanted.longest:
             reason = (
-                f"numbers without patterns have at most {COUNTED} digits, beyond which they are not counted; set digits={COUNTED} or fewer"
+                f"numbers without patterns have at most {COUNTED} digits, because longer ones are not counted"
             )
-            raise InvalidData(f"{reason}, or refuse_patterns=false", setting="digits")
+            remedy = f"set digits={COUNTED} or fewer, or refuse_patterns=false"
+            raise InvalidData(f"{reason}; {remedy}", setting="digits")
         if not wanted.has_room(wanted.digits):
             raise InvalidData(
-                f"hardly any number of {full['digits']} digits obeys max_run={full['max_run']}, max_count={full['max_count']} and "
-                f"refuse_patterns={full['refuse_patterns']}; choose other digits or higher limits",
+                f"hardly any number of {full['digits']} digits obeys max_run={full['max_run']},"
+                f" max_count={full['max_count']} and refuse_patterns={full['refuse_patterns']};"
+                " choose other digits or higher limits",
                 setting="digits",
             )
         return Context(base, full)
@@ -156,12 +176,21 @@ class RdsWip(SchemeBase):
             excerpt = Excerpt(text, text, 0, NAME)
         return "R" + _digits(excerpt, _Digits.of(context.settings))
 
+    def address(self, text: str) -> Address | None:
+        """See `Addressed`."""
+        length = text.find("#") + 1
+        return Address(text[:length] or text) if length or ":" in text else None
+
+    def uniform(self, context: Context) -> bool:  # noqa: ARG002 - the same for all namespaces
+        """See `Uniform`."""
+        return True
+
     def written_forms(self, label: str, context: Context) -> tuple[WrittenForm, ...]:
         """See `Scheme`."""
         return WrittenForm("uri", self.iri(label, context)), WrittenForm("bare", label)
 
-    def series(self, label: str, context: Context) -> tuple[str, int]:  # noqa: ARG002 - the number of digits says it
-        """See `Scheme`: numbers are counted by their length."""
+    def series(self, label: str, context: Context) -> tuple[str, int]:  # noqa: ARG002 - the length suffices
+        """See `Scheme`: each number of digits is a series."""
         return str(len(label) - 1), 0
 
     def rules(self, settings: Mapping[str, str]) -> tuple[Rule, ...]:
@@ -171,10 +200,34 @@ class RdsWip(SchemeBase):
         runs = "|".join(f"{digit}{{{wanted.max_run + 1}}}" for digit in range(10))
         counts = "|".join(f"({digit}[^{digit}]*){{{wanted.max_count + 1}}}" for digit in range(10))
         rules = (
-            Rule("characters", "Characters", "An identifier is R and digits.", ("[^0-9R]",), forbidden=True),
-            Rule("form", "Form", f"After R there are {wanted.digits} digits or more, the first not 0.", (f"^R[1-9]{rest}$",)),
-            Rule("run", "Equal digits in a row", f"No digit stands more than {wanted.max_run} times in a row.", (runs,), forbidden=True),
-            Rule("count", "Equal digits", f"No digit stands there more than {wanted.max_count} times.", (counts,), forbidden=True),
+            Rule(
+                "characters",
+                "Characters",
+                "An identifier is R and digits.",
+                ("[^0-9R]",),
+                forbidden=True,
+                fixed=True,
+            ),
+            Rule(
+                "form",
+                "Form",
+                f"After R there are {wanted.digits} digits or more, the first not 0.",
+                (f"^R[1-9]{rest}$",),
+            ),
+            Rule(
+                "run",
+                "Equal digits in a row",
+                f"No digit stands more than {wanted.max_run} times in a row.",
+                (runs,),
+                forbidden=True,
+            ),
+            Rule(
+                "count",
+                "Equal digits",
+                f"No digit stands there more than {wanted.max_count} times.",
+                (counts,),
+                forbidden=True,
+            ),
         )
         return (*rules, *_pattern_rules()) if wanted.refuse_patterns else rules
 
@@ -182,23 +235,25 @@ class RdsWip(SchemeBase):
         """See `Generating`."""
         wanted = _Digits.of(settings)
         count = unpatterned if wanted.refuse_patterns else population
-        there_are: int = count(wanted.digits, wanted.max_run, wanted.max_count)
-        return there_are
+        size: int = count(wanted.digits, wanted.max_run, wanted.max_count)
+        return size
 
     def candidates(self, allocation: Allocation) -> Iterator[str]:
-        """See `Scheme`: drawn uniformly among the numbers that obey the rules."""
-        unguided(allocation, principle=UNMAPPED)
+        """See `Scheme`: uniform draws from the numbers that obey the rules."""
+        refuse_metadata(allocation, principle=NO_MAPPING)
         wanted = _Digits.of(allocation.context.settings)
         for digits in range(wanted.digits, wanted.longest + 1):
             if wanted.has_room(digits, allocation.issued(str(digits))):
                 for _ in range(_TRIES):
-                    yield f"R{_drawn(digits, wanted)}"
+                    yield f"R{_draw(digits, wanted)}"
         base = allocation.context.base
-        raise NamespaceExhausted(f"{base} is full up to the longest numbers that are minted; use another base", base=base)
+        raise NamespaceExhausted(
+            f"{base} is full up to the maximum number of digits; use another base", base=base
+        )
 
 
 def _digits(excerpt: Excerpt, wanted: _Digits) -> str:
-    """The digits of a label. Raises InvalidIdentifier."""
+    """Return the digits of a label. Raises InvalidIdentifier."""
     text = excerpt.text
     if not text.startswith("R"):
         raise excerpt.error("it does not begin with R" if text else "it is empty; write R and digits", 0)
@@ -207,42 +262,78 @@ def _digits(excerpt: Excerpt, wanted: _Digits) -> str:
     foreign = re.search("[^0-9]", text[1:])
     end = min(1 + foreign.start() if foreign else len(text), 1 + LONGEST)
     digits = text[1:end]
-    found = broken(digits, wanted.max_run, wanted.max_count)
-    if found is not None:
-        raise excerpt.error(found[1], 1 + found[0])
+    violation = find_violation(digits, wanted.max_run, wanted.max_count)
+    if violation is not None:
+        raise excerpt.error(violation[1], 1 + violation[0])
     if end < len(text):
-        raise excerpt.error(f"it has more than {LONGEST} digits" if end > LONGEST else f"{text[end]!r} is not a digit", end)
-    found = patterned(digits) if wanted.refuse_patterns else None
-    if found is not None:
-        raise excerpt.error(found[1], 1 + found[0])
+        raise excerpt.error(
+            f"it has more than {LONGEST} digits" if end > LONGEST else f"{text[end]!r} is not a digit", end
+        )
+    violation = find_pattern(digits) if wanted.refuse_patterns else None
+    if violation is not None:
+        raise excerpt.error(violation[1], 1 + violation[0])
     if len(digits) < wanted.digits:
         raise excerpt.error(f"it has {len(digits)} digits, and {wanted.digits} or more are needed", end)
     return digits
 
 
-def _drawn(digits: int, wanted: _Digits) -> str:
-    """A number of so many digits, each that obeys the rules being equally likely."""
+def _draw(digits: int, wanted: _Digits) -> str:
+    """Return a number of so many digits, uniformly among those that obey the rules."""
     lowest = 10 ** (digits - 1)
-    while wanted.broken(drawn := str(lowest + randomness.below(9 * lowest))) is not None:
+    while wanted.violation(drawn := str(lowest + secrets.randbelow(9 * lowest))) is not None:
         pass
     return drawn
 
 
 def _pattern_rules() -> Iterator[Rule]:
-    """The rules of ``refuse_patterns``; equal halves and mirrored digits are the conjunction of one pattern for each pair of places."""
+    """Yield the rules of ``refuse_patterns``.
+
+    Equal halves and mirrored digits are a conjunction of one pattern for each pair of positions.
+    """
     doubles = "|".join(f"{digit}{digit}" for digit in range(10))
-    pairs = "|".join(f"({one}{other}){{3}}" for one in range(10) for other in range(10) if one != other)
+    pairs = "|".join(
+        f"({first}{second}){{3}}" for first in range(10) for second in range(10) if first != second
+    )
     message = "The number has a pattern: "
-    yield Rule("steps", "Counting digits", message + "it counts up or down over five digits.", ("|".join(STEPS),), forbidden=True)
-    yield Rule("pairs", "Repeated pairs", message + "it repeats a pair of digits three times.", (pairs,), forbidden=True)
-    yield Rule("doubles", "Doubled digits", message + "three doubled digits side by side.", (f"({doubles}){{3}}",), forbidden=True)
+    yield Rule(
+        "steps",
+        "Counting digits",
+        message + "it counts up or down over five digits.",
+        ("|".join(STEPS),),
+        forbidden=True,
+    )
+    yield Rule(
+        "pairs",
+        "Repeated pairs",
+        message + "it repeats a pair of digits three times.",
+        (pairs,),
+        forbidden=True,
+    )
+    yield Rule(
+        "doubles",
+        "Doubled digits",
+        message + "three doubled digits side by side.",
+        (f"({doubles}){{3}}",),
+        forbidden=True,
+    )
     ends = _equal("[0-9]*")
-    mirrored = tuple(f"^R([0-9]{{1,{2 * place + 1}}}|[0-9]{{{place}}}({ends})[0-9]{{{place}}})$" for place in range(LONGEST // 2))
-    yield Rule("mirror", "Mirrored digits", message + "it reads the same backwards.", mirrored, forbidden=True)
+    mirrored = tuple(
+        f"^R([0-9]{{1,{2 * place + 1}}}|[0-9]{{{place}}}({ends})[0-9]{{{place}}})$"
+        for place in range(LONGEST // 2)
+    )
+    yield Rule(
+        "mirror", "Mirrored digits", message + "it reads the same backwards.", mirrored, forbidden=True
+    )
     for half in range(1, LONGEST // 2 + 1):
         between = _equal(f"[0-9]{{{half - 1}}}")
         equal = tuple(f"^R[0-9]{{{place}}}({between})[0-9]{{{half - 1 - place}}}$" for place in range(half))
-        yield Rule(f"halves-{2 * half}", f"Equal halves of {2 * half} digits", message + "its halves are equal.", equal, forbidden=True)
+        yield Rule(
+            f"halves-{2 * half}",
+            f"Equal halves of {2 * half} digits",
+            message + "its halves are equal.",
+            equal,
+            forbidden=True,
+        )
 
 
 def _equal(between: str) -> str:

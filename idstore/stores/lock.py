@@ -10,157 +10,168 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from idstore.errors import StoreBusy, StoreUnavailable
-from idstore.stores.background import start
-from idstore.stores.inherited import Handle
+from idstore.forks import LockHandle
+from idstore.permissions import conform
+from idstore.stores.threads import start
 
-_CLOSED = 0.5
-"""Seconds for which a writer keeps readers out, at most."""
-_OPEN = 0.1
-"""Seconds until it does so again."""
-_LOOK = 0.02
-"""Seconds between two looks whether it is still worth to wait."""
-_MOVES = 3
-"""How often the folder may be exchanged for another one while somebody waits."""
+_MAX_CLOSED = 0.5
+"""Maximum seconds for which a writer keeps readers out."""
+_MIN_OPEN = 0.1
+"""Seconds until the writer keeps readers out again."""
+_POLL_INTERVAL = 0.02
+"""Seconds between two checks whether to go on waiting."""
+_MAX_MOVES = 3
+"""Number of times that the folder may be replaced while a process waits."""
 
 
 class DirectoryLock:
-    """An advisory lock on a file of the directory, dropped by the system when its process ends, so that none is ever stale.
+    """An advisory lock on a file of the directory.
 
-    It is given up as well when nobody has this object any more. While it holds the lock, a writer leaves its process number in the file, for the
-    message of whoever waits in vain.
+    The system drops it when its process ends, so it is never stale.
+    The lock is also released when this object is collected. A writer stores its process number in the file
+    while it holds the lock, for the error of a process that waited in vain.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._place = path.absolute()  # wherever the process goes
-        self._file: Handle | None = None
+        self._place = path.absolute()  # independent of later changes of the working directory
+        self._file: LockHandle | None = None
         self._writes = False
 
     def acquire(self, *, shared: bool, wait: float, unless: Callable[[], bool] | None = None) -> None:
         """Take the lock within ``wait`` seconds.
 
-        unless  asked again and again while it waits; ends the wait when it says so.
-        Raises StoreBusy, naming the process that holds it; StoreUnavailable when the file cannot be opened.
+        unless  called repeatedly; a true result ends the wait.
+        Raises StoreBusy, naming the process that holds the lock; StoreUnavailable: the file cannot be opened.
         """
-        limit = time.monotonic() + wait
-        handle = self._read_in(limit, unless or _never) if shared else self._write_in(limit)
+        deadline = time.monotonic() + wait
+        handle = self._lock_shared(deadline, unless or _never) if shared else self._lock_exclusive(deadline)
         if handle is None:
             holder = self._holder()
             raise StoreBusy(
-                f"the store {self._path.parent} is in use by {holder}, and did not become free within {wait:g} s;"
-                " try again, or wait longer with --wait",
+                f"the store {self._path.parent} is in use by {holder}, and did not become free"
+                f" within {wait:g} s; try again, or wait longer",
                 holder=holder,
                 wait=wait,
             )
         if not shared:
-            with suppress(OSError):  # a full disk: then nobody knows who holds it
+            with suppress(OSError):  # on a full disk the holder stays unnamed
                 os.truncate(handle.fileno(), 0)
                 os.pwrite(handle.fileno(), f"process {os.getpid()}".encode(), 0)
         self._file, self._writes = handle, not shared
 
-    def _read_in(self, limit: float, unless: Callable[[], bool]) -> Handle | None:
-        """Take the shared lock; behind a writer that closed the gate. None if it was not had in time."""
-        with self._gate(fcntl.LOCK_SH, limit, unless) as passed:
-            return self._take(fcntl.LOCK_SH, limit, unless) if passed else None
+    def _lock_shared(self, deadline: float, unless: Callable[[], bool]) -> LockHandle | None:
+        """Take the shared lock, after any writer that closed the gate. Returns None on a timeout."""
+        with self._gate(fcntl.LOCK_SH, deadline, unless) as passed:
+            return self._take(fcntl.LOCK_SH, deadline, unless) if passed else None
 
-    def _write_in(self, limit: float) -> Handle | None:
-        """Take the exclusive lock; None if it was not had in time.
+    def _lock_exclusive(self, deadline: float) -> LockHandle | None:
+        """Take the exclusive lock. Returns None on a timeout.
 
-        Readers who come one after the other would keep a writer out for ever: it closes the gate to them. Not for long, since there may
-        be one inside who does not leave.
+        A stream of readers could keep a writer out for ever, so the writer closes the gate to new readers. It
+        reopens the gate soon, since a present reader may never leave.
         """
         handle = self._take(fcntl.LOCK_EX, 0)
-        while handle is None and time.monotonic() < limit:
-            with self._gate(fcntl.LOCK_EX, limit) as closed:
+        while handle is None and time.monotonic() < deadline:
+            with self._gate(fcntl.LOCK_EX, deadline) as closed:
                 if closed:
-                    handle = self._take(fcntl.LOCK_EX, min(limit, time.monotonic() + _CLOSED))
+                    handle = self._take(fcntl.LOCK_EX, min(deadline, time.monotonic() + _MAX_CLOSED))
             if handle is None:
-                handle = self._take(fcntl.LOCK_EX, min(limit, time.monotonic() + _OPEN))
+                handle = self._take(fcntl.LOCK_EX, min(deadline, time.monotonic() + _MIN_OPEN))
         return handle
 
     @contextmanager
-    def _gate(self, kind: int, limit: float, unless: Callable[[], bool] | None = None) -> Iterator[bool]:
-        """Hold the gate, a lock on the directory itself. Gives whether it was had in time."""
-        handle = _take(Handle(self._path.parent), kind, limit, unless or _never)
+    def _gate(self, kind: int, deadline: float, unless: Callable[[], bool] | None = None) -> Iterator[bool]:
+        """Hold the gate, a lock on the directory itself. Yields False on a timeout."""
+        handle = _take(LockHandle(self._path.parent), kind, deadline, unless or _never)
         try:
             yield handle is not None
         finally:
             if handle is not None:
                 handle.close()
 
-    def _take(self, kind: int, limit: float, unless: Callable[[], bool] | None = None) -> Handle | None:
-        """Take the lock of the file that is there then: who waits may have opened that of a folder that was moved away. None if it was not had in time."""
-        for _ in range(_MOVES):
-            handle = _take(self._open(shared=kind == fcntl.LOCK_SH), kind, limit, unless or _never)
+    def _take(
+        self, kind: int, deadline: float, unless: Callable[[], bool] | None = None
+    ) -> LockHandle | None:
+        """Lock the file at the path. Returns None on a timeout.
+
+        A waiting process may have opened the file of a folder that was moved away, so the file is checked
+        after locking.
+        """
+        for _ in range(_MAX_MOVES):
+            handle = _take(self._open(shared=kind == fcntl.LOCK_SH), kind, deadline, unless or _never)
             if handle is None or self._is(handle):
                 return handle
             handle.close()
         return None
 
-    def _is(self, handle: Handle) -> bool:
-        with suppress(FileNotFoundError, NotADirectoryError):
+    def _is(self, handle: LockHandle) -> bool:
+        with suppress(OSError):  # the file is no longer visible
             return os.path.samestat(os.fstat(handle.fileno()), self._place.stat())
         return False
 
-    def _open(self, *, shared: bool) -> Handle:
+    def _open(self, *, shared: bool) -> LockHandle:
         try:
-            return Handle(self._path, os.O_RDONLY if shared and self._path.exists() else os.O_RDWR | os.O_CREAT)
+            existed = self._path.exists()
+            handle = LockHandle(
+                self._path, os.O_RDONLY if shared and existed else os.O_RDWR | os.O_CREAT, 0o600
+            )
+            if not existed:
+                conform(self._path)
+            return handle  # noqa: TRY300
         except OSError as error:
             raise StoreUnavailable(
-                f"the store's lock {self._path} cannot be opened: {error.strerror}; free some space, or check the folder's permissions"
+                f"the store's lock {self._path} cannot be opened: {error.strerror};"
+                " free some space, or check the folder's permissions"
             ) from error
 
     def _holder(self) -> str:
-        """Who holds the lock, as far as is known: the number of a writer that was killed stays behind."""
+        """Return the holder of the lock, as far as known: the number of a killed writer stays in the file."""
         try:
-            said = self._path.read_text(errors="replace")[:200]
+            holder = self._path.read_text(errors="replace")[:200]
         except OSError:
             return "another process"
-        return "a reading process" if not said else "another process" if _is_gone(said) else said
+        return "a reading process" if not holder else "another process" if _is_gone(holder) else holder
 
     def again(self) -> "DirectoryLock":
-        """The same lock, held until this one and that one are released."""
-        assert self._file is not None
+        """Return the same lock, held until both locks are released. Raises OSError: it is not held."""
+        if self._file is None:
+            raise OSError(f"the lock {self._path} is not held")
         other = DirectoryLock(self._path)
         other._file = self._file.again()
         return other
 
+    def is_in_place(self) -> bool:
+        """Whether the locked file is still the one at the path."""
+        return self._file is not None and self._is(self._file)
+
     def check(self) -> None:
-        """Raise StoreUnavailable where the file that is locked is not the one that is there by now."""
-        if self._file is None or not self._is(self._file):
+        """Raise StoreUnavailable if the locked file is not the one at the path."""
+        if not self.is_in_place():
             place = self._path.parent
-            raise StoreUnavailable(f"the store at {place} was moved, removed or replaced meanwhile; open it where it is", path=str(place))
-
-    def fileno(self) -> int:
-        """The number of the open file that is locked, for another process to be given it."""
-        assert self._file is not None
-        return self._file.fileno()
-
-    @classmethod
-    def of(cls, path: Path, number: int) -> "DirectoryLock":
-        """The same lock in a process that was given it, held until that one is released as well."""
-        given = cls(path)
-        given._file = Handle.of(number)
-        return given
+            raise StoreUnavailable(
+                f"the store at {place} was moved, removed or replaced meanwhile; open it where it is",
+                path=str(place),
+            )
 
     def release(self) -> None:
-        """Give the lock up."""
+        """Release the lock."""
         handle, self._file = self._file, None
         if handle is not None:
             if self._writes:
-                with suppress(OSError):  # it is the next one's to say who holds it
+                with suppress(OSError):  # the next holder writes its own number
                     os.truncate(handle.fileno(), 0)
             handle.close()
 
 
 def _is_gone(holder: str) -> bool:
-    """Whether the process that a text names has ended."""
+    """Whether the named process has ended."""
     _, _, number = holder.partition(" ")
     try:
         os.kill(int(number), 0)
     except ProcessLookupError:
         return True
-    except (OSError, ValueError, OverflowError):  # somebody else's, or no number
+    except (OSError, ValueError, OverflowError):  # another user's process, or not a number
         return False
     return False
 
@@ -169,26 +180,32 @@ def _never() -> bool:
     return False
 
 
-def _take(handle: Handle, kind: int, limit: float, unless: Callable[[], bool] = _never) -> Handle | None:
-    """Lock an open file, which is given back; None, and it is closed, if the lock was not had in time.
+def _take(
+    handle: LockHandle, kind: int, deadline: float, unless: Callable[[], bool] = _never
+) -> LockHandle | None:
+    """Lock an open file and return it. On a timeout, close it and return None.
 
-    Waiters queue in the kernel, so that none is passed over for ever.
+    Waiters queue in the kernel, so that each gets its turn.
     """
     if _try(handle, kind):
         return handle
-    if time.monotonic() >= limit:
+    if time.monotonic() >= deadline:
         handle.close()
         return None
-    # a thread that blocks in the kernel keeps its place in the queue; polling would not
+    # a thread blocked in the kernel keeps its place in the queue; polling does not
     waiter = _Waiter(handle, kind)
     try:
-        while not waiter.done.wait(max(0.0, min(_LOOK, limit - time.monotonic()))) and time.monotonic() < limit and not unless():
+        while (
+            not waiter.done.wait(max(0.0, min(_POLL_INTERVAL, deadline - time.monotonic())))
+            and time.monotonic() < deadline
+            and not unless()
+        ):
             continue
     except BaseException:
-        if waiter.leave():
+        if waiter.abandon():
             handle.close()
         raise
-    if not waiter.leave():
+    if not waiter.abandon():
         return None
     if waiter.failure is not None:
         handle.close()
@@ -196,7 +213,7 @@ def _take(handle: Handle, kind: int, limit: float, unless: Callable[[], bool] = 
     return handle
 
 
-def _try(handle: Handle, kind: int) -> bool:
+def _try(handle: LockHandle, kind: int) -> bool:
     try:
         fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except OSError as error:
@@ -212,14 +229,14 @@ def _without_locks(error: OSError) -> StoreUnavailable:
 
 
 class _Waiter:
-    """A thread in the queue for a lock. If it is left, it closes the file when it gets the lock after all."""
+    """A thread that queues for a lock. If abandoned, it closes the file once it gets the lock."""
 
-    def __init__(self, handle: Handle, kind: int) -> None:
+    def __init__(self, handle: LockHandle, kind: int) -> None:
         self.done = threading.Event()
         self.failure: OSError | None = None
         self._handle = handle
         self._kind = kind
-        self._left = False
+        self._abandoned = False
         self._deciding = threading.Lock()
         start(threading.Thread(target=self._block, daemon=True, name="idstore-lock"))
 
@@ -230,11 +247,11 @@ class _Waiter:
             self.failure = error
         with self._deciding:
             self.done.set()
-            if self._left:
+            if self._abandoned:
                 self._handle.close()
 
-    def leave(self) -> bool:
-        """Wait no longer. Whether the lock was had."""
+    def abandon(self) -> bool:
+        """Stop waiting. Returns whether the lock was obtained."""
         with self._deciding:
-            self._left = not self.done.is_set()
-            return not self._left
+            self._abandoned = not self.done.is_set()
+            return not self._abandoned

@@ -1,58 +1,92 @@
-"""Readers of other processes are served while this one holds the store: they ask for a snapshot of its present state, and get it."""
+"""Publishes snapshots on request to readers in other processes, while this process holds the store.
+
+It also removes snapshots of former generations once they are not in use: they may hold redacted texts.
+"""
 
 import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from idstore.stores.background import Weakly, start
 from idstore.stores.snapshots import Snapshots, Use
+from idstore.stores.threads import start
 
 _PERIOD = 0.02
-"""Seconds between two looks whether somebody asks. Cost of a look: some 10 µs."""
+"""Seconds between two looks for requests. Cost of a look: about 30 µs."""
+_HELD = 5.0
+"""Seconds in which readers take hold of the snapshot that they got."""
 _DISTRESS = 1.0
-"""Seconds until the next attempt when no snapshot could be made."""
+"""Seconds until the next attempt after a failed snapshot."""
 
 
 class Publisher:
-    """A thread that answers readers in other processes, until it is stopped, or nobody has the store: what fails for now is tried again.
+    """A thread that answers readers in other processes until stopped. It retries after a failure.
 
-    publish  gives a whole snapshot of the present state.
-    A request that cannot be answered, as in another user's folder, has a snapshot published once: whoever asked takes the newest in the end.
+    publish     returns a snapshot of the present state, with its catalogue.
+    generation  returns the folder of the present generation.
+    ended       whether the store is closed.
+    A request that cannot be answered, such as one in another user's folder, causes one publication; its
+    reader finally takes the newest snapshot.
     """
 
-    def __init__(self, snapshots: Snapshots, publish: Weakly[[], Use]) -> None:
+    def __init__(
+        self,
+        snapshots: Snapshots,
+        publish: Callable[[], Use],
+        generation: Callable[[], Path],
+        ended: Callable[[], bool],
+    ) -> None:
         self._snapshots = snapshots
         self._publish = publish
+        self._generation = generation
+        self._store_ended = ended
         self._published: Use | None = None
-        self._vain: set[Path] = set()  # requests that cannot be answered
-        self._stopping = threading.Event()
+        self._held_until = 0.0
+        self._unanswerable: set[Path] = set()  # requests that cannot be answered
+        self._stopping = threading.Lock()  # not an event: an interrupt of `stop` could leave its lock held
+        self._stopping.acquire()
         self._thread = threading.Thread(target=self._watch, daemon=True, name="idstore-publish")
         start(self._thread)
 
     def stop(self) -> None:
-        """Answer nobody any more; whoever asks can have the store itself soon."""
-        self._stopping.set()
+        """Stop answering: readers will soon be able to open the store itself. Returns at once."""
+        with suppress(RuntimeError):  # it was called before
+            self._stopping.release()
+
+    def join(self) -> None:
+        """Return when the thread has ended."""
         self._thread.join()
 
     def _watch(self) -> None:
-        while not (self._stopping.wait(_PERIOD) or self._publish.is_gone()):
+        while not (self._stopping.acquire(timeout=_PERIOD) or self._store_ended()):
             try:
                 self._look()
-            except Exception:  # noqa: BLE001 whatever it is, it may pass, and others ask; a failing store says so to its own users
-                self._stopping.wait(_DISTRESS)
+                self._remove_former()
+            except Exception:  # noqa: BLE001
+                if self._stopping.acquire(timeout=_DISTRESS):
+                    break
         if self._published is not None:
             self._published.release()
+        self._snapshots.sweep_former(self._generation())
 
     def _look(self) -> None:
-        asked = self._snapshots.asked()
-        self._vain.intersection_update(asked)
-        requests = [request for request in asked if request not in self._vain]
+        unanswered = self._snapshots.unanswered()
+        self._unanswerable.intersection_update(unanswered)
+        requests = [request for request in unanswered if request not in self._unanswerable]
         if not requests:
             return
-        used = self._publish()
-        if used is None:
-            return
-        earlier, self._published = self._published, used  # kept, so that nobody removes it before the reader has it
+        use = self._publish()
+        earlier, self._published = self._published, use  # held until the readers have it
         if earlier is not None:
             earlier.release()
-        self._vain.update(self._snapshots.answer(requests, used))
-        self._snapshots.sweep(keep=used.folder.name)
+        self._held_until = time.monotonic() + _HELD
+        self._unanswerable.update(self._snapshots.answer(requests, use))
+        self._snapshots.sweep(keep=use.folder.name)
+
+    def _remove_former(self) -> None:
+        generation, published = self._generation(), self._published
+        if published is not None and time.monotonic() > self._held_until and not published.is_of(generation):
+            self._published = None
+            published.release()
+        self._snapshots.sweep_former(generation)

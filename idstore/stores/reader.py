@@ -1,7 +1,8 @@
-"""Reading a store, whoever else uses it.
+"""Reading a store while other processes use it.
 
-A reader takes the store's shared lock and reads the store itself. While another process holds the store for writing longer than a moment,
-it reads a snapshot: that process is asked for one of its present state, and if it does not answer, the newest there is will do.
+A reader takes the store's shared lock and reads the store directly. If a writer holds the store longer than a
+moment, the reader requests a snapshot of the present state from it. Without an answer, the reader uses the
+newest existing snapshot, and `behind` says so.
 """
 
 import math
@@ -10,187 +11,353 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, NoReturn, Self, TypeVar
 
-from pyoxigraph import NamedNode
-
+from idstore import forks
 from idstore.errors import StoreBusy, StoreDamaged, StoreUnavailable
-from idstore.stores import Staging, Turn
-from idstore.stores.backups import back_up
-from idstore.stores.copies import SNAPSHOTS, unapplied
-from idstore.stores.embedded import EmbeddedStore
-from idstore.stores.founding import JOURNAL, exists
-from idstore.stores.generation import CATALOGUE, Generation, OfGeneration
-from idstore.stores.journal import Journal
-from idstore.stores.scans import Scanning
-from idstore.stores.snapshots import Snapshots, Use, name_of, pinned
-from idstore.stores.telling import unnumbered
+from idstore.progress import Progress
+from idstore.stores import backup, files, recovery
+from idstore.stores.contract import Answer, Runner
+from idstore.stores.ledger.contract import Ledger
+from idstore.stores.ledger.forms import check_form
+from idstore.stores.ledger.sqlite import SqliteLedger
+from idstore.stores.lock import DirectoryLock
+from idstore.stores.pinned import PinnedView, files_in_use
+from idstore.stores.projection.catalogue import Catalogue
+from idstore.stores.projection.generation import CATALOGUE, FAILURES, Generation
+from idstore.stores.projection.oxigraph import ENGINE, copy_files
+from idstore.stores.snapshots import Snapshots, Use, mark_of, name_of
+from idstore.stores.store import DirectoryStore
+from idstore.stores.views import EngineView
 
 T = TypeVar("T")
 
-_MOMENT = 0.05
-"""Seconds to wait for the store itself before a snapshot is asked for."""
-_ANSWER = 1.0
-"""Seconds to wait for an answer at least, however short the wait for the store."""
-_ATTEMPTS = 3
-"""How often a store that others are ahead of is brought up and looked at again, before a snapshot is made on the spot."""
-_READ_ONLY = "the store was opened for reading only; open it for writing"
+_MOMENT: Final = 0.05
+"""Seconds to wait for the store itself before requesting a snapshot."""
+_ANSWER: Final = 1.0
+"""Minimum seconds to wait for an answer, even if the wait for the store is shorter."""
+_ATTEMPTS: Final = 3
+"""Number of attempts to bring a changing store up to date before a snapshot is made."""
+_READ_ONLY: Final = "the store was opened for reading only; open it for writing"
+_CLOSED: Final = "the store was closed"
 
 
-class SnapshotStore(OfGeneration):
-    """A snapshot as a store to read. It holds no lock of the store's; what is changed meanwhile is not seen. Raises StoreUnavailable."""
+class ReadOnlyStore:
+    """A read-only store over an immutable generation.
 
-    def __init__(self, snapshots: Snapshots, used: Use, missed: StoreBusy | None = None) -> None:
-        """``missed`` says why it is not known to be the newest state."""
-        self.registry_version = 0
-        self.behind = "" if missed is None else f"{missed}"
-        self._missed = missed
-        self.origin = used.origin
+    The generation is the store's own under its shared lock, or a snapshot.
+
+    behind     why the state may not be the newest; empty if it is.
+    mark       number of the last journal row that the state contains.
+    resources  everything to close with the store.
+    use        hold on the snapshot; None under the shared lock.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        generation: Generation,
+        ledger: Ledger,
+        mark: int,
+        runner: Runner[Answer] | None,
+        resources: ExitStack,
+        *,
+        use: Use | None = None,
+        stale_error: StoreBusy | None = None,
+    ) -> None:
+        self.path, self.origin = path, ledger.origin
+        self.behind = "" if stale_error is None else f"{stale_error}"
+        self.mark = mark
+        self._generation, self._ledger, self._runner, self._resources = generation, ledger, runner, resources
+        self._use, self._stale_error = use, stale_error
         self._lock = threading.RLock()
-        self._snapshots = snapshots
-        self._used = used
+        self._closed = False
+        self._process = os.getpid()
+
+    # reading
+
+    def read(self, question: Callable[[EngineView], T]) -> T:
+        """Return the result of a question."""
+        self._check()
+        with self._lock:
+            self._check()
+            generation = self._generation
+            view = EngineView(
+                generation.engine, generation.catalogue.questions, self._ledger.claim, self.mark, 0
+            )
+            try:
+                return question(view)
+            finally:
+                view.end()
+
+    def snapshot(self) -> PinnedView:
+        """Return a view of the same state."""
+        self._check()
+        generation = self._generation
+        return PinnedView(
+            generation.engine,
+            generation.catalogue.questions,
+            self._ledger,
+            self.mark,
+            0,
+            self._runner,
+            faults=self._faults,
+            kept=self,
+        )
+
+    def _faults(self, progress: Progress) -> Iterator[str]:
+        """Yield faults of the store's own files; for a snapshot too, since it shares most of them."""
+        generation = self._generation
+        if self._use is None:
+            yield from self._ledger.faults()
+            yield from generation.faults(progress)
+            return
+        present = files.generation_folder(self.path, self._ledger.generation)
         try:
-            self._generation = Generation(used.folder, read_only=True)
+            with closing(Catalogue(present / CATALOGUE, read_only=True)) as catalogue:
+                yield from files_in_use(
+                    present / ENGINE,
+                    catalogue,
+                    self._ledger,
+                    self.mark,
+                    self._use.folder.parent,
+                    generation.engine,
+                    progress,
+                )
+        except StoreUnavailable as error:
+            yield error.message
+
+    def backup(self, folder: str | PathLike[str]) -> None:
+        """Copy the state, as a store, into an empty or missing folder."""
+        self._check()
+        if self._stale_error is not None:
+            raise self._stale_error
+        backup.back_up(self.path, self._publish, self._ledger, Path(folder))
+
+    def _publish(self) -> Use:
+        """Return a snapshot of this state, with its catalogue.
+
+        Raises StoreUnavailable, OSError, sqlite3.Error.
+        """
+        snapshots = Snapshots(self.path / files.SNAPSHOTS)
+        generation = self._generation
+        name = name_of(generation.folder, self.mark) if self._use is None else self._use.folder.name
+
+        def fill(target: Path) -> str:
+            copy_files(generation.folder / ENGINE, target, (".sst", ".log"))
+            return name
+
+        use = snapshots.use(name)
+        if use is None:
+            use = snapshots.make(self.origin, fill)
+            snapshots.sweep(keep=name)
+        try:
+            if not use.has_catalogue:
+                use.complete(generation.catalogue.copy)
         except BaseException:
-            used.release()
+            use.release()
             raise
+        return use
 
-    def holder(self, claimed: NamedNode) -> NamedNode | None:
-        """Who holds a label or request key."""
-        return self._generation.holder(claimed)
+    def detached(self) -> "ReadOnlyStore":
+        """Return this state without the store's lock, or this store itself if the folder is not writable."""
+        try:
+            use = self._publish()
+        except (OSError, sqlite3.Error):
+            return self
+        self.close()
+        return open_snapshot(self.path, use, self._runner)
 
-    @contextmanager
-    def reading(self) -> Iterator["SnapshotStore"]:
-        """The state of the snapshot."""
-        with self._lock, Scanning():
-            yield self
+    # changes are refused
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Path]:
-        """The snapshot itself."""
-        used = self._snapshots.use(self._used.folder.name)
-        if used is None:
-            folder = unnumbered(self._used.folder)
-            raise StoreUnavailable(f"the snapshot {folder} is gone; open the store again", path=folder)
-        with used:
-            yield used.engine
-
-    def backup(self, folder: Path) -> None:
-        """Make a copy, a store itself, in a folder that is empty or not there. Raises StoreUnavailable; StoreBusy: it may lack the newest changes."""
-        if self._missed is not None:
-            raise self._missed
-        with self.snapshot() as engine, closing(pinned(self._used.folder / CATALOGUE)) as catalogue:
-            back_up(self._snapshots.folder.parent, engine, catalogue, self.origin, folder)
-
-    def turn(self) -> AbstractContextManager[Turn]:
-        """Raises StoreUnavailable."""
+    def write(self, act: Callable[..., object]) -> NoReturn:  # noqa: ARG002
+        """Raise StoreUnavailable: the store is read-only."""
         raise StoreUnavailable(_READ_ONLY)
 
-    def together(self, act: Callable[[Turn], T]) -> T:  # noqa: ARG002 nothing is done here
-        """Raises StoreUnavailable."""
+    def bulk(self, *, fresh: bool = False) -> NoReturn:  # noqa: ARG002
+        """Raise StoreUnavailable: the store is read-only."""
         raise StoreUnavailable(_READ_ONLY)
 
-    def staging(self, *, anew: bool = False) -> AbstractContextManager[Staging]:  # noqa: ARG002 nothing begins here
-        """Raises StoreUnavailable."""
-        raise StoreUnavailable(_READ_ONLY)
+    # closing
 
     def close(self) -> None:
-        """Let go of the snapshot."""
-        self._generation.close()
-        self._used.release()
+        """Release the state."""
+        if os.getpid() == self._process:
+            with self._lock:
+                self._closed = True
+                self._resources.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check(self) -> None:
+        if os.getpid() != self._process:
+            raise StoreUnavailable(forks.FORKED)
+        if self._closed:
+            raise StoreUnavailable(_CLOSED)
 
 
-def open_reader(path: Path, wait: float = 10.0, *, detached: bool = False) -> EmbeddedStore | SnapshotStore:
-    """Open the store in ``path`` to read it; what others left undone is done first.
+def open_snapshot(
+    path: Path, use: Use, runner: Runner[Answer] | None, stale_error: StoreBusy | None = None
+) -> ReadOnlyStore:
+    """Open a snapshot of the store at ``path``, without the store's lock. Raises StoreUnavailable."""
+    with ExitStack() as opened:
+        opened.callback(use.release)
+        generation = opened.enter_context(closing(Generation(use.folder, read_only=True)))
+        ledger = opened.enter_context(closing(SqliteLedger(path / files.LEDGER, read_only=True)))
+        return ReadOnlyStore(
+            path,
+            generation,
+            ledger,
+            mark_of(use.folder.name),
+            runner,
+            opened.pop_all(),
+            use=use,
+            stale_error=stale_error,
+        )
 
-    Whoever may not do that, for he may not write there, reads the state before it where it is a few allocations: it is ``behind`` then.
 
-    Where the process that holds it does not answer in time, the newest snapshot there is is read, and ``behind`` says so unless it has everything.
+def open_locked(
+    path: Path, wait: float, unless: Callable[[], bool], runner: Runner[Answer] | None
+) -> ReadOnlyStore | None:
+    """Open the store under its shared lock. Returns None if engine or catalogue lack rows of the ledger.
+
+    unless  called repeatedly; a true result ends the wait for the lock.
+    Raises StoreUnavailable, StoreBusy, StoreDamaged.
+    """
+    if not files.exists(path):
+        raise StoreUnavailable(
+            f"there is no store at {path}; create one there, or name another", path=str(path)
+        )
+    check_form(path)
+    with ExitStack() as opened:
+        lock = DirectoryLock(path / files.LOCK)
+        lock.acquire(shared=True, wait=wait, unless=unless)
+        opened.callback(lock.release)
+        ledger = opened.enter_context(closing(SqliteLedger(path / files.LEDGER, read_only=True)))
+        folder = files.generation_folder(path, ledger.generation)
+        generation = opened.enter_context(closing(Generation(folder, read_only=True)))
+        head = recovery.check_marks(ledger, generation)
+        if generation.mark < head.number:
+            return None
+        return ReadOnlyStore(path, generation, ledger, head.number, runner, opened.pop_all())
+
+
+def open_reader(
+    path: Path, *, wait: float = 10.0, detached: bool = False, runner: Runner[Answer] | None = None
+) -> ReadOnlyStore:
+    """Open the store in ``path`` for reading.
+
+    First apply acknowledged changes that a killed process left unapplied.
 
     wait      seconds to wait for another process.
-    detached  read a snapshot in any case, and hold no lock: for work of the user's length. Cost: the catalogue is copied.
-    Raises StoreUnavailable; StoreBusy when the process that holds the store does not answer and there is no snapshot.
+    detached  always read a snapshot, and hold no lock: for work of unknown length. Cost: a copy of the
+              catalogue.
+    Raises StoreUnavailable; StoreBusy: the process that holds the store does not answer, and there is no
+    snapshot; StoreDamaged.
     """
-    snapshots = Snapshots(path / SNAPSHOTS)
-    with _Request(snapshots) as request:
-        limit = time.monotonic() + max(wait, _ANSWER)
-        attempts = 0
-        while True:
+    forks.refuse_fork()
+    path = path.absolute()
+    if files.exists(path):
+        check_form(path)
+    snapshots = Snapshots(path / files.SNAPSHOTS)
+    with _SnapshotRequest(snapshots) as request:
+        deadline = time.monotonic() + max(wait, _ANSWER)
+        for attempt in range(_ATTEMPTS + 1):
+            unreadable = None
             try:
-                store = EmbeddedStore(path, read_only=True, wait=limit - time.monotonic(), unless=request.answered)
+                store = open_locked(path, deadline - time.monotonic(), request.answered, runner)
             except StoreBusy as busy:
-                used = request.take()
-                if used is not None:
-                    return SnapshotStore(snapshots, used)
-                used, missed = snapshots.newest(), _too_busy(path, busy, wait)
-                if used is None:
-                    raise missed from busy
-                return SnapshotStore(snapshots, used, None if _has_everything(path, used) else missed)
-            except StoreUnavailable:  # broken by a power cut, or of an earlier format: opening it for writing mends that
-                if attempts or not exists(path):
+                return _open_while_busy(path, snapshots, request, busy, wait, runner)
+            except StoreDamaged:
+                raise
+            except StoreUnavailable as error:  # damaged by a power cut: opening it for writing repairs it
+                if attempt or not files.exists(path):
                     raise
-                lags = False
-            else:
-                found = _as_it_is(store, snapshots, detached=detached)
-                if found is not None:
-                    return found
-                lags = True
-            attempts += 1
-            used = _bring_up(path, limit, lags=lags, publish=attempts > _ATTEMPTS)
-            if used is not None:
-                return SnapshotStore(snapshots, used)
+                store, unreadable = None, error
+            if store is not None:
+                return store.detached() if detached else store
+            use = _bring_up(path, deadline, unreadable, publish=attempt == _ATTEMPTS)
+            if use is not None:
+                return open_snapshot(path, use, runner)
+    raise StoreUnavailable(
+        f"the store at {path} is changed continually by other processes; try again", path=str(path)
+    )
 
 
-def _as_it_is(store: EmbeddedStore, snapshots: Snapshots, *, detached: bool) -> EmbeddedStore | SnapshotStore | None:
-    """What is to be read of an open store; None, and it is closed, where something must be applied first. Raises StoreUnavailable, StoreDamaged."""
-    with ExitStack() as opened:
-        opened.callback(store.close)
-        if not store.lags():
-            opened.pop_all()
-            return _detached(store, snapshots) if detached else store
-        if not _may_write(store.path) and store.read_behind():
-            opened.pop_all()
-            return store
-    return None
+def _open_while_busy(
+    path: Path,
+    snapshots: Snapshots,
+    request: "_SnapshotRequest",
+    busy: StoreBusy,
+    wait: float,
+    runner: Runner[Answer] | None,
+) -> ReadOnlyStore:
+    """Return a snapshot while another process holds the store: its answer, or the newest one.
+
+    Raises StoreBusy.
+    """
+    use = request.take()
+    if use is not None:
+        return open_snapshot(path, use, runner)
+    use, stale_error = snapshots.newest(), _too_busy(path, busy, wait)
+    if use is None:
+        raise stale_error from busy
+    return open_snapshot(path, use, runner, None if _has_everything(path, use) else stale_error)
 
 
-def _has_everything(path: Path, used: Use) -> bool:
-    """Whether a snapshot has all that is durable, as far as the journal can be asked."""
+def _has_everything(path: Path, use: Use) -> bool:
+    """Whether a snapshot has every row of the ledger; False if the ledger is unreadable."""
     try:
-        with closing(Journal(path / JOURNAL, read_only=True)) as journal:
-            return used.folder.name == name_of(journal.generation, journal.last()[0])
+        with closing(SqliteLedger(path / files.LEDGER, read_only=True)) as ledger:
+            return use.folder.name == name_of(
+                files.generation_folder(path, ledger.generation), ledger.head().number
+            )
     except StoreUnavailable:
         return False
 
 
-def _may_write(path: Path) -> bool:
-    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+def _bring_up(
+    path: Path, deadline: float, unreadable: StoreUnavailable | None, *, publish: bool
+) -> Use | None:
+    """Apply acknowledged changes and repair the files, by opening the store for writing.
 
-
-def _bring_up(path: Path, limit: float, *, lags: bool, publish: bool) -> Use | None:
-    """Apply what is acknowledged and not applied, and mend what is broken: opening for writing does it.
-
-    lags     whether it is known that something is not applied.
-    publish  give a snapshot of the state reached.
+    unreadable  the error of reading the store as it is, raised if it cannot be repaired; None: no error.
+    publish     return a snapshot of the state reached.
     """
     try:
-        with EmbeddedStore(path, wait=max(min(limit - time.monotonic(), _ANSWER), _MOMENT)) as store:
+        with DirectoryStore(path, wait=max(min(deadline - time.monotonic(), _ANSWER), _MOMENT)) as store:
             return store.publish() if publish else None
-    except StoreBusy:  # whoever has it brings it up, or answers
-        if time.monotonic() >= limit:
+    except StoreBusy:  # the process that holds it applies the changes, or answers
+        if time.monotonic() >= deadline:
             raise
         return None
-    except (OSError, sqlite3.Error) as error:
-        if not lags or isinstance(error, StoreDamaged):
-            raise
-        raise unapplied(path, error) from error
+    except StoreDamaged:
+        raise
+    except FAILURES as error:
+        if unreadable is not None:
+            raise unreadable from error
+        raise StoreUnavailable(
+            f"{path} has acknowledged changes that a killed process left unapplied;"
+            f" an account with write permission must open it once: {error}",
+            path=str(path),
+        ) from error
 
 
-class _Request:
-    """A reader's request for a snapshot: made when it has waited for a moment, and taken away at the end, with an answer nobody took."""
+class _SnapshotRequest:
+    """A reader's request for a snapshot, sent after a short wait.
+
+    The request is withdrawn at the end of the block, and so is an answer that came too late.
+    """
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._answer: Use | None = None
@@ -201,20 +368,20 @@ class _Request:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._snapshots.withdraw(self._file)
-        if self._answer is not None:  # it came just as the lock was had
+        if self._answer is not None:  # it came at the same time as the lock
             self._answer.release()
 
     def answered(self) -> bool:
-        """Whether there is an answer."""
+        """Whether the request is answered."""
         if self._answer is not None:
             return True
         if time.monotonic() < self._due:
             return False
         if self._file is None:
-            self._due = math.inf  # where nothing may be written nobody can be asked
+            self._due = math.inf  # no process can be asked through a read-only folder
             with suppress(OSError):
                 self._file = self._snapshots.ask()
                 self._due = 0
@@ -223,25 +390,16 @@ class _Request:
         return self._answer is not None
 
     def take(self) -> Use | None:
-        """The answer, if there is one: it is the caller's from now on."""
-        taken, self._answer = self._answer, None
-        return taken
+        """Return the answer, if any. The caller owns it."""
+        answer, self._answer = self._answer, None
+        return answer
 
 
 def _too_busy(path: Path, busy: StoreBusy, wait: float) -> StoreBusy:
     holder = busy.fields["holder"]
     return StoreBusy(
-        f"the store {path} is in use by {holder}, which gave no snapshot of its newest state within {wait:g} s; try again, or wait longer with --wait",
+        f"the store {path} is in use by {holder}, which gave no snapshot of its newest state"
+        f" within {wait:g} s; try again, or wait longer",
         holder=holder,
         wait=wait,
     )
-
-
-def _detached(store: EmbeddedStore, snapshots: Snapshots) -> EmbeddedStore | SnapshotStore:
-    """The store's present state without its lock; the store itself where nothing may be written."""
-    try:
-        used = store.publish()
-    except (OSError, sqlite3.Error):
-        return store
-    store.close()
-    return SnapshotStore(snapshots, used)

@@ -1,125 +1,103 @@
-"""Opening a store: what the journal has and engine or catalogue lack, as a killed process or a power cut leaves them."""
+"""Recovery at opening: applies ledger rows that engine or catalogue lack after a kill or a power cut.
 
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+A mark beyond the ledger's last row, or a missing row after a mark, is damage: the store is refused, and no
+identifier is issued.
+"""
 
-from idstore.errors import StoreDamaged, StoreUnavailable
+import sqlite3
+from collections.abc import Iterator
+from typing import Final
+
+from idstore.errors import StoreDamaged
+from idstore.model import codec
 from idstore.model.change import Change
-from idstore.stores import bases
-from idstore.stores.applying import GROUP
-from idstore.stores.founding import GENERATION, discard
-from idstore.stores.generation import Generation
-from idstore.stores.journal import Journal
-from idstore.stores.prepared import Prepared
-from idstore.stores.turns import concerns_registry
+from idstore.stores.ledger.contract import Head, Ledger, Row
+from idstore.stores.projection.generation import Generation
 
-_TAIL: Final = 64
-"""Changes that may be taken note of, and not applied, when a store is opened for one more."""
+_GROUP: Final = 1000
+"""Maximum number of rows applied at once."""
+_REMEDY: Final = "keep its files, and restore a backup"
 
 
-class Lacking(NamedTuple):
-    """Changes that a generation lacks.
+def check_marks(ledger: Ledger, generation: Generation) -> Head:
+    """Return the ledger's head. Raises StoreDamaged: engine or catalogue have rows that the ledger lacks."""
+    head = ledger.head()
+    catalogue, engine = generation.catalogue.mark, generation.engine.mark
+    for part, mark in (("engine", engine), ("catalogue", catalogue)):
+        if mark > head.number:
+            raise _damaged(generation, f"its ledger lacks changes that the {part} has")
+    if catalogue == head.number and generation.catalogue.own.sequence != head.sequence:
+        raise _damaged(generation, "its ledger and its catalogue count different events")
+    return head
 
-    known    up to which change engine and catalogue have all.
-    changes  the others, each with the sequence number of its last event.
+
+def bring_up(ledger: Ledger, generation: Generation) -> Head:
+    """Bring engine and catalogue up to the ledger, each from its own mark. Returns the ledger's head.
+
+    Raises StoreDamaged, StoreUnavailable; OSError, RuntimeError, sqlite3.Error: a failing disk.
     """
-
-    known: int
-    changes: list[tuple[int, Change]]
-
-
-def lacking(journal: Journal, generation: Generation) -> Lacking | None:
-    """What the generation lacks, if it is little, and namespaces and parties are as they were."""
-    known = _known_to_both(journal, generation)
-    last = journal.last()[0]
-    if last - known > _TAIL or _is_ahead(generation, last):  # the latter is for `bring_up` to refuse
-        return None
-    changes = []
-    for sequence, change in _since(journal, known):
-        if change is None or concerns_registry(change):
-            return None
-        changes.append((sequence, change))
-    return Lacking(known, changes)
+    head = check_marks(ledger, generation)
+    if generation.mark < head.number:
+        for group in _groups(ledger.rows(generation.mark)):
+            project(generation, group)
+    return head
 
 
-def lacks_allocations_alone(journal: Journal, generation: Generation) -> bool:
-    """Whether the generation is a state that was there: what it lacks are a few allocations, and they left no trace in it."""
-    found = lacking(journal, generation)
-    return (
-        found is not None
-        and found.known == generation.catalogue.applied
-        and all(change.allocates and not generation.knows(change.events[0][0].name) for _, change in found.changes)
-    )
+def _groups(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    group: list[Row] = []
+    for row in rows:
+        group.append(row)
+        if len(group) == _GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
-def _since(journal: Journal, reached: int) -> Iterator[tuple[int, Change | None]]:
-    """The changes behind a number, in order; None, and no more, where the journal does not say what one was, or lacks those before it.
+def project(generation: Generation, rows: list[Row]) -> None:
+    """Apply the rows that engine and catalogue lack.
 
-    Raises StoreDamaged: one is not what was written, or has events that those before it have.
+    Raises StoreDamaged, OSError, RuntimeError, sqlite3.Error.
     """
-    for written in journal.after(reached):
-        change = journal.change(written)
-        before = written.sequence if change is None else written.sequence - len(change.events)
-        if change is None or before > reached:
-            yield written.sequence, None
-            return
-        if before < reached:
-            raise journal.damaged(written.sequence)
-        reached = written.sequence
-        yield reached, change
-
-
-def bring_up(journal: Journal, generation: Generation) -> None:
-    """Bring a generation up to the journal, and remove what is left of others. Raises StoreUnavailable, StoreDamaged."""
-    _replay(journal, generation)
-    bases.clear(generation.folder)
-    discard(folder for folder in generation.folder.parent.glob(f"{GENERATION}*") if folder != generation.folder)
-
-
-def _replay(journal: Journal, generation: Generation) -> None:
-    known, catalogue, path = _known(journal, generation), generation.catalogue, generation.folder.parent
-    if _is_ahead(generation, journal.last()[0]):
-        raise StoreUnavailable(
-            f"the journal of {path} lost changes when the system failed, as it may with durability `process`; restore a backup",
-            path=str(path),
+    last = rows[-1].head
+    bodies = [(row.head, _read(generation, row)) for row in rows]
+    catalogue, engine = generation.catalogue, generation.engine
+    try:
+        if catalogue.mark < last.number:
+            catalogue.begin()
+            for head, body in bodies:
+                if head.number <= catalogue.mark:
+                    continue
+                if isinstance(body, Change):
+                    catalogue.take(body, head.sequence - len(body.events) + 1)
+                else:
+                    catalogue.note(body.name, body.text)
+            catalogue.finish(last.number, last.sequence)
+            catalogue.commit()
+    except sqlite3.IntegrityError as error:
+        catalogue.rollback()
+        raise _damaged(generation, f"its ledger and its catalogue contradict each other: {error}") from error
+    except BaseException:
+        catalogue.rollback()
+        raise
+    if engine.mark < last.number:
+        engine.apply(
+            [body for head, body in bodies if head.number > engine.mark and isinstance(body, Change)],
+            last.number,
         )
-    reached = min(known, catalogue.applied)
-    batch: list[Prepared] = []
-    for sequence, change in _since(journal, reached):
-        if change is None:
-            raise StoreDamaged(
-                f"the store at {path} is damaged: it lacks what happened after change {reached}; restore a backup",
-                path=str(path),
-            )
-        batch.append(Prepared.of(sequence, change))
-        reached = sequence
-        if len(batch) == GROUP:
-            _catch_up(generation, batch, known)
-            batch = []
-    _catch_up(generation, batch, known)
 
 
-def _is_ahead(generation: Generation, last: int) -> bool:
-    """Whether the generation has what the journal, which ends with ``last``, never told: the catalogue more, or the engine any where that is 0."""
-    return generation.catalogue.applied > last or (last == 0 and not generation.is_empty())
+def _read(generation: Generation, row: Row) -> Change | codec.Note:
+    if row.body is None:  # a bulk took effect here, in another generation
+        raise _damaged(generation, f"it lacks the changes of row {row.head.number} of its ledger")
+    try:
+        return codec.decode(row.body)
+    except ValueError as error:
+        raise _damaged(
+            generation, f"row {row.head.number} of its ledger differs from the data written"
+        ) from error
 
 
-def _catch_up(generation: Generation, batch: Sequence[Prepared], known: int) -> None:
-    """Apply what engine, which has everything up to ``known``, and catalogue lack."""
-    generation.engrave([prepared for prepared in batch if prepared.sequence > known], again=True)
-    if missing := [prepared for prepared in batch if prepared.sequence > generation.catalogue.applied]:
-        generation.catalogue.apply(missing)
-
-
-def _known_to_both(journal: Journal, generation: Generation) -> int:
-    """Up to which change engine and catalogue have all: in most cases the last of the catalogue's, so that one look is enough."""
-    applied = generation.catalogue.applied
-    event = journal.event(applied)
-    return applied if event is not None and generation.knows(event) else min(_known(journal, generation), applied)
-
-
-def _known(journal: Journal, generation: Generation) -> int:
-    """Up to which change the engine has all."""
-    known = next((sequence for sequence, event in journal.newest_first() if generation.knows(event)), 0)
-    base = bases.newest(generation.folder)
-    return max(known, base.sequence) if base is not None and generation.knows(base.event) else known
+def _damaged(generation: Generation, why: str) -> StoreDamaged:
+    path = generation.folder.parent
+    return StoreDamaged(f"the store at {path} is damaged: {why}; {_REMEDY}", path=str(path))

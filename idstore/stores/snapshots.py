@@ -1,75 +1,83 @@
-"""Snapshots: frozen states of a store that are read without its lock, by queries and by readers beside a writer.
+"""Snapshots: frozen states of a store, read without its lock by queries and by readers in other processes.
 
-A snapshot is a folder ``snapshots/GENERATION-SEQUENCE`` with the engine as of that sequence number, and with the catalogue once somebody
-asked for it. All who want the same state share one. Whoever reads one holds a shared lock on a file in it; one that is superseded is
-removed by whoever gets the exclusive lock without waiting. What a killed process left half made is recognised and removed likewise.
+A snapshot is a folder ``snapshots/GENERATION-MARK``. It contains the engine as of that journal row and, once
+published for other processes, the catalogue. All readers of a state share its snapshot, each with a shared
+lock on a file in it. A process that gets the exclusive lock at once removes a superseded snapshot. Unfinished
+snapshots of killed processes are recognised and removed the same way.
 """
 
 import fcntl
 import os
-import sqlite3
+import secrets
 import stat
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from idstore import randomness
-from idstore.stores.engine import ENGINE
-from idstore.stores.founding import discard, sync_folder, sync_tree
-from idstore.stores.generation import CATALOGUE
-from idstore.stores.inherited import Handle
-from idstore.stores.sqlite import connect, unreadable
+from idstore.forks import LockHandle
+from idstore.permissions import conform, conform_tree
+from idstore.stores.files import GENERATION, discard, sync_tree
+from idstore.stores.projection.generation import CATALOGUE
+from idstore.stores.projection.oxigraph import ENGINE
 
 _IN_USE: Final = "in-use"
 _DRAFT: Final = "draft-"
-_LEFT: Final = 60.0
-"""Seconds after which a draft without a lock, or a request nobody took away, is taken for left behind."""
+_NO_NUMBER: Final = -1
+_MAX_AGE: Final = 60.0
+"""Seconds after which an unlocked draft, or a remaining request, counts as abandoned."""
 
 
 class Use:
-    """One reader's hold on a snapshot, until released.
+    """A reader's hold on a snapshot, until released.
 
     origin  the store's UUID.
     """
 
-    def __init__(self, folder: Path, handle: Handle) -> None:
+    def __init__(self, folder: Path, handle: LockHandle) -> None:
         self.folder = folder
         self.origin = os.pread(handle.fileno(), 100, 0).decode(errors="replace")
         self._handle = handle
 
     @property
     def engine(self) -> Path:
-        """The engine's folder."""
+        """Folder of the engine."""
         return self.folder / ENGINE
 
+    def is_of(self, generation: Path) -> bool:
+        """Whether the snapshot is of a generation."""
+        return _order(self.folder.name)[0] == _number(generation)
+
     @property
-    def whole(self) -> bool:
-        """Whether the catalogue is there as well."""
+    def has_catalogue(self) -> bool:
+        """Whether the snapshot includes the catalogue."""
         return (self.folder / CATALOGUE).exists()
 
-    def complete(self, catalogue: sqlite3.Connection) -> None:
-        """Copy the catalogue of this very state into the snapshot. Raises OSError, sqlite3.Error. Cost: the catalogue's size."""
-        draft = self.folder / f"{_DRAFT}{randomness.word(8)}"
+    def complete(self, copy: Callable[[Path], None]) -> None:
+        """Add the catalogue of the same state, which ``copy`` writes to a file on disk.
+
+        Raises OSError, sqlite3.Error.
+        """
+        draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
         try:
-            with closing(sqlite3.connect(draft)) as copy:
-                catalogue.backup(copy)
-                copy.execute("PRAGMA journal_mode=DELETE")  # read without writing anything beside it
-            sync_folder(draft)
+            copy(draft)
+            conform(draft)
             draft.rename(self.folder / CATALOGUE)
         finally:
             draft.unlink(missing_ok=True)
 
     def release(self) -> None:
-        """Let go of it."""
+        """Release the snapshot."""
         self._handle.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.release()
 
 
@@ -81,101 +89,128 @@ class Snapshots:
         self._requests = folder / "requests"
 
     def use(self, name: str) -> Use | None:
-        """Take hold of a snapshot; None if there is none of that name. Cost: some 20 µs."""
+        """Return a hold on a snapshot, None if there is none of that name. Cost: about 20 µs."""
         place = self.folder / name / _IN_USE
         try:
-            handle = Handle(place)
+            handle = LockHandle(place)
         except OSError:
             return None
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(handle.fileno()), place.stat()):  # it was not removed before we had the lock
+            # it was not removed before the lock was obtained
+            if os.path.samestat(os.fstat(handle.fileno()), place.stat()):
                 return Use(place.parent, handle)
         handle.close()
         return None
 
     def newest(self) -> Use | None:
-        """Take hold of the newest snapshot that has a catalogue."""
+        """Return a hold on the newest snapshot that has a catalogue, None if there is none."""
         for name in sorted(self._names(), key=_order, reverse=True):
-            found = self.use(name)
-            if found is not None and found.whole:
-                return found
-            if found is not None:
-                found.release()
+            use = self.use(name)
+            if use is not None and use.has_catalogue:
+                return use
+            if use is not None:
+                use.release()
         return None
 
-    def make(self, name: str, origin: str, fill: Callable[[Path], None]) -> Use:
-        """Take hold of a snapshot that ``fill`` makes, given the folder where the engine goes; of another's, if one is there by then.
+    def make(self, origin: str, fill: Callable[[Path], str]) -> Use:
+        """Create a snapshot and return a hold on it.
 
-        It is on disk before it has its name. Raises OSError.
+        ``fill`` writes the engine to the given folder and returns the name.
+        The snapshot is on disk before it gets its name. If another process has created one of that name,
+        return that one. Raises OSError, and the errors of ``fill``.
         """
-        draft = self.folder / f"{_DRAFT}{randomness.word(8)}"
-        _share(self.folder)
-        _share(draft)
-        handle = Handle(draft / _IN_USE, os.O_RDWR | os.O_CREAT)
+        draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
+        _make_folder(self.folder)
+        _make_folder(draft)
+        handle = LockHandle(draft / _IN_USE, os.O_RDWR | os.O_CREAT)
+        conform(draft / _IN_USE)
+        name = ""
         try:
             fcntl.flock(handle, fcntl.LOCK_SH)
             os.write(handle.fileno(), origin.encode())
-            fill(draft / ENGINE)
+            name = fill(draft / ENGINE)
+            conform_tree(draft)
             sync_tree(draft)
             draft.rename(self.folder / name)
         except BaseException as error:
             handle.close()
             discard([draft])
-            others = self.use(name) if isinstance(error, OSError) else None
+            others = self.use(name) if name and isinstance(error, OSError) else None
             if others is None:
                 raise
             return others
         return Use(self.folder / name, handle)
 
     def sweep(self, keep: str | None = None) -> None:
-        """Remove every snapshot that nobody uses, but ``keep``; what cannot be removed is left. Cost: next to none where there are none."""
+        """Remove every unused snapshot but ``keep``, as far as possible.
+
+        Cost: almost none without snapshots.
+        """
         for name in self._names():
             if name != keep:
                 _remove(self.folder / name)
         for request in _entries(self._requests):
-            if _age(request) > _LEFT:
+            if _age(request) > _MAX_AGE:
                 self.withdraw(request)
+
+    def sweep_former(self, generation: Path) -> bool:
+        """Remove every unused snapshot of another generation. Return whether nothing of others may remain.
+
+        A draft may be of another one. It stays, because its maker may not have locked it yet.
+        Cost: about 10 µs without snapshots of others.
+        """
+        number = _number(generation)
+        for name in self._names():
+            if _order(name)[0] not in (number, _NO_NUMBER):
+                _remove(self.folder / name)
+        return all(_order(name)[0] == number for name in self._names())
 
     def _names(self) -> list[str]:
         return [entry.name for entry in _entries(self.folder) if entry != self._requests]
 
-    # readers ask the process that holds the store for a snapshot, by an empty file; it answers by putting a name into it
+    # a reader requests a snapshot with an empty file; the process that holds the store writes a name into it
 
     def ask(self) -> Path:
-        """Ask for a whole snapshot of the present state. Raises OSError."""
-        _share(self.folder)
-        _share(self._requests)
-        request = self._requests / randomness.word(8)
+        """Request a complete snapshot of the present state. Raises OSError."""
+        _make_folder(self.folder)
+        _make_folder(self._requests)
+        request = self._requests / secrets.token_hex(8)
         request.touch(exist_ok=False)
+        conform(request)
         return request
 
     def withdraw(self, request: Path) -> None:
-        """Take a request away, answered or not. One that cannot be removed, such as another user's, is left."""
+        """Remove a request, answered or not. One that cannot be removed, such as another user's, stays."""
         with suppress(OSError):
             request.unlink()
 
     def answered(self, request: Path) -> Use | None:
-        """Take hold of the snapshot that answers a request; None while there is no answer."""
+        """Return a hold on the snapshot that answers a request, None while there is no answer."""
         try:
             name = request.read_text()
         except OSError:
             return None
         return self.use(name) if name else None
 
-    def asked(self) -> list[Path]:
-        """Requests without an answer. Cost: some 10 µs where there are none."""
-        return [request for request in _entries(self._requests) if "." not in request.name and _size(request) == 0]
+    def unanswered(self) -> list[Path]:
+        """Return the requests without an answer. Cost: about 10 µs without requests."""
+        return [
+            request for request in _entries(self._requests) if "." not in request.name and _size(request) == 0
+        ]
 
-    def answer(self, requests: list[Path], used: Use) -> list[Path]:
-        """Answer requests with a snapshot; it is to be kept until they had time to take hold of it. Returns those that cannot be answered."""
-        return [request for request in requests if not self._answer(request, used)]
+    def answer(self, requests: list[Path], use: Use) -> list[Path]:
+        """Answer requests with a snapshot, and return the requests that cannot be answered.
 
-    def _answer(self, request: Path, used: Use) -> bool:
+        Keep the snapshot until the readers had time to take hold of it.
+        """
+        return [request for request in requests if not self._answer(request, use)]
+
+    def _answer(self, request: Path, use: Use) -> bool:
         draft = request.with_suffix(".answer")
         try:
-            draft.write_text(used.folder.name)
-            if request.exists():  # whoever asked still waits
+            draft.write_text(use.folder.name)
+            if request.exists():  # the reader still waits
                 draft.rename(request)
             draft.unlink(missing_ok=True)
         except OSError:
@@ -184,63 +219,45 @@ class Snapshots:
         return True
 
 
-def pinned(catalogue: Path) -> sqlite3.Connection:
-    """A connection to a catalogue that goes on seeing its present state, whatever is written. Raises StoreUnavailable."""
-    try:
-        with ExitStack() as opened:
-            connection = opened.enter_context(closing(connect(catalogue, read_only=True)))
-            connection.execute("BEGIN")
-            connection.execute("SELECT * FROM meta").fetchall()
-            opened.pop_all()
-    except sqlite3.DatabaseError as error:
-        raise unreadable(catalogue, error) from error
-    return connection
-
-
-def _share(folder: Path) -> None:
-    """Make a folder, unless it is there, that whoever may use the one above it can use as well, whatever this process's umask. Raises OSError.
-
-    What root makes belongs to the owner of the one above.
-    """
-    try:
+def _make_folder(folder: Path) -> None:
+    """Create a folder unless it exists, for the people who may use its parent. Raises OSError."""
+    with suppress(FileExistsError):
         folder.mkdir()
-    except FileExistsError:
-        return
-    with suppress(OSError):  # not a member of that group, or a disk without permissions: it stays as it was made
-        handle = Handle(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
-            above, made = folder.parent.stat(), os.fstat(handle.fileno())
-            owner = above.st_uid if os.geteuid() == 0 else made.st_uid
-            if (owner, above.st_gid) != (made.st_uid, made.st_gid):
-                os.fchown(handle.fileno(), owner, above.st_gid)
-            os.fchmod(handle.fileno(), above.st_mode & (stat.S_ISGID | stat.S_IRWXG | stat.S_IRWXO) | stat.S_IRWXU)
-        finally:
-            handle.close()
+        conform(folder)
 
 
-def name_of(generation: int, sequence: int) -> str:
-    """What the snapshot of a generation is called that has everything up to a sequence number."""
-    return f"{generation}-{sequence}"
+def name_of(generation: Path, mark: int) -> str:
+    """Return the snapshot name of a generation that has every row up to its mark."""
+    return f"{_number(generation)}-{mark}"
+
+
+def _number(generation: Path) -> int:
+    return int(generation.name.removeprefix(GENERATION))
+
+
+def mark_of(name: str) -> int:
+    """Return the mark in a snapshot's name."""
+    return _order(name)[-1]
 
 
 def _order(name: str) -> tuple[int, ...]:
-    generation, _, sequence = name.partition("-")
-    return (int(generation), int(sequence)) if generation.isdecimal() and sequence.isdecimal() else (-1,)
+    generation, _, mark = name.partition("-")
+    return (int(generation), int(mark)) if generation.isdecimal() and mark.isdecimal() else (_NO_NUMBER,)
 
 
 def _remove(folder: Path) -> None:
-    """Remove a snapshot or a draft unless somebody uses it."""
+    """Remove a snapshot or a draft unless it is in use."""
     try:
-        handle = Handle(folder / _IN_USE)
+        handle = LockHandle(folder / _IN_USE)
     except OSError:
-        if _age(folder) > _LEFT:
+        if _age(folder) > _MAX_AGE:
             discard([folder])
         return
     with suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        doomed = folder.with_name(f"{_DRAFT}{randomness.word(8)}")
-        folder.rename(doomed)
-        discard([doomed])
+        draft = folder.with_name(f"{_DRAFT}{secrets.token_hex(8)}")
+        folder.rename(draft)
+        discard([draft])
     handle.close()
 
 
@@ -259,9 +276,9 @@ def _age(path: Path) -> float:
 
 
 def _size(path: Path) -> int:
-    """The size of a file; -1 for anything else, and for nothing."""
+    """Return the size of a regular file; -1 for anything else or if it is missing."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return -1
-    return found.st_size if stat.S_ISREG(found.st_mode) else -1
+    return status.st_size if stat.S_ISREG(status.st_mode) else -1

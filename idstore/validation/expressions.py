@@ -1,4 +1,4 @@
-"""SPARQL expressions that say exactly when a node conforms to a shape. The same serve in filters over one node and over a whole store."""
+"""SPARQL expressions that test whether a node conforms to a shape, in filters on one node or a store."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,46 +12,49 @@ from idstore.validation.shape import Constraint, Shape, Target
 from idstore.validation.values import ACCEPTS, TYPE, every, no, safe
 
 MANY: Final = 8
-"""Above this number, counting inside another shape is not compiled: it compares every two values."""
+"""Maximum number in a count within another shape, which compares each pair of values."""
 
 
 def about_focus(constraint: Constraint) -> bool:
-    """Whether it is about all the values of a focus node together, not about each by itself."""
+    """Whether a constraint applies to all values of a focus node together, not to each value."""
     return constraint.kind in _HOLDS
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
-    """Writes expressions for data with this class hierarchy (pairs of subclass and superclass). Every variable it makes is a new one."""
+class ExpressionWriter:
+    """ExpressionWriter of expressions for data with a class hierarchy (pairs of subclass and superclass).
+
+    All variables that it creates are new.
+    """
 
     hierarchy: tuple[tuple[Term, Term], ...] = ()
     _numbers: Iterator[int] = field(default_factory=count)
 
     def fresh(self) -> str:
-        """A variable that occurs nowhere else."""
+        """Return a new variable."""
         return f"?x{next(self._numbers)}"
 
     def classes(self, *tops: Term) -> str:
-        """The classes and those below them, a space between two."""
-        return " ".join(sorted({str(found) for top in tops for found in subclasses(self.hierarchy, top)}))
+        """Return the classes and their subclasses, separated by spaces."""
+        return " ".join(sorted({str(term) for top in tops for term in subclasses(self.hierarchy, top)}))
 
     def instances(self, node: str, *tops: Term) -> str:
-        """Pattern whose solutions for the variable ``node`` are the instances of these classes."""
+        """Return a pattern that binds the instances of the classes to the variable ``node``."""
         kind = self.fresh()
         return f"VALUES {kind} {{ {self.classes(*tops)} }} {node} {TYPE} {kind} ."
 
     def starts(self, targets: Iterable[Target], node: str) -> list[str]:
-        """Patterns whose solutions for the variable ``node`` are, together, the nodes of the targets."""
+        """Return patterns that together bind the nodes of the targets to the variable ``node``."""
         terms: dict[str, list[Term]] = {"node": [], "class": [], "subjectsOf": [], "objectsOf": []}
         for target in targets:
             terms[target.kind].append(target.term)
-        found = [f"VALUES {node} {{ {' '.join(map(str, terms['node']))} }}"] if terms["node"] else []
-        found += [self.instances(node, *terms["class"])] if terms["class"] else []
-        found += [f"{node} {term} {self.fresh()} ." for term in terms["subjectsOf"]]
-        return found + [f"{self.fresh()} {term} {node} ." for term in terms["objectsOf"]]
+        patterns = [f"VALUES {node} {{ {' '.join(map(str, terms['node']))} }}"] if terms["node"] else []
+        patterns += [self.instances(node, *terms["class"])] if terms["class"] else []
+        patterns += [f"{node} {term} {self.fresh()} ." for term in terms["subjectsOf"]]
+        return patterns + [f"{self.fresh()} {term} {node} ." for term in terms["objectsOf"]]
 
     def conforms(self, shape: Shape, node: str) -> str:
-        """Whether ``node`` conforms to the shape."""
+        """Return a test whether ``node`` conforms to the shape."""
         if not shape.active:
             return "true"
         parts = [self.holds(constraint, shape.path, node) for constraint in shape.constraints]
@@ -61,7 +64,7 @@ class Writer:
         return self._each(path, node, lambda value: self.conforms(inner, value))
 
     def holds(self, constraint: Constraint, path: Path | None, node: str) -> str:
-        """Whether ``node`` satisfies a constraint of a shape with that path."""
+        """Return a test whether ``node`` satisfies a constraint of a shape with the path."""
         if about_focus(constraint):
             return _HOLDS[constraint.kind](self, constraint, path, node)
         return self._each(path, node, lambda value: self.accepts(constraint, value, node))
@@ -73,24 +76,30 @@ class Writer:
         return f"NOT EXISTS {{ {node} {path} {value} FILTER({no(test(value))}) }}"
 
     def accepts(self, constraint: Constraint, value: str, node: str) -> str:
-        """Whether ``value``, one of the values of ``node``, satisfies a constraint on values."""
+        """Return a test whether ``value``, a value of ``node``, satisfies a constraint on values."""
         return ACCEPTS[constraint.kind](self, constraint, value, node)
 
     def leads(self, path: Path, node: str, end: str, test: str = "true") -> str:
-        """Whether the path leads from ``node`` to an ``end`` that passes the test.
+        """Return a test whether the path leads from ``node`` to an ``end`` that passes ``test``.
 
-        Step by step, each inside the one before: for a sequence as a whole the engine may begin at its last step, with all that the store holds.
+        The steps are nested, because the engine may evaluate a sequence from its last step, over the whole
+        store.
         """
         first, *others = path.steps or (path,)
         if not others:
             return f"EXISTS {{ {node} {first} {end} FILTER({test}) }}"
         middle = self.fresh()
-        return f"EXISTS {{ {node} {first} {middle} FILTER({self.leads(sequence(others), middle, end, test)}) }}"
+        return (
+            f"EXISTS {{ {node} {first} {middle} FILTER({self.leads(sequence(others), middle, end, test)}) }}"
+        )
 
     def several(self, number: int, path: Path | None, node: str, test: Callable[[str], str]) -> str:
-        """Whether ``node`` has that many different values that pass the test."""
+        """Return a test whether ``node`` has at least ``number`` distinct values that pass ``test``."""
         if number > MANY:
-            raise UnsupportedShapes(f"counting to {number} inside another shape is not compiled; {MANY} is the most", count=number)
+            raise UnsupportedShapes(
+                f"a count of {number} within another shape is not compiled; the maximum is {MANY}",
+                count=number,
+            )
         if number == 0:
             return "true"
         if path is None:
@@ -100,16 +109,20 @@ class Writer:
             return self.leads(path, node, value, test(value))
         values = [self.fresh() for _ in range(number)]
         tests = [test(value) for value in values]
-        tests += [f"!sameTerm({one}, {other})" for index, one in enumerate(values) for other in values[:index]]
+        tests += [
+            f"!sameTerm({value}, {earlier})"
+            for index, value in enumerate(values)
+            for earlier in values[:index]
+        ]
         pattern = " . ".join(f"{node} {path} {value}" for value in values)
         return f"EXISTS {{ {pattern} FILTER({every(tests)}) }}"
 
 
-def _at_least(writer: Writer, constraint: Constraint, path: Path | None, node: str) -> str:
+def _at_least(writer: ExpressionWriter, constraint: Constraint, path: Path | None, node: str) -> str:
     return writer.several(constraint.count, path, node, _any)
 
 
-def _at_most(writer: Writer, constraint: Constraint, path: Path | None, node: str) -> str:
+def _at_most(writer: ExpressionWriter, constraint: Constraint, path: Path | None, node: str) -> str:
     return no(writer.several(constraint.count + 1, path, node, _any))
 
 
@@ -117,38 +130,41 @@ def _any(_: str) -> str:
     return "true"
 
 
-def _conforming(writer: Writer, constraint: Constraint) -> Callable[[str], str]:
+def _conforming(writer: ExpressionWriter, constraint: Constraint) -> Callable[[str], str]:
     return lambda value: writer.conforms(constraint.shapes[0], value)
 
 
-def _at_least_such(writer: Writer, constraint: Constraint, path: Path | None, node: str) -> str:
+def _at_least_such(writer: ExpressionWriter, constraint: Constraint, path: Path | None, node: str) -> str:
     return writer.several(constraint.count, path, node, _conforming(writer, constraint))
 
 
-def _at_most_such(writer: Writer, constraint: Constraint, path: Path | None, node: str) -> str:
+def _at_most_such(writer: ExpressionWriter, constraint: Constraint, path: Path | None, node: str) -> str:
     return no(writer.several(constraint.count + 1, path, node, _conforming(writer, constraint)))
 
 
-def _has(writer: Writer, constraint: Constraint, path: Path | None, node: str) -> str:
+def _has(writer: ExpressionWriter, constraint: Constraint, path: Path | None, node: str) -> str:
     term = constraint.terms[0]
     return f"sameTerm({node}, {term})" if path is None else writer.leads(path, node, str(term))
 
 
-def _unique(writer: Writer, _: Constraint, path: Path | None, node: str) -> str:
-    one, other = writer.fresh(), writer.fresh()
-    clash = f'!sameTerm({one}, {other}) && LANG({one}) != "" && LCASE(LANG({one})) = LCASE(LANG({other}))'
-    return f"NOT EXISTS {{ {node} {path} {one} . {node} {path} {other} FILTER({safe(clash)}) }}"
+def _unique(writer: ExpressionWriter, _: Constraint, path: Path | None, node: str) -> str:
+    first, second = writer.fresh(), writer.fresh()
+    clash = (
+        f'!sameTerm({first}, {second}) && LANG({first}) != "" && LCASE(LANG({first})) = LCASE(LANG({second}))'
+    )
+    return f"NOT EXISTS {{ {node} {path} {first} . {node} {path} {second} FILTER({safe(clash)}) }}"
 
 
-def _equal(writer: Writer, constraint: Constraint, path: Path | None, node: str) -> str:
+def _equal(writer: ExpressionWriter, constraint: Constraint, path: Path | None, node: str) -> str:
     term, value = constraint.terms[0], writer.fresh()
     if path is None:
-        return f"EXISTS {{ {node} {term} {node} }} && NOT EXISTS {{ {node} {term} {value} FILTER(!sameTerm({value}, {node})) }}"
+        others = f"NOT EXISTS {{ {node} {term} {value} FILTER(!sameTerm({value}, {node})) }}"
+        return f"EXISTS {{ {node} {term} {node} }} && {others}"
     there = f"NOT EXISTS {{ {node} {path} {value} FILTER NOT EXISTS {{ {node} {term} {value} }} }}"
     return f"{there} && NOT EXISTS {{ {node} {term} {value} FILTER NOT EXISTS {{ {node} {path} {value} }} }}"
 
 
-_HOLDS: Final[Mapping[str, Callable[[Writer, Constraint, Path | None, str], str]]] = {
+_HOLDS: Final[Mapping[str, Callable[[ExpressionWriter, Constraint, Path | None, str], str]]] = {
     "minCount": _at_least,
     "maxCount": _at_most,
     "qualifiedMinCount": _at_least_such,

@@ -1,4 +1,4 @@
-"""A graph of shapes as the compiler reads it: an index of its triples, and the terms of SHACL."""
+"""Index of a shapes graph for the compiler, and the terms of SHACL."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -17,7 +17,7 @@ SHACL: Final = "http://www.w3.org/ns/shacl#"
 
 
 class _Terms:
-    """``SH.minCount`` is the term of that name."""
+    """The SHACL vocabulary: ``SH.minCount`` is the term ``sh:minCount``."""
 
     def __getattr__(self, name: str) -> NamedNode:
         term = NamedNode(SHACL + name)
@@ -30,36 +30,41 @@ SH: Final = _Terms()
 
 
 class Graph:
-    """Triples, indexed by subject and by predicate."""
+    """An index of triples by subject and by predicate."""
 
     def __init__(self, triples: Iterable[Triple]) -> None:
         self._by_subject: dict[Term, dict[NamedNode, list[Term]]] = {}
         self._by_predicate: dict[NamedNode, list[tuple[Term, Term]]] = {}
         for triple in triples:
-            self._by_subject.setdefault(triple.subject, {}).setdefault(triple.predicate, []).append(triple.object)
+            self._by_subject.setdefault(triple.subject, {}).setdefault(triple.predicate, []).append(
+                triple.object
+            )
             self._by_predicate.setdefault(triple.predicate, []).append((triple.subject, triple.object))
 
     def about(self, node: Term) -> dict[NamedNode, list[Term]]:
-        """What is said of the node, by predicate."""
+        """Return the objects of the node's triples by predicate."""
         return self._by_subject.get(node, {})
 
     def values(self, node: Term, predicate: NamedNode) -> list[Term]:
-        """The objects of the node's triples with that predicate, sorted."""
+        """Return the objects of the node's triples with the predicate, sorted."""
         return sorted(self.about(node).get(predicate, ()), key=str)
 
     def value(self, node: Term, predicate: NamedNode) -> Term | None:
-        """The one object, None if there is none. Raises MalformedShapes if there are several."""
-        found = self.values(node, predicate)
-        if len(found) > 1:
-            raise self.malformed(node, f"has {len(found)} values of {predicate}, where one is allowed")
-        return found[0] if found else None
+        """Return the only object, or None. Raises MalformedShapes if there are several."""
+        values = self.values(node, predicate)
+        if len(values) > 1:
+            raise self.malformed(node, f"has {len(values)} values of {predicate}, but only one is allowed")
+        return values[0] if values else None
 
     def pairs(self, predicate: NamedNode) -> list[tuple[Term, Term]]:
-        """Subject and object of every triple with that predicate."""
+        """Return subject and object of all triples with the predicate."""
         return self._by_predicate.get(predicate, [])
 
     def members(self, node: Term) -> list[Term] | None:
-        """The members of an RDF list, None if the node is no list. Raises MalformedShapes if the list is broken or endless."""
+        """Return the members of an RDF list, or None for another node.
+
+        Raises MalformedShapes if the list is broken or circular.
+        """
         if node != _NIL and _FIRST not in self.about(node):
             return None
         return list(self._walk(node))
@@ -75,29 +80,31 @@ class Graph:
             node = rest
 
     def malformed(self, node: Term, reason: str) -> MalformedShapes:
-        """The error that says what is wrong with a node of the shapes graph."""
+        """Return the error for a malformed node of the shapes graph."""
         return MalformedShapes(f"the shapes are malformed: {node} {reason}", node=str(node))
 
 
 def subclasses(pairs: Iterable[tuple[Term, Term]], top: Term) -> list[NamedNode]:
-    """``top`` and every class below it, sorted, where ``pairs`` are subclass and superclass."""
+    """Return ``top`` and all its subclasses, sorted; ``pairs`` are subclass and superclass."""
     below: dict[Term, set[Term]] = {}
     for lower, upper in pairs:
         below.setdefault(upper, set()).add(lower)
-    found, waiting = {top}, [top]
+    result, waiting = {top}, [top]
     while waiting:
-        fresh = below.get(waiting.pop(), set()) - found
-        found |= fresh
-        waiting += fresh
-    return sorted((item for item in found if isinstance(item, NamedNode)), key=lambda item: item.value)
+        new = below.get(waiting.pop(), set()) - result
+        result |= new
+        waiting += new
+    return sorted((item for item in result if isinstance(item, NamedNode)), key=lambda item: item.value)
 
 
 def hierarchy(graph: Graph) -> tuple[tuple[Term, Term], ...]:
-    """Subclass and superclass, as the graph says it."""
+    """Return the pairs of subclass and superclass in the graph."""
     return tuple(graph.pairs(RDFS.subClassOf))
 
 
 def is_class(graph: Graph, node: Term) -> bool:
-    """Whether the node is declared a class, so that a shape of the same name targets its instances."""
+    """Whether the node is a declared class, so that a shape with its IRI targets the instances."""
     declared = {"http://www.w3.org/2000/01/rdf-schema#Class", "http://www.w3.org/2002/07/owl#Class"}
-    return any(isinstance(kind, NamedNode) and kind.value in declared for kind in graph.values(node, RDF.type))
+    return any(
+        isinstance(kind, NamedNode) and kind.value in declared for kind in graph.values(node, RDF.type)
+    )

@@ -1,4 +1,4 @@
-"""SHACL property paths: how to get from a focus node to the values that a shape speaks of."""
+"""SHACL property paths: the ways from a focus node to the values that a shape checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from idstore.validation.graph import SH, Graph, Term
 class Path:
     """A property path.
 
-    text    the path in SPARQL's syntax, IRIs whole. Equal paths have equal texts.
-    steps   the paths one after the other that a sequence is made of; a single one otherwise.
-    plain   whether it is one predicate followed forwards.
-    idle    whether it may lead nowhere: to the node that it starts from.
+    text    the path in SPARQL syntax with full IRIs. Equal paths have equal texts.
+    steps   the parts of a sequence; empty for another path.
+    plain   whether the path is a single predicate in forward direction.
+    idle    whether the path can have length zero, and lead to its start.
     """
 
     text: str
@@ -28,7 +28,7 @@ class Path:
 
 
 def read(graph: Graph, node: Term) -> Path:
-    """The path that ``node`` describes. Raises MalformedShapes if it is none."""
+    """Return the path that ``node`` describes. Raises MalformedShapes if it describes none."""
     if isinstance(node, NamedNode):
         return Path(str(node), plain=True)
     if not isinstance(node, BlankNode):
@@ -44,9 +44,13 @@ def read(graph: Graph, node: Term) -> Path:
 
 
 def sequence(steps: list[Path]) -> Path:
-    """One path after the other."""
+    """Return the sequence of paths."""
     flat = tuple(part for step in steps for part in (step.steps or (step,)))
-    return flat[0] if len(flat) == 1 else Path("/".join(map(_grouped, flat)), flat, idle=any(step.idle for step in flat))
+    return (
+        flat[0]
+        if len(flat) == 1
+        else Path("/".join(map(_grouped, flat)), flat, idle=any(step.idle for step in flat))
+    )
 
 
 def _grouped(path: Path) -> str:
@@ -55,13 +59,13 @@ def _grouped(path: Path) -> str:
 
 
 def _inverse(graph: Graph, node: Term) -> Path:
-    way = read(graph, node)
-    return Path("^" + (way.text if way.plain else f"({way.text})"), idle=way.idle)
+    path = read(graph, node)
+    return Path("^" + (path.text if path.plain else f"({path.text})"), idle=path.idle)
 
 
 def _alternative(graph: Graph, node: Term) -> Path:
-    ways = [read(graph, member) for member in graph.members(node) or []]
-    return Path("|".join(map(_grouped, ways)), idle=any(way.idle for way in ways))
+    paths = [read(graph, member) for member in graph.members(node) or []]
+    return Path("|".join(map(_grouped, paths)), idle=any(path.idle for path in paths))
 
 
 def _repeated(mark: str) -> Callable[[Graph, Term], Path]:

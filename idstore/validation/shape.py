@@ -1,4 +1,4 @@
-"""Shapes and their constraints as frozen values."""
+"""Frozen values of shapes and constraints."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from idstore.validation.paths import Path
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """One constraint of a shape.
+    """A constraint of a shape.
 
-    kind     the parameter's local name: ``minCount``, ``or``.
-    terms    its values: the class, the members of ``sh:in``, the properties that a closed shape allows.
-    shapes   the shapes it speaks of.
-    count    the number, for those that count.
+    kind     local name of its parameter: ``minCount``, ``or``.
+    terms    its terms: the class, the members of ``sh:in``, the properties that a closed shape allows.
+    shapes   the shapes that it refers to.
+    count    the number in a count or length.
     text     the pattern.
-    flags    the pattern's flags.
+    flags    flags of the pattern.
     """
 
     kind: str
@@ -27,14 +27,18 @@ class Constraint:
 
     @property
     def words(self) -> str:
-        """The constraint as a message, for shapes that have none."""
-        value = self.text or " ".join(map(str, self.terms)) or (str(self.count) if "Count" in self.kind or "Length" in self.kind else "")
+        """A description of the constraint, for shapes without a message."""
+        value = (
+            self.text
+            or " ".join(map(str, self.terms))
+            or (str(self.count) if "Count" in self.kind or "Length" in self.kind else "")
+        )
         return f"breaks sh:{self.kind} {value}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Which nodes a shape is for: ``kind`` is ``node``, ``class``, ``subjectsOf`` or ``objectsOf``."""
+    """A target of a shape: ``kind`` is ``node``, ``class``, ``subjectsOf`` or ``objectsOf``."""
 
     kind: str
     term: Term
@@ -44,9 +48,9 @@ class Target:
 class Shape:
     """A node shape, or with a path a property shape.
 
-    iri          its name, ``_:…`` for a blank node.
-    path         how to get to the values, None for a node shape.
-    properties   property shapes that hold for each value (of a node shape: for the node).
+    iri          IRI of the shape, ``_:…`` for a blank node.
+    path         path to the values, None for a node shape.
+    properties   property shapes for each value (of a node shape: for the node).
     """
 
     iri: str

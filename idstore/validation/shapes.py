@@ -1,4 +1,4 @@
-"""Shapes as a value: the triples of one or more shapes graphs, and the class hierarchy that their targets rely on."""
+"""Shapes as values: triples of shapes graphs, with the class hierarchy for their targets."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from idstore.vocabulary import ONTOLOGY, RDFS
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """Triples of SHACL shapes; ``rdfs:subClassOf`` triples among them hold for the data as well.
+    """Triples of SHACL shapes. ``rdfs:subClassOf`` triples among them also apply to the data.
 
     >>> len(read("@prefix sh: <http://www.w3.org/ns/shacl#> . <urn:s> a sh:NodeShape .").triples)
     1
@@ -22,52 +22,57 @@ class Shapes:
     triples: tuple[Triple, ...] = ()
 
     def __add__(self, other: "Shapes") -> "Shapes":
-        """Both together."""
+        """Return the union."""
         return Shapes(self.triples + other.triples)
 
 
 def names() -> list[str]:
-    """The shape files that come with idstore: ``registry``, ``findings`` and one per scheme."""
-    return sorted(entry.name.removesuffix(".ttl") for entry in folder("shapes").iterdir() if entry.name.endswith(".ttl"))
+    """Return the names of the shipped shape files: ``registry``, ``findings`` and one per scheme."""
+    return sorted(
+        entry.name.removesuffix(".ttl") for entry in folder("shapes").iterdir() if entry.name.endswith(".ttl")
+    )
 
 
 @cache
 def load(*wanted: str) -> Shapes:
-    """The shapes of these shipped files together, with the class hierarchy of the ontology.
+    """Return the shapes of shipped files, with the class hierarchy of the ontology.
 
     wanted  names as in ``names()``.
     Raises InvalidData if there is no such file.
     """
-    found = Shapes(_hierarchy())
+    shapes = Shapes(_hierarchy())
     for name in wanted:
         if name not in names():
-            raise InvalidData(f"no shapes {name!r}; there are {', '.join(names())}", shapes=name)
-        found += read((folder("shapes") / f"{name}.ttl").read_text(encoding="utf-8"), f"{name}.ttl")
-    return found
+            raise InvalidData(f"there are no shapes {name!r}; use {', '.join(names())}", shapes=name)
+        shapes += read((folder("shapes") / f"{name}.ttl").read_text(encoding="utf-8"), f"{name}.ttl")
+    return shapes
 
 
 def read(turtle: str, source: str = "shapes") -> Shapes:
-    """Shapes written in Turtle.
+    """Read shapes from Turtle.
 
-    source  what to call the text in an error.
+    source  name of the text in error messages.
     Raises InvalidData, with the line.
     """
     try:
         return Shapes(tuple(quad.triple for quad in parse(turtle, RdfFormat.TURTLE, rename_blank_nodes=True)))
     except SyntaxError as error:
-        raise InvalidData(f"{source}, line {error.lineno}: {error.msg}", source=source, line=error.lineno) from error
+        raise InvalidData(
+            f"{source}, line {error.lineno}: {error.msg}", source=source, line=error.lineno
+        ) from error
 
 
-def of(triples: Iterable[Triple]) -> Shapes:
-    """Shapes made as triples, such as those of a namespace with settings of its own."""
+def from_triples(triples: Iterable[Triple]) -> Shapes:
+    """Return shapes for triples, such as those of a namespace with its own settings."""
     return Shapes(tuple(triples))
 
 
 @cache
 def _hierarchy() -> tuple[Triple, ...]:
-    text = (folder("ontology") / "idstore.ttl").read_text(encoding="utf-8")
+    modules = (entry for entry in folder("ontology").iterdir() if entry.name.endswith(".ttl"))
     return tuple(
         triple
-        for triple in read(text, "idstore.ttl").triples
+        for module in sorted(modules, key=lambda entry: entry.name)
+        for triple in read(module.read_text(encoding="utf-8"), module.name).triples
         if triple.predicate == RDFS.subClassOf and str(triple.object).startswith(f"<{ONTOLOGY}")
     )

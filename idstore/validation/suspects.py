@@ -1,4 +1,4 @@
-"""Running screens: which nodes of a source they suspect, in as few and as cheap queries as will do."""
+"""Execution of screens over a source, with few and cheap queries."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,47 +8,69 @@ from pyoxigraph import Literal
 
 from idstore.progress import Meter, Progress
 from idstore.validation.checks import namable
-from idstore.validation.counts import Count, settled
+from idstore.validation.counts import Count, refuted
 from idstore.validation.graph import Term
 from idstore.validation.screens import Screen
-from idstore.validation.source import Source
+from idstore.validation.source import QuadSource
 
 Answer = TypeVar("Answer")
 
 
 class Search:
-    """The suspects in one source; many are more than ``few``."""
+    """A search for suspects in a source.
 
-    def __init__(self, source: Source, few: int, progress: Progress) -> None:
+    few  maximum number of nodes or values in a single exact query.
+    """
+
+    def __init__(self, source: QuadSource, few: int, progress: Progress) -> None:
         self._source = source
         self._few = few
         self._progress = progress
 
-    def suspects(self, found: Iterable[Screen]) -> dict[Screen, set[Term]]:
-        """What each of the screens finds."""
-        screens = list(dict.fromkeys(found))
-        values = self._at_once("looking at values", self._some, (screen.scan.values for screen in screens if screen.scan))
-        sharp = {screen: self._sharpened(screen, values) for screen in screens}
-        known = self._found(list(dict.fromkeys(use for use in sharp.values() if use)))
-        return {screen: known[use] if use else set() for screen, use in sharp.items()}
+    def suspects(self, screens: Iterable[Screen]) -> dict[Screen, set[Term]]:
+        """Return the suspects of each screen."""
+        distinct = list(dict.fromkeys(screens))
+        values = self._at_once(
+            "looking at values", self._some, (screen.scan.values for screen in distinct if screen.scan)
+        )
+        reduced = {screen: self._reduced(screen, values) for screen in distinct}
+        results = self._results(list(dict.fromkeys(use for use in reduced.values() if use)))
+        return {screen: results[use] if use else set() for screen, use in reduced.items()}
 
-    def _sharpened(self, screen: Screen, values: Mapping[str, set[Term]]) -> Screen | None:
-        """The screen, or one for the few values that fail where there are few values at all; None if none of those fails."""
-        known = values[screen.scan.values] if screen.scan else set()
-        if screen.scan is None or len(known) > self._few or not namable(known):
+    def _reduced(self, screen: Screen, values: Mapping[str, set[Term]]) -> Screen | None:
+        """Return a cheaper screen, for the invalid values alone, if there are few values.
+
+        The result is None if all of these are valid, and the screen itself if there are many values.
+        """
+        present = values[screen.scan.values] if screen.scan else set()
+        if screen.scan is None or len(present) > self._few or not namable(present):
             return screen
-        failing = self.nodes(screen.scan.failing(known))
+        failing = self.nodes(screen.scan.failing(present))
         return screen.scan.having(failing) if failing else None
 
-    def _found(self, screens: Sequence[Screen]) -> dict[Screen, set[Term]]:
-        """Those that join are asked only where counts leave a doubt, and one after the other for their memory."""
-        unfounded = settled((doubt for screen in screens for doubt in screen.doubts), self._counts)
-        found = self._at_once("looking for suspects", self._some, (screen.quick for screen in screens if not screen.doubts))
-        joins = (screen.quick for screen in screens if screen.doubts and not unfounded.intersection(screen.doubts))
-        found |= self._at_once("looking for suspects by joins", self._some, (text for text in joins if text not in found), 1)
-        crowded = {screen for screen in screens if len(found.get(screen.quick, ())) > self._few}
+    def _results(self, screens: Sequence[Screen]) -> dict[Screen, set[Term]]:
+        """Return the results of screens.
+
+        Joins run only if counts leave a doubt, one at a time because of their memory.
+        """
+        refutations = refuted((doubt for screen in screens for doubt in screen.doubts), self._counts)
+        results = self._at_once(
+            "looking for suspects", self._some, (screen.quick for screen in screens if not screen.doubts)
+        )
+        joins = (
+            screen.quick
+            for screen in screens
+            if screen.doubts and not refutations.intersection(screen.doubts)
+        )
+        results |= self._at_once(
+            "looking for suspects by joins", self._some, (text for text in joins if text not in results), 1
+        )
+        crowded = {screen for screen in screens if len(results.get(screen.quick, ())) > self._few}
         narrow = self._at_once("narrowing down", self.nodes, (screen.narrow for screen in crowded), 1)
-        return {screen: narrow[screen.narrow] if screen in crowded else found.get(screen.quick, set()) for screen in screens}
+        return {
+            screen: narrow[screen.narrow] if screen in crowded else results.get(screen.quick, set())
+            for screen in screens
+        }
 
     def _counts(self, queries: Iterable[str]) -> Mapping[str, Count]:
         return self._at_once("counting", self._count, queries)
@@ -62,13 +84,15 @@ class Search:
         return self.nodes(f"{query} LIMIT {self._few + 1}")
 
     def nodes(self, query: str) -> set[Term]:
-        """The first column."""
+        """Return the first column of the result."""
         return {row[0] for row in self._source.rows(query) if row[0] is not None}
 
-    def _at_once(self, what: str, ask: Callable[[str], Answer], queries: Iterable[str], most: int | None = None) -> dict[str, Answer]:
-        """The answers; several at a time, ``most`` if given, if the source allows it.
+    def _at_once(
+        self, what: str, ask: Callable[[str], Answer], queries: Iterable[str], most: int | None = None
+    ) -> dict[str, Answer]:
+        """Return the answers. If the source allows it, several queries run at a time, ``most`` at most.
 
-        What threads give back is memory for other threads, not for this one: if any are used, they are always used.
+        Memory that a thread frees is reused by other threads only, so a source with threads always uses them.
         """
         texts = list(dict.fromkeys(queries))
         meter = Meter(self._progress, what, len(texts))

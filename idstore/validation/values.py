@@ -1,7 +1,8 @@
-"""SPARQL expressions that say exactly when a value satisfies a constraint on values: SHACL's definitions, one by one.
+"""SPARQL expressions that test whether a value satisfies a constraint on values, by SHACL's definitions.
 
-None of them ends in an error: what cannot be evaluated, such as the length of a blank node or the datatype of an IRI, does not satisfy. Each mention
-of a variable in an expression costs a look-up of its text.
+No expression ends in an error: a value without a result, such as the length of a blank node or the datatype
+of an IRI, does not satisfy the constraint. Each occurrence of a variable in an expression costs a lookup of
+its text.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -32,45 +33,45 @@ _FREE = {_XSD + "string", _XSD + "anyURI", "http://www.w3.org/1999/02/22-rdf-syn
 
 
 class Writing(Protocol):
-    """What writing an expression needs beside the constraint."""
+    """The context of an expression besides the constraint."""
 
     def fresh(self) -> str:
-        """A variable that occurs nowhere else."""
+        """Return a new variable."""
 
     def classes(self, *tops: Term) -> str:
-        """The classes and those below them, a space between two."""
+        """Return the classes and their subclasses, separated by spaces."""
 
     def conforms(self, shape: Shape, node: str) -> str:
-        """Whether ``node`` conforms to the shape."""
+        """Return a test whether ``node`` conforms to the shape."""
 
 
 Test = Callable[[Writing, Constraint, str, str], str]
-"""Whether a value (the first text) satisfies a constraint, and whose value it is (the second)."""
+"""Function that returns the test of a constraint for a value (the first text) of a node (the second text)."""
 
 
 def no(expression: str) -> str:
-    """The expression's contrary."""
+    """Return the negation of an expression."""
     return f"!({expression})"
 
 
 def every(parts: Iterable[str]) -> str:
-    """Whether all the parts hold."""
+    """Return the conjunction of the parts."""
     return " && ".join(f"({part})" for part in parts if part != "true") or "true"
 
 
 def some(parts: Iterable[str]) -> str:
-    """Whether one of the parts holds."""
+    """Return the disjunction of the parts."""
     return " || ".join(f"({part})" for part in parts) or "false"
 
 
 def safe(expression: str) -> str:
-    """The expression; false where it ends in an error."""
+    """Return the expression, with false in place of an error."""
     return f"COALESCE({expression}, false)"
 
 
 @cache
-def understood(pattern: str, flags: str = "") -> bool:
-    """Whether the engine knows the pattern: one that it does not know would never match, without a word."""
+def supported(pattern: str, flags: str = "") -> bool:
+    """Whether the engine supports the pattern: it silently never matches an unsupported one."""
     query = f'SELECT ?known {{ BIND(REGEX("", {Literal(pattern)}, {Literal(flags)}) AS ?known) }}'
     return any(row[0] is not None for row in StoreSource(Store()).rows(query))
 
@@ -86,7 +87,10 @@ def _datatype(_: Writing, constraint: Constraint, value: str, __: str) -> str:
 
 
 def _lexical(wanted: Term, value: str) -> str:
-    """The test that a text is one of the datatype's. UnsupportedShapes where SPARQL has no such test, or the engine changes the datatype."""
+    """Return the test that a text is a lexical form of the datatype.
+
+    Raises UnsupportedShapes if SPARQL has no such test, or the engine changes the datatype.
+    """
     iri = wanted.value if isinstance(wanted, NamedNode) else ""
     name = iri.removeprefix(_XSD)
     if iri in _FREE:
@@ -103,7 +107,7 @@ def _kind(_: Writing, constraint: Constraint, value: str, __: str) -> str:
     term = constraint.terms[0]
     wanted = term.value.removeprefix(SHACL).split("Or") if isinstance(term, NamedNode) else []
     if not set(wanted) <= set(tests) or not wanted:
-        raise UnsupportedShapes(f"sh:nodeKind {term} is unknown to SHACL", nodeKind=str(term))
+        raise UnsupportedShapes(f"sh:nodeKind {term} is not defined in SHACL", nodeKind=str(term))
     return some(tests[name] for name in wanted)
 
 
@@ -125,8 +129,11 @@ def _length(sign: str) -> Test:
 
 def _pattern(_: Writing, constraint: Constraint, value: str, __: str) -> str:
     pattern, flags = constraint.text, constraint.flags
-    if not understood(pattern, flags):
-        raise UnsupportedShapes(f"the pattern {pattern!r} with flags {flags!r} is not one that every engine understands", pattern=pattern)
+    if not supported(pattern, flags):
+        raise UnsupportedShapes(
+            f"not every engine supports the pattern {pattern!r} with flags {flags!r}",
+            pattern=pattern,
+        )
     return safe(f"REGEX(STR({value}), {Literal(pattern)}, {Literal(flags)})")
 
 
@@ -136,7 +143,8 @@ def _languages(_: Writing, constraint: Constraint, value: str, __: str) -> str:
 
 def _closed(writer: Writing, constraint: Constraint, value: str, _: str) -> str:
     predicate, other = writer.fresh(), writer.fresh()
-    return f"NOT EXISTS {{ {value} {predicate} {other} FILTER({predicate} NOT IN ({', '.join(map(str, constraint.terms))})) }}"
+    allowed = ", ".join(map(str, constraint.terms))
+    return f"NOT EXISTS {{ {value} {predicate} {other} FILTER({predicate} NOT IN ({allowed})) }}"
 
 
 def _disjoint(_: Writing, constraint: Constraint, value: str, node: str) -> str:
@@ -146,17 +154,23 @@ def _disjoint(_: Writing, constraint: Constraint, value: str, node: str) -> str:
 def _before(sign: str) -> Test:
     def test(writer: Writing, constraint: Constraint, value: str, node: str) -> str:
         other = writer.fresh()
-        return f"NOT EXISTS {{ {node} {constraint.terms[0]} {other} FILTER({no(safe(f'{value} {sign} {other}'))}) }}"
+        failure = no(safe(f"{value} {sign} {other}"))
+        return f"NOT EXISTS {{ {node} {constraint.terms[0]} {other} FILTER({failure}) }}"
 
     return test
 
 
 def _logic(join: Callable[[list[str]], str]) -> Test:
-    return lambda writer, constraint, value, _: join([writer.conforms(shape, value) for shape in constraint.shapes])
+    return lambda writer, constraint, value, _: join(
+        [writer.conforms(shape, value) for shape in constraint.shapes]
+    )
 
 
 def _exactly_one(parts: list[str]) -> str:
-    return some(every([part, *map(no, parts[:index]), *map(no, parts[index + 1 :])]) for index, part in enumerate(parts))
+    return some(
+        every([part, *map(no, parts[:index]), *map(no, parts[index + 1 :])])
+        for index, part in enumerate(parts)
+    )
 
 
 ACCEPTS: Final[Mapping[str, Test]] = {
@@ -182,4 +196,4 @@ ACCEPTS: Final[Mapping[str, Test]] = {
     "xone": _logic(_exactly_one),
     "not": _logic(lambda parts: no(parts[0])),
 }
-"""The constraints on each value by itself."""
+"""Tests of the constraints on single values."""

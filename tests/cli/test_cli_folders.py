@@ -1,43 +1,80 @@
-"""Folders of stores that cannot be looked into, and those in which a store could not be made."""
+"""Folders of stores that cannot be read, and those in which a store could not be made."""
 
 import errno
 import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_lines import Minting, Run, tree
+from reachable_folders import reachable_folder
 
-from idstore import Party
-from idstore.registry import opening
-from idstore.stores import backups, reader
+from idstore.stores import files
 
 IDENTIFIER = "R3732211754"
 LONG = "x" * 300
-"""No folder has such a name, whoever asks."""
-COMMANDS = [("list",), ("mint", "rdl"), ("init",), ("export",), ("verify",), ("namespace", "add", "x", "10.5", "--scheme", "handle")]
+"""A folder name that does not exist for any user."""
+OTHER_USER = 65533
+"""A user who owns no file."""
+
+pytestmark = pytest.mark.local("these tests close, remove or damage the folder")
+
+AS_READER = f"""
+import importlib, os, pkgutil, sys
+import idstore, typer
+from idstore.cli import app
+
+for package in (idstore, typer):  # which load modules when needed; that user may not be able to read them
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        name = module.name
+        if not name.endswith(("__main__", "_winconsole")) and not name.startswith("idstore.testing"):
+            importlib.import_module(module.name)
+idstore.schemes.installed()
+if os.geteuid() == 0:
+    os.setresuid({OTHER_USER}, {OTHER_USER}, {OTHER_USER})
+sys.exit(app.run(sys.argv[1:]))
+"""
+COMMANDS = [
+    ("list",),
+    ("mint", "rdl"),
+    ("init",),
+    ("export",),
+    ("verify",),
+    ("namespace", "add", "x", "10.5", "--scheme", "handle"),
+]
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_folder_that_cannot_be_looked_into_is_told_with_what_helps(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_an_unreadable_folder_is_reported_with_a_remedy(
+    run: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     [line] = run(*words, "--store", tmp_path / LONG, code=6).err.splitlines()
-    assert line.startswith(f"idstore: {tmp_path / LONG} cannot be looked into: File name too long; ") and "--store" in line
+    assert (
+        line.startswith(f"idstore: {tmp_path / LONG} cannot be read: File name too long; ")
+        and "--store" in line
+    )
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_closed_folder_is_told_with_what_helps(
+def test_a_folder_without_permissions_is_reported_with_a_remedy(
     run: Run, rdl: str, store: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     assert rdl
     before = tree(store)
     close(store, monkeypatch)
     [line] = run(*words, code=6).err.splitlines()
-    assert line.startswith(f"idstore: {store} cannot be looked into: Permission denied; check the folder's permissions")
+    assert line.startswith(
+        f"idstore: {store} cannot be read: Permission denied; check the folder's permissions"
+    )
     monkeypatch.undo()
     assert tree(store) == before
 
 
 def close(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody into the store, as ``chmod 000`` does, but for root."""
+    """Deny every user but root access to the store, as ``chmod 000`` does."""
     look, enter = Path.stat, os.listdir
 
     def refuse_inside(path: Path, **more: bool) -> os.stat_result:
@@ -54,16 +91,20 @@ def close(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "listdir", refuse)
 
 
-def test_check_does_without_such_a_store(run: Run, rdl: str, tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_works_beside_an_unreadable_store(
+    run: Run, rdl: str, tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert rdl
     told = run("check", IDENTIFIER, "--store", tmp_path / LONG)
-    assert IDENTIFIER in told.out and "idstore: warning: no registered namespace was asked" in told.err
+    assert (
+        IDENTIFIER in told.out and "idstore: warning: the namespaces of the store were not tried" in told.err
+    )
     close(store, monkeypatch)
-    told = run("check", IDENTIFIER)
-    assert IDENTIFIER in told.out and "Permission denied" in told.err
+    outcome = run("check", IDENTIFIER)
+    assert IDENTIFIER in outcome.out and "Permission denied" in outcome.err
 
 
-def test_what_a_failed_backup_began_is_replaced_by_the_next(
+def test_the_next_backup_replaces_the_rest_of_a_failed_one(
     run: Run, mint: Minting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mint()
@@ -71,31 +112,90 @@ def test_what_a_failed_backup_began_is_replaced_by_the_next(
     def full(_: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(backups, "sync_tree", full)
-    told = run("backup", tmp_path / "copy", code=6).err
-    assert tree(tmp_path / "copy")  # so it is not said that nothing is there
-    assert "No space left on device; free some space and try again (the next attempt replaces what this one began)" in told
+    monkeypatch.setattr(files, "sync_tree", full)
+    outcome = run("backup", tmp_path / "copy", code=6).err
+    assert tree(tmp_path / "copy")  # so the message must not claim that the folder is empty
+    assert (
+        "the disk is full; free some space and try again (the next attempt replaces what this one began)"
+        in outcome
+    )
     run("list", "--store", tmp_path / "copy", code=6)
     monkeypatch.undo()
     run("backup", tmp_path / "copy")
     assert run("verify", "--store", tmp_path / "copy").line == "sound"
 
 
-def test_who_may_only_read_is_told_what_is_not_seen(
-    run: Run, mint: Minting, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What `mint` left to be applied is not seen by those who may not do it; the process is allowed everything here, so it is refused on purpose."""
-    seen = mint()
-    run("stats")
-    with opening.open(store, brief=True) as brief:
-        brief.mint("rdl", Party("alice"))
+@pytest.fixture
+def left_behind(mint: Minting, run: Run, store: Path, tmp_path: Path) -> Iterator[Path]:
+    """Yield a world-readable store whose process was killed between ledger and engine."""
+    mint()
+    engine, earlier = next(store.glob("generation-*")) / "engine", tmp_path / "earlier"
+    shutil.copytree(engine, earlier)
+    mint()
+    shutil.rmtree(engine)
+    shutil.move(earlier, engine)
+    with reachable_folder() as folder:
+        place = folder / "store"
+        shutil.copytree(store, place)
+        yield place
+        place.chmod(0o755)
+        assert run("verify", "--store", place).line == "sound"
+        assert len(run("list", "--store", place).lines) == 2
 
-    monkeypatch.setattr(reader, "_may_write", lambda _: False)
-    for words, out in ((("list",), seen), (("reconcile", store, store), "nothing to reconcile"), (("verify",), "sound")):
-        told = run(*words)
-        assert told.line.startswith(out)
-        assert {line.partition(" in ")[0] for line in told.err.splitlines() if "warning" in line} == {
-            "idstore: warning: what was done last"
-        }
-    refused = run("backup", tmp_path / "copy", code=6)
-    assert f"{store} has changes that were acknowledged and not applied" in refused.err and not (tmp_path / "copy").exists()
+
+def as_reader(store: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command line as a user who may read the store but not write in its folder."""
+    for place in (store, *store.rglob("*")):
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    command = [sys.executable, "-c", AS_READER, "--store", str(store), "--user", "alice", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+
+
+@pytest.mark.parametrize(
+    "command", ["list", "verify", "export", "reconcile {0} {0}", "query ASK{{}}", "backup {1}"]
+)
+def test_a_reader_is_refused_while_the_store_needs_recovery(
+    left_behind: Path, tmp_path: Path, command: str
+) -> None:
+    """A reader without write permission sees no state that lacks an acknowledged act."""
+    words = [word.format(left_behind, tmp_path / "copy") for word in command.split()]
+    told = as_reader(left_behind, *words)
+    assert (told.returncode, told.stdout) == (6, ""), told.stderr
+    [line] = told.stderr.splitlines()
+    assert line.startswith(
+        f"idstore: {left_behind} has acknowledged changes that a killed process left unapplied; an account"
+        " with write permission"
+    )
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_reader_without_write_permission_reads_a_recovered_store(left_behind: Path, run: Run) -> None:
+    run("stats", "--store", left_behind)
+    assert len(as_reader(left_behind, "list").stdout.splitlines()) == 2
+    assert as_reader(left_behind, "verify").stdout == "sound\n"
+
+
+@pytest.mark.parametrize("form", ["~/reg", "~"])
+def test_a_home_folder_is_written_out(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Otherwise each working directory would get a registry of its own, in a folder named ~."""
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    for folder in (home, elsewhere):
+        folder.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(elsewhere)
+    place = home / form[2:]
+    assert run("init", "--store", form).line == str(place)
+    assert (place / "ledger.sqlite").is_file()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_the_home_folder_of_nobody_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "there is no home folder" in run("init", "--store", "~no-such-account/x", code=2).err
+    assert list(tmp_path.iterdir()) == []
+    run("init", "--store", "./~no-such-account")
+    assert (tmp_path / "~no-such-account" / "ledger.sqlite").is_file()

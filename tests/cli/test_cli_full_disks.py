@@ -1,4 +1,4 @@
-"""What is told of a disk that is full while a command reads: what failed, where, and what helps."""
+"""Messages about a disk that fills up while a command reads: what failed, where, and the remedy."""
 
 import errno
 import os
@@ -15,6 +15,8 @@ from command_lines import Minting, Run
 from idstore.cli import output as channels
 from idstore.cli.output import Output
 
+pytestmark = pytest.mark.local("these tests fill the disk under the folder, or remove the working folder")
+
 STATEMENTS = {
     ("export",): "SELECT iri FROM identifier",
     ("export", "--digest"): "SELECT DISTINCT text FROM line",
@@ -23,12 +25,12 @@ STATEMENTS = {
     ("import", "FILE"): "SELECT 1 FROM subject",
     ("stats",): "FROM tally",
 }
-"""A command, and what its store or its scratch file is asked when there is no room to sort."""
+"""A command, and the statement of its store or scratch file that fails for lack of room to sort."""
 
 
 def full_at(statement: str) -> type[sqlite3.Connection]:
     class Full(sqlite3.Connection):
-        """Fails as SQLite does without room for temporary files."""
+        """A connection that fails as SQLite does without room for temporary files."""
 
         def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
             if statement in sql:
@@ -41,16 +43,23 @@ def full_at(statement: str) -> type[sqlite3.Connection]:
 
 
 @pytest.mark.parametrize("words", STATEMENTS, ids=" ".join)
-def test_no_room_to_sort_is_told_with_what_helps(
-    run: Run, mint: Minting, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+def test_lack_of_room_to_sort_is_reported_with_a_remedy(
+    run: Run,
+    mint: Minting,
+    store: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
 ) -> None:
     mint("--name", "valve")
     run("export", "-o", tmp_path / "all.ttl")
     connect, full = sqlite3.connect, full_at(STATEMENTS[words])
-    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, **{**named, "factory": full}))
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *given, **named: connect(*given, **{**named, "factory": full})
+    )
     named = {"STORE": str(store), "FILE": str(tmp_path / "all.ttl")}
-    told = run(*(named.get(word, word) for word in words), code=6)
-    [line] = told.err.splitlines()
+    outcome = run(*(named.get(word, word) for word in words), code=6)
+    [line] = outcome.err.splitlines()
     assert "database or disk is full" in line and "TMPDIR" in line
     monkeypatch.undo()
 
@@ -60,21 +69,23 @@ def test_no_room_to_sort_is_told_with_what_helps(
     [
         (OSError(errno.ENOSPC, "No space left on device"), "the system"),
         (OSError(errno.ENOSPC, "No space left on device", "draft"), "draft"),
-        (channels.Undelivered(errno.ENOSPC, "No space left on device"), "standard output"),
+        (channels.StdoutError(errno.ENOSPC, "No space left on device"), "standard output"),
     ],
 )
-def test_only_standard_output_is_called_so(error: OSError, place: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_name_standard_output_only_for_standard_output(
+    error: OSError, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert channels.report(error, Output()) == 1
     assert capsys.readouterr().err == f"idstore: {place}: No space left on device\n"
 
 
 @pytest.mark.parametrize(
     ("write", "raised"),
-    [(errno.ENOSPC, channels.Undelivered), (errno.EPIPE, BrokenPipeError)],
+    [(errno.ENOSPC, channels.StdoutError), (errno.EPIPE, BrokenPipeError)],
 )
-def test_what_prints_fails_as_standard_output(write: int, raised: type[OSError]) -> None:
+def test_a_failed_print_is_an_error_of_standard_output(write: int, raised: type[OSError]) -> None:
     def fail() -> None:
-        with channels.delivering():
+        with channels.stdout_errors():
             raise OSError(write, os.strerror(write))
 
     with pytest.raises(raised):
@@ -83,7 +94,7 @@ def test_what_prints_fails_as_standard_output(write: int, raised: type[OSError])
 
 @pytest.fixture
 def in_a_folder_that_is_gone(store: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    def carry_out(words: str) -> subprocess.CompletedProcess[str]:
+    def run_command(words: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "gone").mkdir()
         line = f"cd {tmp_path / 'gone'} && rmdir {tmp_path / 'gone'} && {sys.executable} -m idstore {words}"
         environment = {
@@ -94,17 +105,17 @@ def in_a_folder_that_is_gone(store: Path, tmp_path: Path) -> Callable[..., subpr
         }
         return subprocess.run(line, shell=True, capture_output=True, text=True, env=environment, check=False)
 
-    return carry_out
+    return run_command
 
 
-def test_a_working_directory_that_is_gone_is_no_matter_of_standard_output(
+def test_a_deleted_working_directory_is_not_reported_as_standard_output(
     in_a_folder_that_is_gone: Callable[..., subprocess.CompletedProcess[str]], mint: Minting
 ) -> None:
     mint()
     assert in_a_folder_that_is_gone("export").returncode == 0
-    told = in_a_folder_that_is_gone("export -o all.nq")
-    assert (told.returncode, told.stdout) == (2, "") and told.stderr.startswith(
+    outcome = in_a_folder_that_is_gone("export -o all.nq")
+    assert (outcome.returncode, outcome.stdout) == (2, "") and outcome.stderr.startswith(
         "idstore: all.nq cannot be written: No such file or directory"
     )
-    told = in_a_folder_that_is_gone("list --store nonesuch")
-    assert told.returncode == 6 and "standard output" not in told.stderr
+    outcome = in_a_folder_that_is_gone("list --store nonesuch")
+    assert outcome.returncode == 6 and "standard output" not in outcome.stderr

@@ -1,4 +1,4 @@
-"""Lists of identifiers that exist already, taken in from tables; and tables that go out."""
+"""Lists of existing identifiers imported from tables, and tables that are exported."""
 
 import csv
 import io
@@ -8,8 +8,21 @@ import pytest
 from command_lines import RDL, WIKIDATA, Minting, Run
 
 H = "https://hdl.handle.net/10.1000/"
-HERE = ("identifier", "stage", "version", "leads_to", "name", "lang", "relation", "target", "note", "confidence", "justification", "author")
-"""Columns that come back as they went out; who did it, and when, is the importer's and the import's."""
+HERE = (
+    "identifier",
+    "stage",
+    "version",
+    "leads_to",
+    "name",
+    "lang",
+    "relation",
+    "target",
+    "note",
+    "confidence",
+    "justification",
+    "author",
+)
+"""Columns that survive the round trip. Author and time are those of the import."""
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -22,9 +35,19 @@ def told(text: str) -> list[tuple[str, ...]]:
 
 @pytest.fixture
 def full(run: Run, rdl: str) -> None:
-    """Identifiers with all that a table can say of them."""
+    """Fill a registry with every fact that a table can hold."""
     assert rdl
-    run("register", "h", "a", "--name", 'ball "valve", open', "--lang", "en", "--target", "http://example.org/a")
+    run(
+        "register",
+        "h",
+        "a",
+        "--name",
+        'ball "valve", open',
+        "--lang",
+        "en",
+        "--target",
+        "http://example.org/a",
+    )
     run("name", "h:a", "Kugelhahn", "--lang", "de")
     run("name", "h:a", "V-1")
     run("bind", "h:a", WIKIDATA, "--note", "the same\nthing", "--confidence", "0.75", "--author", "A|B; C")
@@ -45,7 +68,7 @@ def full(run: Run, rdl: str) -> None:
 
 
 @pytest.mark.usefixtures("full")
-def test_a_table_goes_out_and_comes_back(run: Run, tmp_path: Path) -> None:
+def test_a_table_survives_a_round_trip(run: Run, tmp_path: Path) -> None:
     file, other = tmp_path / "list.csv", tmp_path / "other"
     run("export", "-o", file, "--namespace", "h")
     run("namespace", "add", "h", "10.1000", "--scheme", "handle", "--store", other)
@@ -62,11 +85,11 @@ def test_a_table_goes_out_and_comes_back(run: Run, tmp_path: Path) -> None:
     assert run("verify", "--store", other).line == "sound"
     assert run("validate", "--store", other).line == "conforms"
     assert H + "a" in run("list", "--store", other, by="bob").out
-    run("show", "h:b/ä", "--store", other, by="bob", code=4)  # a draft stays one
+    run("show", "h:b/ä", "--store", other, by="bob", code=4)  # a draft remains a draft
 
 
 @pytest.mark.usefixtures("full")
-def test_each_line_is_answered(run: Run) -> None:
+def test_each_line_gets_a_result(run: Run) -> None:
     table = (
         "code\ttitle\tlanguage\tstage\tleads_to\tsame as\n"
         'a\tball "valve", open\ten\tfixated\thttp://example.org/a\thttp://example.org/other\n'
@@ -76,11 +99,23 @@ def test_each_line_is_answered(run: Run) -> None:
         "a\t\t\tcreated\thttp://example.org/x\t\n"
         "b/ä\tdraft\t\t\t\t\n"
     )
-    options = ("--namespace", "h", "--format", "tsv", "--column", "subject=code", "--column", "name=title", "--column", "target=same as")
+    options = (
+        "--namespace",
+        "h",
+        "--format",
+        "tsv",
+        "--column",
+        "subject=code",
+        "--column",
+        "name=title",
+        "--column",
+        "target=same as",
+    )
     before = run("export", "--format", "nquads").out
     dry = run("import", "-", *options, "--dry-run", stdin=table)
     assert dry.err.splitlines()[0] == (
-        "idstore: reading standard input: subject ← code, name ← title, target ← same as, lang ← language, stage ← stage, leads_to ← leads_to"
+        "idstore: reading standard input: subject ← code, name ← title, target ← same as,"
+        " lang ← language, stage ← stage, leads_to ← leads_to"
     )
     assert (
         dry.lines
@@ -97,7 +132,11 @@ def test_each_line_is_answered(run: Run) -> None:
     assert run("export", "--format", "nquads").out == before
     run("import", "-", *options, stdin=table)
     shown = run("show", "h:a", "--json").object
-    assert (shown["names"]["en"], shown["target"], shown["stage"]) == ('ball "valve", open', "http://example.org/a", "fixated")
+    assert (shown["names"]["en"], shown["target"], shown["stage"]) == (
+        'ball "valve", open',
+        "http://example.org/a",
+        "fixated",
+    )
     assert run("show", "h:c", "--json").object["names"] == {"und": "named now"}
     assert run("show", "h:new", "--json", by="bob").object["bindings"][0]["target"] == WIKIDATA
 
@@ -120,7 +159,16 @@ def test_all_or_nothing(run: Run, mint: Minting, kind: str) -> None:
     line, verdict = BAD[kind]
     line = line.replace("R7654321098", released.removeprefix(RDL))
     before = run("export", "--format", "nquads").out
-    answer = run("import", "-", "--format", "csv", "--namespace", "rdl", stdin=f"id,name,lang,stage\nR3732211754,y,,\n{line}\n", code=3)
+    answer = run(
+        "import",
+        "-",
+        "--format",
+        "csv",
+        "--namespace",
+        "rdl",
+        stdin=f"id,name,lang,stage\nR3732211754,y,,\n{line}\n",
+        code=3,
+    )
     assert [one.split("\t")[:2] for one in answer.lines] == [["line 2", "new"], ["line 3", verdict]]
     assert answer.err.endswith(f"1 new, 1 {verdict}; nothing was changed\n") or answer.err.endswith(
         f"1 {verdict}, 1 new; nothing was changed\n"
@@ -129,7 +177,7 @@ def test_all_or_nothing(run: Run, mint: Minting, kind: str) -> None:
 
 
 @pytest.mark.usefixtures("rdl")
-def test_identifiers_that_nobody_may_choose_are_taken_over_by_administrators_only(run: Run) -> None:
+def test_only_administrators_import_identifiers_that_the_scheme_chooses(run: Run) -> None:
     table = "id,name\nR3732211754,valve\n"
     run("import", "-", "--format", "csv", "--namespace", "rdl", stdin=table, by="bob", code=7)
     run("import", "-", "--format", "csv", "--namespace", "none", stdin=table, code=4)
@@ -139,22 +187,34 @@ def test_identifiers_that_nobody_may_choose_are_taken_over_by_administrators_onl
     assert run("verify").line == "sound"
 
 
-def test_options_that_do_not_go_together(run: Run, mint: Minting) -> None:
+def test_conflicting_options_are_refused(run: Run, mint: Minting) -> None:
     mint()
-    for words in (("--digest", "--format", "csv"), ("--digest", "-o", "x"), ("--digest", "--description"), ("--license", "http://x.org/l")):
+    for words in (
+        ("--digest", "--format", "csv"),
+        ("--digest", "-o", "x"),
+        ("--digest", "--description"),
+        ("--license", "http://x.org/l"),
+    ):
         run("export", *words, code=2)
     run("export", "-o", "x.tsv", code=2)
-    assert '#license: "http://x.org/l"' in run("export", "--format", "sssom", "--license", "http://x.org/l", "--title", "T").lines
+    assert (
+        '#license: "http://x.org/l"'
+        in run("export", "--format", "sssom", "--license", "http://x.org/l", "--title", "T").lines
+    )
     assert run("export", "--digest", "--namespace", "rdl", "--json").object["statements"] > 10
 
 
 @pytest.mark.parametrize("kind", ["new", "changed"])
-def test_a_list_of_drafts_alone_is_seen_by_nobody_else(run: Run, rdl: str, tmp_path: Path, kind: str) -> None:
+def test_a_list_of_drafts_alone_is_visible_to_its_importer_alone(
+    run: Run, rdl: str, tmp_path: Path, kind: str
+) -> None:
     assert rdl
     if kind == "changed":
         run("register", "h", "draft")
     file = tmp_path / "merger-with-acme.csv"
-    file.write_text("id,name,stage,target\ndraft,secret,created,http://example.org/secret\n", encoding="utf-8")
+    file.write_text(
+        "id,name,stage,target\ndraft,secret,created,http://example.org/secret\n", encoding="utf-8"
+    )
     before = [run(*words, by="bob").out for words in SEEN]
     run("import", file, "--namespace", "h")
     assert [run(*words, by="bob").out for words in SEEN] == before
@@ -162,7 +222,10 @@ def test_a_list_of_drafts_alone_is_seen_by_nobody_else(run: Run, rdl: str, tmp_p
     assert (run("verify").line, run("validate").line) == ("sound", "conforms")
     run("export", "-o", tmp_path / "all.nq")
     run("import", tmp_path / "all.nq", "--store", tmp_path / "copy")
-    assert run("export", "--format", "nquads", "--store", tmp_path / "copy").out == (tmp_path / "all.nq").read_text()
+    assert (
+        run("export", "--format", "nquads", "--store", tmp_path / "copy").out
+        == (tmp_path / "all.nq").read_text()
+    )
     assert run("verify", "--store", tmp_path / "copy").line == "sound"
     assert file.name not in run("log", "--store", tmp_path / "copy", by="bob").out
     assert file.name not in run("export", "--after", "0", by="bob").out
@@ -179,20 +242,34 @@ SEEN = (
     ("export", "--digest"),
     ("query", "SELECT * { ?s ?p ?o }"),
 )
-"""What would tell of an import."""
+"""Terms that would reveal an import."""
 
 
 @pytest.mark.usefixtures("full")
-def test_a_list_of_both_says_in_public_what_is_public(run: Run, tmp_path: Path) -> None:
+def test_a_mixed_list_shows_the_public_only_its_public_part(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "both.csv"
-    file.write_text("id,name,stage\nsecret,draft,created\nx,published,fixated\nother,draft,created\n", encoding="utf-8")
+    file.write_text(
+        "id,name,stage\nsecret,draft,created\nx,published,fixated\nother,draft,created\n", encoding="utf-8"
+    )
     run("import", file, "--namespace", "h")
     imports = [line for line in run("log", "--kind", "Import").lines if file.name in line]
-    assert [line for line in run("log", "--kind", "Import", by="bob").lines if file.name in line] == imports[1:]
+    assert [line for line in run("log", "--kind", "Import", by="bob").lines if file.name in line] == imports[
+        1:
+    ]
     assert len(imports) == 2
     parts = [one["partOf"] for one in run("log", "--kind", "Registration", "--json").objects[-3:]]
     assert parts[0] == parts[2] != parts[1]
     assert run("verify").line == "sound"
+
+
+def test_the_log_names_the_file_of_a_list_without_its_folder(run: Run, rdl: str, tmp_path: Path) -> None:
+    (tmp_path / "secret project").mkdir()
+    file = tmp_path / "secret project" / "list.txt"
+    file.write_text("R19192838477\n")
+    run("import", file, "--namespace", rdl)
+    (event,) = [event for event in run("log", "--json", by="mallory").objects if event["kind"] == "Import"]
+    assert event["note"] == "list.txt"
+    assert "secret" not in run("export", "--format", "nquads").out
 
 
 @pytest.mark.usefixtures("full")
@@ -204,8 +281,11 @@ def test_a_list_that_changes_nothing_is_not_logged(run: Run) -> None:
 
 @pytest.mark.usefixtures("rdl")
 @pytest.mark.parametrize("more", [("--namespace", "h"), ()])
-def test_columns_that_are_passed_over_are_named(run: Run, more: tuple[str, ...]) -> None:
+def test_ignored_columns_are_named(run: Run, more: tuple[str, ...]) -> None:
     run("register", "h", "a")
     table = "subject\tcolour\ttarget\tb\x1bc\nh:a\tred\thttp://example.org/\tx\n"
     first = run("import", "-", "--format", "tsv", *more, stdin=table).err.splitlines()[0]
-    assert first == "idstore: reading standard input: subject ← subject, target ← target; passed over: colour, b\\x1bc"
+    assert (
+        first
+        == "idstore: reading standard input: subject ← subject, target ← target; passed over: colour, b\\x1bc"
+    )

@@ -1,4 +1,4 @@
-"""The reference in docs/ is what the help says."""
+"""The reference in docs/ matches the help texts."""
 
 from pathlib import Path
 
@@ -10,7 +10,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
 def test_the_reference_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == reference(), "run `python -m idstore.cli.reference > docs/cli.md`"
+    assert PAGE.read_text(encoding="utf-8") == reference(), (
+        "run `python -m idstore.cli.reference > docs/cli.md`"
+    )
 
 
 def test_every_exit_code_is_in_the_reference() -> None:

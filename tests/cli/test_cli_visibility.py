@@ -1,4 +1,4 @@
-"""To whoever may not see it, a created identifier does not exist: not in any command's answer, and not in its exit code."""
+"""A created identifier does not exist for a party that may not see it: in no answer and no exit code."""
 
 import json
 from collections.abc import Iterator
@@ -55,16 +55,22 @@ def commands(group: LazyGroup, above: Any, path: str = "") -> Iterator[tuple[str
             yield path + name, command
 
 
-def test_every_command_that_takes_an_identifier_is_tried() -> None:
+def test_every_command_with_an_identifier_is_in_the_table() -> None:
     app = application()
     found = commands(app, app.make_context(NAME, [], resilient_parsing=True))
-    taking = {name for name, command in found if any(str(option.metavar or "").startswith("ID") for option in command.params)}
+    taking = {
+        name
+        for name, command in found
+        if any(str(option.metavar or "").startswith("ID") for option in command.params)
+    }
     assert taking == ASKING.keys()
 
 
 @pytest.mark.parametrize("form", ["{}", "rdl:{label}", "{label}"])
 @pytest.mark.parametrize("name", ASKING)
-def test_a_hidden_identifier_and_one_never_allocated_are_the_same(run: Run, mint: Minting, name: str, form: str) -> None:
+def test_a_hidden_identifier_gives_the_answer_of_an_absent_one(
+    run: Run, mint: Minting, name: str, form: str
+) -> None:
     hidden = mint("--target", WIKIDATA)
     answers = []
     for iri in (hidden, NEVER):
@@ -77,10 +83,11 @@ def test_a_hidden_identifier_and_one_never_allocated_are_the_same(run: Run, mint
     assert json.loads(answers[1][1])["error"] == "not-registered"
 
 
-def test_lists_counts_and_files_do_not_tell(run: Run, mint: Minting) -> None:
+def test_lists_counts_and_files_reveal_nothing_hidden(run: Run, mint: Minting) -> None:
     looks = [
         ("list",),
         ("list", "--bound-to", WIKIDATA),
+        ("list", "--deprecated"),
         ("stats",),
         ("stats", "--days"),
         ("stats", "--pace"),
@@ -100,7 +107,10 @@ def test_lists_counts_and_files_do_not_tell(run: Run, mint: Minting) -> None:
     assert run("mint", "rdl", "--target", WIKIDATA, by="bob").err == ""
 
 
-def test_revocation_by_no_administrator_does_not_tell(run: Run, mint: Minting) -> None:
+def test_a_refused_revocation_reveals_nothing_hidden(run: Run, mint: Minting) -> None:
     mint()
-    answers = [run("revoke", "--party", party, "--since", "2020-01-01", by="bob", code=7).err for party in ("alice", "nobody")]
+    answers = [
+        run("revoke", "--party", party, "--since", "2020-01-01", by="bob", code=7).err
+        for party in ("alice", "nobody")
+    ]
     assert answers[0] == answers[1]

@@ -1,4 +1,4 @@
-"""What is said of the data is what SPARQL counts in them."""
+"""The counts in the description of the data match counts by SPARQL."""
 
 import io
 from collections import Counter
@@ -8,7 +8,7 @@ import rdflib
 from command_lines import Minting, Run
 from hypothesis import HealthCheck, given, settings
 from pyoxigraph import Store
-from random_acts import ANN, OUT, ROOT, Act, acts, begun, clock, memory, perform
+from random_histories import ANN, OUT, ROOT, Act, acts, begun, clock, memory, perform
 from rdflib import DCTERMS, RDF, VOID, Graph, Literal, URIRef
 from rdflib.namespace import DCAT, XSD
 
@@ -41,7 +41,10 @@ def compare(registry: Registry, party: Party) -> None:
     assert {*found.objects(dataset, RDF.type)} == {VOID.Dataset, DCAT.Dataset}
     assert found.value(dataset, VOID.triples) == Literal(counted(store, "*"))
     assert found.value(dataset, VOID.distinctSubjects) == Literal(counted(store, "DISTINCT ?s"))
-    kinds = Counter(row["o"].value for row in store.query("SELECT DISTINCT ?s ?o WHERE { GRAPH ?g { ?s a ?o } }"))  # type: ignore[union-attr]
+    kinds = Counter(
+        row["o"].value
+        for row in store.query("SELECT DISTINCT ?s ?o WHERE { GRAPH ?g { ?s a ?o } }")  # type: ignore[union-attr]
+    )
     parts = {
         str(found.value(part, VOID["class"])): int(str(found.value(part, VOID.entities)))
         for part in found.objects(dataset, VOID.classPartition)
@@ -52,14 +55,22 @@ def compare(registry: Registry, party: Party) -> None:
     used = {row["p"].value for row in store.query("SELECT DISTINCT ?p WHERE { GRAPH ?g { ?s ?p ?o } }")}  # type: ignore[union-attr]
     assert all(any(predicate.startswith(space) for space in spaces) for predicate in used)
     assert all(any(predicate.startswith(space) for predicate in used) for space in spaces)
-    at = {row["t"].value for row in store.query("SELECT ?t WHERE { GRAPH ?g { ?e <http://www.w3.org/ns/prov#endedAtTime> ?t } }")}  # type: ignore[union-attr]
+    at = {
+        row["t"].value
+        for row in store.query(  # type: ignore[union-attr]
+            "SELECT ?t WHERE { GRAPH ?g { ?e <http://www.w3.org/ns/prov#endedAtTime> ?t } }"
+        )
+    }
     moments = sorted(Literal(text, datatype=XSD.dateTime) for text in at)
-    assert [found.value(dataset, one) for one in (DCTERMS.issued, DCTERMS.modified)] == [moments[0], moments[-1]]
+    assert [found.value(dataset, one) for one in (DCTERMS.issued, DCTERMS.modified)] == [
+        moments[0],
+        moments[-1],
+    ]
 
 
 @settings(_QUIET, max_examples=8, derandomize=True)
 @given(acts(5, 20))
-def test_counts_are_what_sparql_counts(history: list[Act]) -> None:
+def test_counts_match_sparql(history: list[Act]) -> None:
     with clock(), memory() as folder, begun(folder / "store") as registry:
         for act in history:
             perform(registry, act)
@@ -74,13 +85,26 @@ def test_no_count_moves_when_others_draft(tmp_path: Path) -> None:
         assert described(registry, OUT).serialize(format="nt") == before
 
 
-def test_title_and_licence_are_as_given(run: Run, mint: Minting, tmp_path: Path) -> None:
+def test_title_and_licence_are_those_of_the_options(run: Run, mint: Minting, tmp_path: Path) -> None:
     run("fixate", mint())
     licence = "https://creativecommons.org/publicdomain/zero/1.0/"
-    run("export", "--description", "--title", "Valves", "--license", licence, "-o", tmp_path / "void.ttl", by="carol")
+    run(
+        "export",
+        "--description",
+        "--title",
+        "Valves",
+        "--license",
+        licence,
+        "-o",
+        tmp_path / "void.ttl",
+        by="carol",
+    )
     found = rdflib.Graph().parse(tmp_path / "void.ttl")
     [dataset] = found.subjects(RDF.type, VOID.Dataset)
-    assert (found.value(dataset, DCTERMS.title), found.value(dataset, DCTERMS.license)) == (Literal("Valves"), URIRef(licence))
+    assert (found.value(dataset, DCTERMS.title), found.value(dataset, DCTERMS.license)) == (
+        Literal("Valves"),
+        URIRef(licence),
+    )
     run("export", "--title", "Valves", code=2)
     run("export", "--description", "--namespace", "rdl", code=2)
     run("export", "--description", "--after", "0", code=2)

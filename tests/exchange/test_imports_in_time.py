@@ -1,4 +1,7 @@
-"""Imports beside other acts and after other clocks: what was acknowledged stays, and what is done after an import comes after it."""
+"""Imports concurrent with other acts, and imports with clocks that differ.
+
+Acknowledged acts remain, and acts after an import are later than those in it.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -6,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from random_acts import exported, merge
+from random_histories import exported, merge
 
 import idstore
 from idstore import Party, Registry, Request, Stage
@@ -21,11 +24,11 @@ Make = Callable[..., Registry]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
-    """Registries; each is sound at the end."""
+    """Yield a factory of registries; each is checked at the end."""
     numbers, opened = count(), []
 
     def one(*, begun: bool = True) -> Registry:
-        registry = idstore.open(tmp_path / f"store-{next(numbers)}", administrator=ROOT, durability="process")
+        registry = idstore.open(tmp_path / f"store-{next(numbers)}", administrator=ROOT)
         opened.append(registry)
         if begun:
             registry.add_namespace("formats", FORMATS, "puid", ROOT)
@@ -44,26 +47,32 @@ def published(registry: Registry, label: str, request: Request = Request()) -> s
 
 
 def interrupted(registry: Registry, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have something done in the last moment before an import has the registry to itself."""
-    staging = registry.store.staging
+    """Make an act happen just before an import gets exclusive access."""
+    bulk = registry.store.bulk
 
     def late(**options: Any) -> object:
         act()
-        return staging(**options)
+        return bulk(**options)
 
-    monkeypatch.setattr(registry.store, "staging", late)
+    monkeypatch.setattr(registry.store, "bulk", late)
 
 
-def test_what_is_done_while_an_import_into_a_new_registry_begins_stays(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_act_at_the_start_of_an_import_into_a_new_registry_remains(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, target = make(), make(begun=False)
     iri = published(source, "fmt/1")
-    interrupted(target, lambda: target.add_namespace("own", "http://own.example.org/", "puid", ROOT), monkeypatch)
+    interrupted(
+        target, lambda: target.add_namespace("own", "http://own.example.org/", "puid", ROOT), monkeypatch
+    )
     merge(target, source, tmp_path)
     assert {namespace.name for namespace in target.namespaces()} == {"own", "formats"}
     assert target.show(iri, ANN).stage is Stage.FIXATED
 
 
-def test_who_is_suspended_while_an_import_begins_imports_nothing(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_administrator_suspended_at_the_start_of_an_import_imports_nothing(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, target = make(), make()
     published(source, "fmt/1")
     target.add_party(DEPUTY, ROOT, "administrator")
@@ -80,10 +89,10 @@ def ahead(monkeypatch: pytest.MonkeyPatch, milliseconds: int) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(4))
-def test_an_act_comes_after_what_a_clock_that_was_ahead_had_done(
+def test_an_act_follows_imported_events_of_a_fast_clock(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempt: int
 ) -> None:
-    """Whichever of the two stores has the lower UUID, which decides among events of one millisecond."""
+    """This holds for either order of the stores' UUIDs, which order events of one millisecond."""
     here, there, new = make(), make(), make(begun=False)
     with monkeypatch.context() as patched:
         ahead(patched, 60_000)
@@ -97,21 +106,25 @@ def test_an_act_comes_after_what_a_clock_that_was_ahead_had_done(
     assert {registry.show(iri, ANN).stage for registry in (here, there, new)} == {Stage.TOMBSTONE}
 
 
-def test_a_restored_backup_goes_on_after_all_that_is_in_it(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_acts_on_a_restored_backup_follow_all_its_events(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here, there = make(), make()
     with monkeypatch.context() as patched:
         ahead(patched, 60_000)
         iri = published(there, "fmt/1")
     merge(here, there, tmp_path)
     here.backup(tmp_path / "copy", ROOT)
-    with idstore.open(tmp_path / "copy", durability="process") as restored:
+    with idstore.open(tmp_path / "copy") as restored:
         restored.revoke(iri, "abuse", ROOT)
         events = [entry.event for entry in restored.log(ROOT)]
         assert events[-1].order == max(event.order for event in events)
         assert list(restored.verify(ROOT)) == []
 
 
-def test_a_request_key_that_made_two_with_other_arguments_stays_with_the_first(make: Make, tmp_path: Path) -> None:
+def test_a_request_key_used_twice_with_different_arguments_stays_with_the_first(
+    make: Make, tmp_path: Path
+) -> None:
     here, there, copy = make(), make(), make(begun=False)
     first = published(here, "fmt/1", Request(name="one", request_key="order-1"))
     other = published(there, "fmt/2", Request(name="two", request_key="order-1"))
@@ -123,7 +136,7 @@ def test_a_request_key_that_made_two_with_other_arguments_stays_with_the_first(m
         assert again.iri.value == first
 
 
-def test_an_allocation_is_revoked_with_its_first_allocators_others_alone(make: Make, tmp_path: Path) -> None:
+def test_an_allocation_is_revoked_only_with_its_first_allocator(make: Make, tmp_path: Path) -> None:
     here, there = make(), make()
     iri = published(here, "fmt/1")
     there.register("formats", "fmt/1", BEN)

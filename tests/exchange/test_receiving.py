@@ -1,4 +1,4 @@
-"""What of another registry comes in and what stays out, case by case."""
+"""Data of another registry, case by case: accepted, or held back."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from pyoxigraph import NamedNode
-from random_acts import ANN, BEGINNING, BEN, GIL, OUT, RDL, ROOT, begun, clock, exported, merge, sound
+from random_histories import ANN, BEGINNING, BEN, GIL, OUT, RDL, ROOT, begun, clock, exported, merge, sound
 
 import idstore
 from idstore import Party, Registry, Request, Stage, Statement
@@ -14,9 +14,9 @@ from idstore.errors import ExchangeError, NotRegistered
 from idstore.exchange import patch, rdf
 from idstore.model import times
 from idstore.model.namespace import Namespace
-from idstore.registry.enrolling import Listed
-from idstore.registry.opening import restore
-from idstore.registry.valuing import Draft
+from idstore.opening import restore
+from idstore.registry.handle_values import Draft
+from idstore.registry.imports.enroll import Listed
 from idstore.validation import registries
 
 EVE = Party("eve")
@@ -25,16 +25,16 @@ FORMATS = "http://formats.example.org/"
 
 
 def follow(target: Registry, source: Registry, folder: Path, after: int) -> int:
-    """Import the patch behind a number. Returns where the next one begins."""
+    """Import the patch after a number, and return the start of the next one."""
     file = folder / "next.rdfp"
     with file.open("wb") as opened:
         last = patch.export(source, opened, ROOT, after)
-    rdf.import_registry(target, [file], ROOT)
+    rdf.import_registry(target, [file], ROOT, own_history=True)
     return last
 
 
 def register(registry: Registry, label: str, by: Party, namespace: str = "names") -> str:
-    """A published identifier."""
+    """Register a published identifier."""
     iri = registry.register(namespace, label, by, Request(target="http://example.org/")).iri.value
     registry.fixate([iri], by)
     return iri
@@ -44,13 +44,13 @@ def register(registry: Registry, label: str, by: Party, namespace: str = "names"
 
 
 def both_have_data(here: Registry, there: Registry) -> None:
-    """Namespaces of one name; the other registry's is the older one."""
+    """Create namespaces of one name in both registries; the other registry's is older."""
     there.add_namespace("data", "http://there.example.org/data#", "rdswip", ROOT)
     with clock(start=times.now() + 1000):
         here.add_namespace("data", "http://here.example.org/data#", "rdswip", ROOT)
 
 
-def test_a_name_stays_with_the_namespace_that_was_added_here(tmp_path: Path, here: Registry, there: Registry) -> None:
+def test_a_name_remains_with_the_local_namespace(tmp_path: Path, here: Registry, there: Registry) -> None:
     both_have_data(here, there)
     before = here.mint("data", ANN)
     foreign = there.mint("data", BEN)
@@ -69,7 +69,9 @@ def test_a_name_stays_with_the_namespace_that_was_added_here(tmp_path: Path, her
     assert {finding.severity for finding in report.results} == {"Warning"} and len(report.results) == 2
 
 
-def test_a_copy_of_a_merged_registry_reads_its_names_alike(tmp_path: Path, here: Registry, there: Registry) -> None:
+def test_a_copy_of_a_merged_registry_resolves_the_same_names(
+    tmp_path: Path, here: Registry, there: Registry
+) -> None:
     both_have_data(here, there)
     asked = Request(request_key="once")
     before = here.mint("data", ANN, asked)
@@ -82,7 +84,7 @@ def test_a_copy_of_a_merged_registry_reads_its_names_alike(tmp_path: Path, here:
         sound(copy)
 
 
-def test_of_names_that_came_from_elsewhere_the_oldest_stays(tmp_path: Path, here: Registry, there: Registry) -> None:
+def test_the_oldest_imported_namespace_keeps_a_name(tmp_path: Path, here: Registry, there: Registry) -> None:
     both_have_data(here, there)
     with begun(tmp_path / "third") as third:
         merge(third, here, tmp_path)
@@ -91,18 +93,20 @@ def test_of_names_that_came_from_elsewhere_the_oldest_stays(tmp_path: Path, here
         assert third.namespace("data").base == "http://there.example.org/data#"
 
 
-# values that not everyone may read
+# values without public read
 
 
 def with_an_address(registry: Registry) -> str:
-    """A published handle with a value that only its owner may read."""
+    """Register a published handle with a value that only its owner may read."""
     iri = register(registry, "doc", BEN)
     registry.set_value(iri, Draft("EMAIL", "ben@example.org", permissions="1100"), BEN)
     return iri
 
 
 @pytest.mark.parametrize("format", rdf.FORMATS)
-def test_a_handle_comes_in_without_its_private_values(here: Registry, there: Registry, tmp_path: Path, format: str) -> None:
+def test_a_handle_is_imported_without_its_private_values(
+    here: Registry, there: Registry, tmp_path: Path, format: str
+) -> None:
     iri = with_an_address(there)
     assert merge(here, there, tmp_path, format=format).left.private == 0
     assert [value.type for value in here.show(iri, ROOT).values] == ["URL"]
@@ -112,7 +116,9 @@ def test_a_handle_comes_in_without_its_private_values(here: Registry, there: Reg
     sound(here)
 
 
-def test_a_feed_goes_on_behind_a_handle_with_a_private_value(here: Registry, there: Registry, tmp_path: Path) -> None:
+def test_a_feed_continues_after_a_handle_with_a_private_value(
+    here: Registry, there: Registry, tmp_path: Path
+) -> None:
     iri = with_an_address(there)
     last = follow(here, there, tmp_path, 0)
     there.name(iri, "a name", BEN)
@@ -130,7 +136,9 @@ def governed(registry: Registry) -> list[Namespace]:
     return [replace(one, settings=()) for one in registry.namespaces()]
 
 
-def test_another_registry_does_not_say_who_owns_a_namespace_or_allocates_there(here: Registry, there: Registry, tmp_path: Path) -> None:
+def test_an_import_changes_no_owner_or_allocator_of_a_namespace(
+    here: Registry, there: Registry, tmp_path: Path
+) -> None:
     before = governed(here)
     there.freeze("names", ROOT)
     there.allow("rdl", ["ben"], ROOT, per_minute=1)
@@ -140,7 +148,7 @@ def test_another_registry_does_not_say_who_owns_a_namespace_or_allocates_there(h
     iri = there.mint("rdl", BEN).iri.value
     there.fixate([iri], BEN)
     report = merge(here, there, tmp_path)
-    assert (report.events, report.created) == (3, 1)
+    assert (report.events, report.identifiers) == (3, 1)
     assert governed(here) == before
     assert [remark.text for remark in here.remarks(RDL, OUT)] == ["a remark"]
     assert [here.mint("rdl", GIL).namespace for _ in range(2)] == [RDL, RDL]
@@ -149,9 +157,9 @@ def test_another_registry_does_not_say_who_owns_a_namespace_or_allocates_there(h
 
 
 def earlier(folder: Path) -> Registry:
-    """A registry that added a namespace, told of it and published there, before others did."""
+    """Return a registry that added a namespace and published in it before others did."""
     with clock(start=BEGINNING - 1000):
-        registry = idstore.open(folder, administrator=EVE, durability="process")
+        registry = idstore.open(folder, administrator=EVE)
         registry.add_namespace("formats", FORMATS, "puid", EVE)
         registry.add_type("formats", "lan", "programming language", EVE)
         registry.comment_namespace("formats", "a remark", EVE)
@@ -160,7 +168,7 @@ def earlier(folder: Path) -> Registry:
     return registry
 
 
-def test_who_added_a_namespace_before_does_not_get_it(tmp_path: Path) -> None:
+def test_an_earlier_creator_elsewhere_does_not_get_a_namespace(tmp_path: Path) -> None:
     with clock(), earlier(tmp_path / "there") as there, begun(tmp_path / "here") as here:
         here.add_namespace("formats", FORMATS, "puid", ROOT)
         merge(here, there, tmp_path, by=EVE)
@@ -169,7 +177,7 @@ def test_who_added_a_namespace_before_does_not_get_it(tmp_path: Path) -> None:
         assert here.register("formats", "lan/2", ANN).label == "lan/2"
         sound(here)
         last = exported(here, ROOT, tmp_path / "all.nq")
-        with idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+        with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
             rdf.import_registry(copy, [last], ROOT)
             assert exported(copy, ROOT, tmp_path / "again.nq").read_bytes() == last.read_bytes()
             sound(copy)
@@ -180,7 +188,7 @@ def test_who_added_a_namespace_before_does_not_get_it(tmp_path: Path) -> None:
             assert rdf.import_registry(copy, [exported(there, EVE, tmp_path / "there.nq")], ROOT).events == 0
 
 
-def test_a_namespace_that_was_not_known_comes_as_it_is_there_and_stays_so(tmp_path: Path) -> None:
+def test_a_new_namespace_is_imported_unchanged_and_remains_so(tmp_path: Path) -> None:
     with clock(), earlier(tmp_path / "there") as there, begun(tmp_path / "here") as here:
         merge(here, there, tmp_path, by=EVE)
         assert (here.namespace("formats").owner, here.namespace("formats").frozen) == ("eve", True)
@@ -190,24 +198,26 @@ def test_a_namespace_that_was_not_known_comes_as_it_is_there_and_stays_so(tmp_pa
         sound(here)
 
 
-# a copy that goes on by itself
+# a copy that continues on its own
 
 
-def test_what_happens_to_a_party_counts_in_the_order_of_time(here: Registry, tmp_path: Path) -> None:
-    with clock(), idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+def test_events_on_a_party_count_in_the_order_of_time(here: Registry, tmp_path: Path) -> None:
+    with clock(), idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
         merge(copy, here, tmp_path)
         here.suspend(BEN, "here, and not for long", ROOT)
         here.reinstate(BEN, ROOT)
         here.leave(GIL, Party("staff"), ROOT)
         copy.suspend(BEN, "in the copy", ROOT)
         merge(copy, here, tmp_path)
-        assert {one.name: one.suspended for one in copy.parties(ROOT) if one.suspended} == {"ben": "in the copy"}
+        assert {one.name: one.suspended for one in copy.parties(ROOT) if one.suspended} == {
+            "ben": "in the copy"
+        }
         assert all(not one.groups for one in copy.parties(ROOT))
         sound(copy)
 
 
-def test_what_was_published_here_stays_so_though_it_was_released_before(here: Registry, tmp_path: Path) -> None:
-    """Whoever restores a backup, goes on, and imports a later export."""
+def test_a_local_publication_outlasts_an_earlier_imported_release(here: Registry, tmp_path: Path) -> None:
+    """As when a backup is restored and used, and a later export is imported."""
     with clock(start=LATER):
         iri = here.register("names", "x", ANN).iri.value
         here.backup(tmp_path / "backup", ROOT)
@@ -218,14 +228,14 @@ def test_what_was_published_here_stays_so_though_it_was_released_before(here: Re
         with idstore.open(tmp_path / "restored") as restored:
             restored.fixate([iri], ANN)
             for _ in range(2):
-                assert rdf.import_registry(restored, [later], ROOT).left.held == [iri]
+                assert rdf.import_registry(restored, [later], ROOT, own_history=True).left.held == [iri]
                 assert restored.show(iri, OUT).stage is Stage.FIXATED
             assert restored.show(other, ANN).owner == "ann"
             sound(restored)
 
 
-def test_what_was_released_in_a_copy_does_not_come_back(here: Registry, tmp_path: Path) -> None:
-    with clock(start=LATER), idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+def test_an_identifier_released_in_a_copy_does_not_return(here: Registry, tmp_path: Path) -> None:
+    with clock(start=LATER), idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
         iri = here.register("names", "x", ANN).iri.value
         merge(copy, here, tmp_path)
         here.fixate([iri], ANN)
@@ -237,15 +247,20 @@ def test_what_was_released_in_a_copy_does_not_come_back(here: Registry, tmp_path
         sound(copy)
 
 
-def test_a_copy_takes_at_once_what_its_original_published_and_took_in(here: Registry, there: Registry, tmp_path: Path) -> None:
-    with clock(start=LATER), idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+def test_a_copy_accepts_published_and_imported_data_of_its_original_at_once(
+    here: Registry, there: Registry, tmp_path: Path
+) -> None:
+    with clock(start=LATER), idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
         iri = here.register("names", "x", ANN).iri.value
         merge(copy, here, tmp_path)
         register(there, "x", BEN)
         here.fixate([iri], ANN)
         merge(here, there, tmp_path)
         assert merge(copy, here, tmp_path).left.held == []
-        assert exported(copy, ROOT, tmp_path / "copy.nq").read_bytes() == exported(here, ROOT, tmp_path / "here.nq").read_bytes()
+        assert (
+            exported(copy, ROOT, tmp_path / "copy.nq").read_bytes()
+            == exported(here, ROOT, tmp_path / "here.nq").read_bytes()
+        )
         assert merge(copy, here, tmp_path).events == 0
         sound(copy)
 
@@ -254,23 +269,27 @@ def test_a_copy_takes_at_once_what_its_original_published_and_took_in(here: Regi
 
 
 @pytest.mark.parametrize("fate", ["draft", "released", "published"])
-def test_the_same_name_in_another_spelling_is_held_back_and_nothing_else(
+def test_only_the_same_name_in_another_spelling_is_held_back(
     here: Registry, there: Registry, tmp_path: Path, fate: str
 ) -> None:
     for registry in (here, there):
-        registry.add_namespace("loose", "https://hdl.handle.net/20.500.9/", "handle", ROOT, {"case_sensitive": "false"})
+        registry.add_namespace(
+            "loose", "https://hdl.handle.net/20.500.9/", "handle", ROOT, {"case_sensitive": "false"}
+        )
     mine = here.register("loose", "doc", ANN).iri.value
     if fate != "draft":
         (here.release if fate == "released" else lambda iri, party: here.fixate([iri], party))(mine, ANN)
     theirs, other = register(there, "DOC", BEN, "loose"), register(there, "other", BEN, "loose")
     for created in (1, 0):
         report = merge(here, there, tmp_path)
-        assert (report.created, report.left.held) == (created, [theirs])
+        assert (report.identifiers, report.left.held) == (created, [theirs])
     assert here.show(other, OUT).owner == "ben"
     sound(here)
 
 
-def test_a_version_comes_in_though_its_work_is_held_back(here: Registry, there: Registry, tmp_path: Path) -> None:
+def test_a_version_is_imported_although_its_work_is_held_back(
+    here: Registry, there: Registry, tmp_path: Path
+) -> None:
     work = here.register("names", "work", ANN).iri.value
     here.release(work, ANN)
     register(there, "work", BEN)
@@ -283,9 +302,11 @@ def test_a_version_comes_in_though_its_work_is_held_back(here: Registry, there: 
     sound(here)
 
 
-@pytest.mark.parametrize(("said", "forged"), [('"0.9"', '"0.1"'), ('"2026-11-20T', '"2026-11-21T'), ('"86400"', '"86401"')])
-def test_a_known_event_told_with_another_number_or_moment_is_refused(
-    here: Registry, there: Registry, tmp_path: Path, said: str, forged: str
+@pytest.mark.parametrize(
+    ("original", "forged"), [('"0.9"', '"0.1"'), ('"2026-11-20T', '"2026-11-21T'), ('"86400"', '"86401"')]
+)
+def test_an_existing_event_with_another_number_or_time_is_refused(
+    here: Registry, there: Registry, tmp_path: Path, original: str, forged: str
 ) -> None:
     iri = register(there, "doc", BEN)
     there.bind(iri, Statement("http://example.org/a", confidence=Decimal("0.9")), BEN)
@@ -294,29 +315,37 @@ def test_a_known_event_told_with_another_number_or_moment_is_refused(
     file = exported(there, ROOT, tmp_path / "all.nq")
     rdf.import_registry(here, [file], ROOT)
     whole = file.read_text(encoding="utf-8")
-    assert said in whole
-    file.write_text(whole.replace(said, forged), encoding="utf-8")
+    assert original in whole
+    file.write_text(whole.replace(original, forged), encoding="utf-8")
     with pytest.raises(ExchangeError, match="events never change"):
         rdf.import_registry(here, [file], ROOT)
-    file.write_text(whole.replace('"0.9"', '"0.90"').replace(f'{said}00:00:00Z"', f'{said}00:00:00.000Z"'), encoding="utf-8")
+    file.write_text(
+        whole.replace('"0.9"', '"0.90"').replace(f'{original}00:00:00Z"', f'{original}00:00:00.000Z"'),
+        encoding="utf-8",
+    )
     assert rdf.import_registry(here, [file], ROOT).events == 0
 
 
 # a clock that was ahead
 
 
-def test_what_was_dated_ahead_is_brought_back_and_not_merged(here: Registry, there: Registry, tmp_path: Path) -> None:
+def test_events_dated_in_the_future_can_be_restored_but_not_merged(
+    here: Registry, there: Registry, tmp_path: Path
+) -> None:
     with clock(start=times.now() + 2 * times.DAY):
         register(there, "doc", BEN)
         there.freeze("rdl", ROOT)
     file = exported(there, ROOT, tmp_path / "all.nq")
-    with pytest.raises(ExchangeError, match="yet to come"):
+    with pytest.raises(ExchangeError, match="in the future"):
         rdf.import_registry(here, [file], ROOT)
-    with idstore.open(tmp_path / "copy", administrator=ROOT, durability="process") as copy:
+    with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
         rdf.import_registry(copy, [file], ROOT)
         there.comment_namespace("rdl", "the clock is right again", ROOT)
         merge(copy, there, tmp_path)
-        assert exported(copy, ROOT, tmp_path / "copy.nq").read_bytes() == exported(there, ROOT, tmp_path / "there.nq").read_bytes()
+        assert (
+            exported(copy, ROOT, tmp_path / "copy.nq").read_bytes()
+            == exported(there, ROOT, tmp_path / "there.nq").read_bytes()
+        )
         sound(copy)
 
 
@@ -324,7 +353,9 @@ def test_what_was_dated_ahead_is_brought_back_and_not_merged(here: Registry, the
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_the_import_of_a_list_of_drafts_stays_where_it_was_made(here: Registry, there: Registry, tmp_path: Path, known: bool) -> None:
+def test_the_import_event_of_a_list_of_drafts_is_not_transferred(
+    here: Registry, there: Registry, tmp_path: Path, known: bool
+) -> None:
     base = "names"
     if not known:
         base = there.add_namespace("more", "20.500.9", "handle", ROOT).name

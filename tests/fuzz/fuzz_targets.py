@@ -1,6 +1,6 @@
-"""Everything that reads text from outside, as functions of bytes that raise nothing but what is documented.
+"""Every reader of external text, as functions of bytes that raise only documented errors.
 
-A target is a pair: texts to begin with, and what reads them. What it raises beside idstore's own errors is a defect.
+A target is a pair: seed texts and their reader. An exception other than idstore's own errors is a defect.
 """
 
 import io
@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import idstore
-import idstore.registry.opening
+import idstore.opening
 from idstore import Party, Registry
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, InvalidIdentifier, QueryRefused
 from idstore.exchange import droid, mappings, metadata, pronom
@@ -28,14 +28,17 @@ ADMINISTRATOR = Party("alice")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What reads a text, the texts to begin with, and the errors that it may answer with."""
+    """A reader, its seed texts, and the errors with which it may refuse a text."""
 
     read: Callable[[bytes], object]
     seeds: Sequence[bytes]
     errors: tuple[type[IdstoreError], ...]
 
     def __call__(self, data: bytes) -> bool:
-        """Whether the text was read; False if it was refused as it should be. Raises what it should not."""
+        """Return whether the text was read; False if it was refused properly.
+
+        Raises every undocumented exception.
+        """
         try:
             self.read(data)
         except self.errors as error:
@@ -50,18 +53,30 @@ def _identifier(scheme: Scheme) -> Target:
     def read(data: bytes) -> None:
         text = data.decode("utf-8", "surrogateescape")
         canonical = str(scheme.parse(text))
-        if not unquote(canonical).casefold().startswith(FORMS):  # a handle may be called like a written form of another
-            assert scheme.parse(canonical) == scheme.parse(text), f"{text!r} and its canonical form {canonical!r} are not the same"
+        if (
+            not unquote(canonical).casefold().startswith(FORMS)
+        ):  # a handle may look like a written form of another
+            assert scheme.parse(canonical) == scheme.parse(text), (
+                f"{text!r} and its canonical form {canonical!r} are not the same"
+            )
 
     lines = (VECTORS / f"{scheme.name}.tsv").read_text(encoding="utf-8").splitlines()[1:]
     return Target(read, [line.partition("\t")[0].encode() for line in lines], (InvalidIdentifier,))
 
 
-FORMAT = b'<FileFormat ID="637" Name="PDF" PUID="fmt/18" Version="1.4" MIMEType="application/pdf"><Extension>pdf</Extension></FileFormat>'
+FORMAT = (
+    b'<FileFormat ID="637" Name="PDF" PUID="fmt/18" Version="1.4" '
+    b'MIMEType="application/pdf"><Extension>pdf</Extension></FileFormat>'
+)
 SIGNATURES = [
-    b'<?xml version="1.0" encoding="UTF-8"?><FFSignatureFile Version="122" DateCreated="2026-01-01" xmlns="http://x.org">'
-    b"<InternalSignatureCollection/><FileFormatCollection>" + FORMAT + b"</FileFormatCollection></FFSignatureFile>",
-    b"<SignatureFile><FFSignatureFile><FileFormatCollection>" + FORMAT + b"</FileFormatCollection></FFSignatureFile></SignatureFile>",
+    b'<?xml version="1.0" encoding="UTF-8"?><FFSignatureFile Version="122" '
+    b'DateCreated="2026-01-01" xmlns="http://x.org">'
+    b"<InternalSignatureCollection/><FileFormatCollection>"
+    + FORMAT
+    + b"</FileFormatCollection></FFSignatureFile>",
+    b"<SignatureFile><FFSignatureFile><FileFormatCollection>"
+    + FORMAT
+    + b"</FileFormatCollection></FFSignatureFile></SignatureFile>",
     b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><FFSignatureFile>&b;</FFSignatureFile>',
     b'<!DOCTYPE x SYSTEM "file:///etc/hostname"><FFSignatureFile/>',
 ]
@@ -78,7 +93,11 @@ def _metadata(data: bytes) -> None:
 
 METADATA = [b'{"issn": "19360851", "volume": 4}\n{"doi": "10.1/x"}\n', b'{\n "title": "\\u00e4"\n}']
 MAPPINGS = {
-    "sssom": b"#curie_map:\n#  wd: http://www.wikidata.org/entity/\nsubject_id\tpredicate_id\tobject_id\tconfidence\nwd:Q1\tskos:exactMatch\twd:Q2\t0.9\n",
+    "sssom": (
+        b"#curie_map:\n#  wd: http://www.wikidata.org/entity/\n"
+        b"subject_id\tpredicate_id\tobject_id\tconfidence\n"
+        b"wd:Q1\tskos:exactMatch\twd:Q2\t0.9\n"
+    ),
     "csv": b'subject_id,object_id,comment\nhttp://x.org/1,http://x.org/2,"a, ""b"""\n',
     "tsv": b"subject_id\tobject_id\nhttp://x.org/1\thttp://x.org/2\n",
 }
@@ -108,18 +127,18 @@ def _query(data: bytes) -> None:
 
 @cache
 def scratch() -> Path:
-    """A folder for this process, in memory if there is room."""
+    """Return a folder for this process, in memory if the system has room there."""
     memory = Path("/dev/shm")
     return Path(tempfile.mkdtemp(prefix="idstore-fuzz-", dir=memory if memory.is_dir() else None))
 
 
 def _made(name: str) -> Registry:
-    return idstore.open(scratch() / name, administrator=ADMINISTRATOR, durability="process")
+    return idstore.open(scratch() / name, administrator=ADMINISTRATOR)
 
 
 @cache
 def _source() -> dict[str, bytes]:
-    """A small registry in each format."""
+    """Return a small registry in each format."""
     with _made("source") as registry:
         registry.add_namespace("names", "20.500.1", "handle", ADMINISTRATOR)
         kept = registry.register("names", "a", ADMINISTRATOR).iri.value
@@ -161,10 +180,13 @@ def _targets() -> dict[str, Callable[[], Target]]:
         "signatures": partial(Target, _signatures, SIGNATURES, (ExchangeError,)),
         "pronom": partial(Target, _formats, SIGNATURES, (ExchangeError, InvalidData)),
         "metadata": partial(Target, _metadata, METADATA, (InvalidData,)),
-        **{name: partial(Target, partial(_mappings, name), [seed, *BROKEN], (ExchangeError,)) for name, seed in MAPPINGS.items()},
+        **{
+            name: partial(Target, partial(_mappings, name), [seed, *BROKEN], (ExchangeError,))
+            for name, seed in MAPPINGS.items()
+        },
         "query": partial(Target, _query, QUERIES, (QueryRefused,)),
     }
 
 
 TARGETS = _targets()
-"""What makes each, by name."""
+"""Factories of targets by name."""

@@ -1,6 +1,7 @@
-"""Coverage-guided fuzzing of targets, one after the other: SECONDS FOLDER NAME…. Ends with 0 when nothing was found.
+"""Coverage-guided fuzzing of targets, one after the other: SECONDS FOLDER NAME….
 
-What a target printed is in FOLDER/NAME.log, and what broke it in FOLDER/NAME.
+The exit code is 0 if no defect appears. The output of a target is in FOLDER/NAME.log, its failing input in
+FOLDER/NAME.
 """
 
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 def main() -> int:
     import atheris
 
-    with atheris.instrument_imports(include=["idstore"]):  # takes longer than a target, so that they share it
+    with atheris.instrument_imports(include=["idstore"]):  # slower than a target, so the targets share it
         from fuzz_targets import TARGETS
 
     seconds, folder, *names = int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]
@@ -28,10 +29,16 @@ def main() -> int:
             target = TARGETS[name]()
             for number, seed in enumerate(target.seeds):
                 (corpus / f"seed{number}").write_bytes(seed)
-            options = [f"-max_total_time={seconds}", f"-artifact_prefix={found}/", "-max_len=20000", "-rss_limit_mb=4096", "-timeout=30"]
+            options = [
+                f"-max_total_time={seconds}",
+                f"-artifact_prefix={found}/",
+                "-max_len=20000",
+                "-rss_limit_mb=4096",
+                "-timeout=30",
+            ]
             atheris.Setup([sys.argv[0], *options, str(corpus)], target)
             atheris.Fuzz()
-            os._exit(1)  # it ends the process itself
+            os._exit(1)  # Fuzz() ends the process itself
         _, status = os.waitpid(process, 0)
         worst = max(worst, abs(os.waitstatus_to_exitcode(status)))
     return worst

@@ -1,6 +1,6 @@
-"""Several processes at once on one store, each killed at a random moment and replaced by another.
+"""Run several processes on one store; kill each at a random moment and replace it by another one.
 
-Called with a folder, the number of kills, a seed and files to import. Tells, line by line, what the processes tell.
+Arguments: a folder, the number of kills, a seed, files to import. Passes on the output of the processes.
 """
 
 import os
@@ -13,38 +13,44 @@ from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 
-from power_worker import ALICE, Work, prepare, tell
+from power_worker import ALICE, Work, prepare, sabotage, tell
 
 import idstore
-import idstore.registry.opening
+import idstore.opening
 
 AT_ONCE = 3
 LIVES = 0.4, 1.5
-"""Seconds until a process is killed, at most: `SPANS` times a first opening with its acts, within these bounds."""
+"""Bounds of the time until a kill, in seconds: `SPANS` times a first opening with its acts."""
 SPANS = 3
 
 
-def child(folder: Path, seed: float, files: list[str], rounds: Iterable[int], durability: str) -> int:
-    """Open the store, act, close it, over and over."""
+def child(folder: Path, seed: float, files: list[str], rounds: Iterable[int], omission: str) -> int:
+    """Open the store, act, close it; repeat."""
     chance = random.Random(seed)
     try:
+        sabotage(omission)
         for _ in rounds:
-            with idstore.open(folder / "store", administrator=ALICE, wait=60, durability=durability) as registry:
+            with idstore.open(folder / "store", administrator=ALICE, wait=60) as registry:
                 prepare(registry)
                 work = Work(registry, chance, folder, [chance.choice(files)])
                 for _ in range(chance.randrange(20)):
                     work.go_on()
-    except BaseException as error:  # noqa: BLE001 the test is told, whatever it is
+    except BaseException as error:  # noqa: BLE001 the test gets every error
         tell(act="failed", message=repr(error), trace=traceback.format_exc()[-3000:])
         return 1
     return 0
 
 
-def begun(folder: str, seed: float, files: list[str], rounds: Iterable[int] = count(), durability: str = "power") -> int:
-    """A process that opens the store and acts: its number."""
+def begun(
+    folder: str, seed: float, files: list[str], rounds: Iterable[int] = count(), omission: str = ""
+) -> int:
+    """Start a process that opens the store and acts, and return its number.
+
+    omission  the syncs that it leaves out; see `power_worker.sabotage`.
+    """
     process = os.fork()
     if process == 0:
-        os._exit(child(Path(folder), seed, files, rounds, durability))
+        os._exit(child(Path(folder), seed, files, rounds, omission))
     return process
 
 
@@ -57,7 +63,9 @@ def main() -> None:
     longest = min(max(LIVES[0], SPANS * (time.monotonic() - start)), LIVES[1])
     for _ in range(int(kills)):
         while len(doomed) < AT_ONCE:
-            doomed.append((time.monotonic() + chance.uniform(0, longest), begun(folder, chance.random(), files)))
+            doomed.append(
+                (time.monotonic() + chance.uniform(0, longest), begun(folder, chance.random(), files))
+            )
         doomed.sort()
         moment, process = doomed.pop(0)
         time.sleep(max(0.0, moment - time.monotonic()))

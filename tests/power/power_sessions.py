@@ -1,4 +1,4 @@
-"""Sessions of work on a disk that fails, and what must hold after each."""
+"""Sessions of work on a failing disk, and the checks after each session."""
 
 import errno
 import json
@@ -26,25 +26,29 @@ WRITES, SYNCS, NEW_NAMES, OTHER_NAMES, SHORT = 1, 2, 4, 8, 16
 NO_SPACE = (WRITES | NEW_NAMES | SHORT, errno.ENOSPC)
 IO_ERROR = (WRITES | SYNCS | NEW_NAMES | OTHER_NAMES, errno.EIO)
 REMEDY = re.compile("free some space|try again|name another folder|open the store again|check the disk")
-"""What every refusal ends with."""
-Told = dict[str, Any]
+"""The remedies with which a refusal ends."""
+Message = dict[str, Any]
 
 
 def compiled(folder: Path) -> Path:
-    """The shim. Skips the test where it cannot be made."""
+    """Compile the shim and return its path. Skips the test if there is no compiler."""
     compiler = shutil.which("cc")
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("needs Linux and a C compiler (cc) to put a simulated disk under a process")
     library = folder / "shim.so"
     source = HERE / "shim.c"
-    made = subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"], capture_output=True, text=True)
+    made = subprocess.run(
+        [compiler, "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"],
+        capture_output=True,
+        text=True,
+    )
     if made.returncode:
         pytest.fail(f"shim.c cannot be compiled: {made.stderr}")
     return library
 
 
 class Workers:
-    """The process that carries out orders, each in a child of its own."""
+    """A process that runs each order in a child process."""
 
     def __init__(self, library: Path) -> None:
         self._process = subprocess.Popen(
@@ -55,16 +59,16 @@ class Workers:
             env={**os.environ, "LD_PRELOAD": str(library)},
         )
 
-    def order(self, **order: object) -> tuple[list[Told], int]:
-        """What the child told, and its exit code (negative: the signal that ended it)."""
+    def order(self, **order: object) -> tuple[list[Message], int]:
+        """Run an order. Returns the child's messages and exit code (negative: the signal that ended it)."""
         assert self._process.stdin is not None and self._process.stdout is not None
         print(json.dumps(order), file=self._process.stdin, flush=True)
-        told: list[Told] = []
+        messages: list[Message] = []
         for line in self._process.stdout:
-            said = json.loads(line)
-            if "end" in said:
-                return told, said["end"]
-            told.append(said)
+            message = json.loads(line)
+            if "end" in message:
+                return messages, message["end"]
+            messages.append(message)
         raise AssertionError("the worker is gone")
 
     def close(self) -> None:
@@ -76,22 +80,22 @@ class Workers:
 
 
 class LostError(AssertionError):
-    """Something acknowledged is not there, or something is half there."""
+    """An acknowledged change is missing, or a change is incomplete."""
 
 
-def told_by(script: str, *arguments: object) -> list[Told]:
-    """What the processes of a script beside this file tell, none of which may fail."""
+def messages_of(script: str, *arguments: object) -> list[Message]:
+    """Run a script beside this file, and return the messages of its processes. Fails if one of them fails."""
     command = [sys.executable, str(HERE / script), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [said["trace"] for said in told if said["act"] == "failed"] == []
-    return told
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [message["trace"] for message in messages if message["act"] == "failed"] == []
+    return messages
 
 
 @dataclass(slots=True)
 class Promises:
-    """What was acknowledged, over all sessions."""
+    """All acknowledged changes, over all sessions."""
 
     stages: dict[str, str] = field(default_factory=dict)
     bound: set[str] = field(default_factory=set)
@@ -101,10 +105,10 @@ class Promises:
     backups: dict[str, set[str]] = field(default_factory=dict)
     _begun: dict[str, set[str]] = field(default_factory=dict)
 
-    def take(self, told: list[Told]) -> None:
-        """Note what was told. Raises LostError when a label was given out twice."""
-        for said in told:
-            match said:
+    def take(self, messages: list[Message]) -> None:
+        """Take in messages. Raises LostError if a label was issued twice."""
+        for message in messages:
+            match message:
                 case {"act": "mint" | "register", "id": iri}:
                     if iri in self.stages:
                         raise LostError(f"{iri} was issued twice")
@@ -127,7 +131,7 @@ class Promises:
                     self.backups[name] = self.backups[backup]
 
     def check(self, registry: Registry) -> None:
-        """Raise LostError unless everything is there, and whole."""
+        """Raise LostError unless all acknowledged changes are there, complete."""
         findings = [str(finding) for finding in registry.verify(ALICE)]
         if findings:
             raise LostError("; ".join(findings[:5]))
@@ -145,14 +149,16 @@ class Promises:
             raise LostError(f"{iri} was released, and is back")
         if stage == "fixated" and record.stage is not Stage.FIXATED:
             raise LostError(f"{iri} is {record.stage}, and was fixated")
-        if iri in self.bound and not any(binding.target.value == f"{iri}/same" for binding in record.bindings):
+        if iri in self.bound and not any(
+            binding.target.value == f"{iri}/same" for binding in record.bindings
+        ):
             raise LostError(f"the binding of {iri} is gone")
 
 
 def check_store(folder: Path, promises: Promises, imports: dict[str, tuple[str, int]]) -> None:
-    """Open the store after a failure. Raises LostError, or what comes of a broken store.
+    """Open the store after a failure and check it. Raises LostError, or the errors of a broken store.
 
-    imports  of each file its namespace and how many identifiers it creates there.
+    imports  file → its namespace, and how many identifiers it creates there.
     """
     if not (folder / "store").is_dir() and promises.stages:
         raise LostError("the store is gone")
@@ -160,9 +166,9 @@ def check_store(folder: Path, promises: Promises, imports: dict[str, tuple[str, 
         promises.check(registry)
         counts = count_by_base(registry)
         for path, (base, whole) in imports.items():
-            found = counts.get(base, 0)
-            if found not in ((whole,) if path in promises.imports else (0, whole)):
-                raise LostError(f"{found} of {whole} identifiers of {path} are there")
+            count = counts.get(base, 0)
+            if count not in ((whole,) if path in promises.imports else (0, whole)):
+                raise LostError(f"{count} of {whole} identifiers of {path} are there")
         give_out_more(registry, promises)
 
 
@@ -174,7 +180,7 @@ def count_by_base(registry: Registry) -> dict[str, int]:
 
 
 def give_out_more(registry: Registry, promises: Promises) -> None:
-    """No label comes again."""
+    """Mint and register more identifiers. Raises LostError if a label is issued again."""
     for namespace in registry.namespaces():
         if namespace.name == NUMBERED:
             iri = registry.mint(NUMBERED, ALICE).iri.value
@@ -188,7 +194,10 @@ def give_out_more(registry: Registry, promises: Promises) -> None:
 
 
 def foreign_files(folder: Path, many: int, size: int) -> dict[str, tuple[str, int]]:
-    """Exports of so many other registries, each with published identifiers in a namespace of its own: file → base and size."""
+    """Export ``many`` other registries, each with published identifiers in its own namespace.
+
+    Returns file → base and number of identifiers.
+    """
     from idstore.exchange.rdf import export
 
     made = {}
@@ -206,7 +215,7 @@ def foreign_files(folder: Path, many: int, size: int) -> dict[str, tuple[str, in
 
 @dataclass(slots=True)
 class Outcome:
-    """What a series of power cuts came to."""
+    """Counts of a series of power cuts."""
 
     cuts: int = 0
     acknowledged: int = 0
@@ -215,9 +224,11 @@ class Outcome:
 
 
 class PowerCuts:
-    """Sessions on one disk, each ended by a power cut at a random call; the next begins with what the disk holds then."""
+    """Sessions on one disk. A power cut at a random call ends each; the next one continues on that disk."""
 
-    def __init__(self, folder: Path, workers: Workers, seed: int, files: dict[str, tuple[str, int]], **order: object) -> None:
+    def __init__(
+        self, folder: Path, workers: Workers, seed: int, files: dict[str, tuple[str, int]], **order: object
+    ) -> None:
         self.folder = folder
         self._workers = workers
         self._chance = random.Random(seed)
@@ -228,31 +239,31 @@ class PowerCuts:
         self.begin()
 
     def begin(self) -> None:
-        """A new, empty disk."""
+        """Begin with a new, empty disk."""
         self._number += 1
         self.promises = Promises()
         self.disk = self.folder / f"disk{self._number}"
         self.disk.mkdir(parents=True)
 
     def cut(self, *, within: int) -> None:
-        """Work, lose power at one of so many calls, and check. Raises LostError."""
+        """Work, lose power at one of the first ``within`` calls, and check. Raises LostError."""
         chance = self._chance
         disk = Disk(self.disk)
         self._number += 1
         left, journal = self.folder / f"disk{self._number}", self.folder / "journal"
-        told, status = self._workers.order(
+        messages, status = self._workers.order(
             do="work",
             folder=str(self.disk),
             journal=str(journal),
             kill_at=int(within ** chance.random()) if chance.random() < 0.3 else chance.randint(1, within),
             seed=chance.random(),
             threads=chance.choice((1, 1, 4)),
-            brief=chance.random() < 0.3,
+            briefly=chance.random() < 0.3,
             acts=10_000,
             imports=[path for path in self._files if path not in self.promises.imports],
             **self._order,
         )
-        assert status == -9, f"not killed but ended: {told[-1:]}"
+        assert status == -9, f"not killed but ended: {messages[-1:]}"
         disk.play(journal)
         mode = chance.choice((Cut.STRICT, Cut.TORN, None))
         if mode is None:
@@ -263,12 +274,15 @@ class PowerCuts:
         self.disk = left
         self.outcome.cuts += 1
         self.outcome.calls += disk.calls
-        self.outcome.acknowledged += sum(said["act"] in ("mint", "register", "bind", "fixate", "release", "import") for said in told)
-        self.promises.take(told)
+        self.outcome.acknowledged += sum(
+            message["act"] in ("mint", "register", "bind", "fixate", "release", "import")
+            for message in messages
+        )
+        self.promises.take(messages)
         self._check(f"cut {self.outcome.cuts} ({mode})")
 
     def _check(self, what: str) -> None:
-        """On a copy: the next session begins with what the disk holds, so that recovery itself may be cut."""
+        """Check a copy. The next session begins with the disk itself, so that a cut may hit recovery too."""
         copy = self.folder / "checked"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.disk, copy)
@@ -281,11 +295,63 @@ class PowerCuts:
         shutil.rmtree(self.disk / "backups", ignore_errors=True)
 
 
+class KilledSteps:
+    """Single acts, each on a new disk and killed at one of its calls.
+
+    Two states are checked: the one that the process saw, and the one on disk.
+    """
+
+    def __init__(self, folder: Path, workers: Workers, files: dict[str, tuple[str, int]]) -> None:
+        self._folder = folder
+        self._workers = workers
+        self._files = files
+        self._number = 0
+
+    def kill(self, act: str, at: int, prune: int | None = None) -> int:
+        """Kill the act at call ``at``, counted from 1; 0 kills nothing.
+
+        Returns how many calls the act made, 0 if it was killed. Raises LostError.
+        """
+        self._number += 1
+        disk, journal, left = (self._folder / f"{name}{self._number}" for name in ("disk", "journal", "left"))
+        disk.mkdir()
+        before = Disk(disk)
+        messages, status = self._workers.order(
+            do="step",
+            folder=str(disk),
+            journal=str(journal),
+            seed=7,
+            act=act,
+            at=at,
+            prune=prune,
+            imports=list(self._files),
+        )
+        assert status in (0, -9), f"{act}, call {at}: {messages[-1]}"
+        before.play(journal)
+        before.cut(left, Cut.STRICT, random.Random(0))
+        for place in (disk, left):
+            promises = Promises()
+            promises.take(messages)
+            try:
+                check_store(place, promises, self._files)
+                check_backups(place, promises)
+            except (AssertionError, IdstoreError, OSError) as error:
+                raise LostError(f"{act}, call {at}, {place.name}: {error}") from error
+        shutil.rmtree(disk)
+        shutil.rmtree(left)
+        return next((message["calls"] for message in messages if message["act"] == "counted"), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Calls that fail: which, how, from which on (1 is the first), how many, and whether the store is closed while they do.
+    """Calls that fail.
 
-    act  whose calls; empty: all from the opening of the store on.
+    which  kinds of calls.
+    error  the errno that they give.
+    first  number of the first one that fails, from 1.
+    many   how many fail.
+    close  whether the store is closed while they fail.
+    act    the act whose calls count; empty: all calls from the opening of the store on.
     """
 
     which: int
@@ -297,7 +363,7 @@ class Fault:
 
 
 class FailingDisk:
-    """Sessions on a new disk each, during which calls fail."""
+    """Sessions during which calls fail, each on a new disk."""
 
     def __init__(self, folder: Path, workers: Workers, files: dict[str, tuple[str, int]]) -> None:
         self._folder = folder
@@ -307,40 +373,53 @@ class FailingDisk:
         self.refused = self.reopened = 0
 
     def suffer(self, fault: Fault) -> int:
-        """Work with a fault, and check what is left. Returns how many calls could have failed. Raises LostError."""
+        """Work with a fault and check the store. Returns how many calls could fail. Raises LostError."""
         self._number += 1
         disk, journal, left = (self._folder / f"{name}{self._number}" for name in ("disk", "journal", "left"))
         disk.mkdir()
         before = Disk(disk)
-        told, status = self._workers.order(
-            do="fail", folder=str(disk), journal=str(journal), seed=7, acts=20, imports=list(self._files),
-            which=fault.which, errno=fault.error, first=fault.first, many=fault.many, close=fault.close, act=fault.act,
-        )  # fmt: skip
-        assert status == 0, f"{fault}: {told[-1]['message']}\n{told[-1].get('trace')}"
+        messages, status = self._workers.order(
+            do="fail",
+            folder=str(disk),
+            journal=str(journal),
+            seed=7,
+            acts=20,
+            imports=list(self._files),
+            which=fault.which,
+            errno=fault.error,
+            first=fault.first,
+            many=fault.many,
+            close=fault.close,
+            act=fault.act,
+        )
+        assert status == 0, f"{fault}: {messages[-1]['message']}\n{messages[-1].get('trace')}"
         before.play(journal)
         before.cut(left, Cut.STRICT, random.Random(0))
         promises = Promises()
         for place in (disk, left):
             promises = Promises()
-            promises.take(told)
+            promises.take(messages)
             try:
                 check_store(place, promises, self._files)
                 check_backups(place, promises)
             except (AssertionError, IdstoreError, OSError) as error:
                 raise LostError(f"{fault}, {place.name}: {error}") from error
-        messages = [said["message"] for said in told if said["act"] == "refused"]
-        unclear = [message for message in messages if not REMEDY.search(message)]
+        refusals = [message["message"] for message in messages if message["act"] == "refused"]
+        unclear = [message for message in refusals if not REMEDY.search(message)]
         assert not unclear, unclear
-        self.refused += len(messages)
-        self.reopened += sum(said["act"] == "reopens" for said in told)
+        self.refused += len(refusals)
+        self.reopened += sum(message["act"] == "reopens" for message in messages)
         shutil.rmtree(disk)
         shutil.rmtree(left)
-        calls: int = next(said["calls"] for said in told if said["act"] == "counted")
+        calls: int = next(message["calls"] for message in messages if message["act"] == "counted")
         return calls
 
 
 def check_backups(place: Path, promises: Promises) -> int:
-    """Every acknowledged backup is a store by itself; each eighth is verified, and has what was acknowledged before. Returns how many there are."""
+    """Open every acknowledged backup, and verify each eighth against the changes acknowledged before it.
+
+    Returns the number of backups. Raises LostError.
+    """
     for number, (name, promised) in enumerate(promises.backups.items()):
         whole = number % 8 == 0
         with idstore.open(place / "backups" / name, read_only=not whole) as registry:
@@ -353,7 +432,7 @@ def check_backups(place: Path, promises: Promises) -> int:
 
 
 def rounds(cuts: PowerCuts, many: int, *, within: int) -> Iterator[int]:
-    """So many cuts; now and then on a new disk, where even making the store is cut."""
+    """Make ``many`` cuts; now and then on a new disk, so that a cut may hit the creation of the store too."""
     for number in range(many):
         early = number % 8
         if early == 0:

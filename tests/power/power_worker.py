@@ -1,10 +1,12 @@
 """Processes that work on a store while their disk loses power or fails.
 
-Started with shim.c preloaded, it reads orders, one JSON object a line, and carries each out in a child process of its own. What the child
-tells (what it is about to do, what was acknowledged) is passed on line by line as it happens; ``{"end": status}`` closes an order.
+Started with shim.c preloaded, the script reads orders, one JSON object a line, and runs each in a child
+process. The child prints a line before each act and one after its acknowledgement. ``{"end": status}`` closes
+an order.
 """
 
 import ctypes
+import faulthandler
 import json
 import os
 import random
@@ -16,48 +18,62 @@ from pathlib import Path
 from typing import Any
 
 import idstore
-import idstore.registry.opening
+import idstore.opening
 import idstore.schemes
 from idstore import Party, Registry, Request, Statement
 from idstore.errors import AlreadyRegistered, IdstoreError, StoreUnavailable
 from idstore.exchange.rdf import import_registry
-from idstore.stores import backups, bases, catalogue, embedded, founding, generation, journal, loading
+from idstore.forks import Connection
+from idstore.stores import bulk_load, maintenance
+from idstore.stores.projection import bases, catalogue
+from idstore.stores.projection.oxigraph import Engine
 
 ALICE = Party("alice")
 NUMBERED, CHOSEN = "numbered", "chosen"
 LABELS = 300
-"""Labels that are asked for again and again."""
+"""How many different labels the acts choose from, so that requests repeat."""
+_LONGEST = 300
+"""Seconds after which an order hangs: its process prints the stacks of its threads and fails."""
 
 
-def tell(**said: object) -> None:
-    os.write(1, (json.dumps(said) + "\n").encode())
+def tell(**fields: object) -> None:
+    os.write(1, (json.dumps(fields) + "\n").encode())
 
 
 def shim() -> ctypes.CDLL:
-    """The library that was preloaded."""
+    """Return the preloaded library."""
     library = ctypes.CDLL(None)
     library.shim_begin.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_long]
     library.shim_fail.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
+    library.shim_kill.argtypes = [ctypes.c_long]
     library.shim_count.restype = library.shim_matching.restype = ctypes.c_long
     return library
 
 
 def prepare(registry: Registry) -> None:
-    """The two namespaces: one in which labels are numbered, one in which they are chosen."""
-    known = {namespace.name for namespace in registry.namespaces()}
-    if NUMBERED not in known:
+    """Add the two namespaces: one with numbered labels, one with chosen labels."""
+    names = {namespace.name for namespace in registry.namespaces()}
+    if NUMBERED not in names:
         registry.add_namespace(NUMBERED, "http://example.org/numbered/", "puid", ALICE)
-    if CHOSEN not in known:
+    if CHOSEN not in names:
         registry.add_namespace(CHOSEN, "20.500.1", "handle", ALICE)
 
 
 class Work:
-    """Acts at random, told before (what may be seen even if it was not acknowledged) and after.
+    """Random acts. Each prints a line before (it may take effect without an acknowledgement) and one after.
 
-    keeping  whether backups are among them. Each also brings the engine to disk.
+    keeping  whether backups are among the acts. A backup also brings the engine to disk.
     """
 
-    def __init__(self, registry: Registry, chance: random.Random, folder: Path, imports: list[str], *, keeping: bool = True) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        chance: random.Random,
+        folder: Path,
+        imports: list[str],
+        *,
+        keeping: bool = True,
+    ) -> None:
         self.registry = registry
         self.chance = chance
         self.folder = folder
@@ -67,7 +83,7 @@ class Work:
         self.kept: list[str] = []
 
     def go_on(self) -> None:
-        """One act."""
+        """Run one random act."""
         acts: list[tuple[Callable[[], None], int]] = [
             (self.mint, 8),
             (self.register, 5),
@@ -115,7 +131,7 @@ class Work:
     def take_in(self) -> None:
         path = self.imports.pop(0)
         report = import_registry(self.registry, [Path(path)], ALICE)
-        tell(act="import", path=path, created=report.created)
+        tell(act="import", path=path, created=report.identifiers)
 
     def back_up(self) -> None:
         target = self.folder / "backups" / f"{self.chance.getrandbits(40):010x}"
@@ -125,22 +141,22 @@ class Work:
         self.kept.append(target.name)
 
     def restore(self) -> None:
-        """Make another store of a backup, beside it."""
+        """Restore a backup to another store beside it."""
         name = self.chance.choice(self.kept)
         target = self.folder / "backups" / f"of-{name}"
-        idstore.registry.opening.restore(self.folder / "backups" / name, target)
+        idstore.opening.restore(self.folder / "backups" / name, target)
         tell(act="restore", path=target.name, of=name)
 
 
 def work(order: dict[str, Any]) -> None:
-    """Open the store and go on until the power fails, or for so many acts."""
+    """Open the store and act until the power fails, or as often as the order says."""
     folder = Path(order["folder"])
     chance = random.Random(order["seed"])
-    if order["brief"]:
+    lessen_limits(chance, order.get("prune"))
+    if order["briefly"]:
         act_briefly(folder, chance)
-    with idstore.open(folder / "store", administrator=ALICE, durability=order.get("durability", "power")) as registry:
+    with idstore.open(folder / "store", administrator=ALICE) as registry:
         prepare(registry)
-        lessen_limits(registry, chance, order.get("prune"))
         tell(act="opened")
         imports, keeping = list(order.get("imports", ())), order.get("backups", True)
         works = [
@@ -157,14 +173,35 @@ def work(order: dict[str, Any]) -> None:
 
 
 def act_briefly(folder: Path, chance: random.Random) -> None:
-    """As commands do: open the store for one act, over and over."""
+    """Open the store for one act, as a command does; repeat."""
     own: list[str] = []
     for _ in range(chance.randrange(30)):
-        with idstore.open(folder / "store", administrator=ALICE, brief=True) as registry:
+        with idstore.open(folder / "store", administrator=ALICE) as registry:
             prepare(registry)
             work = Work(registry, chance, folder, [])
             work.own = own
             chance.choice((work.mint, work.mint, work.register, work.bind, work.fixate, work.release))()
+
+
+def step(order: dict[str, Any]) -> None:
+    """Run one act after a few others, and kill it at one of its calls; else print how many calls it made."""
+    folder, library = Path(order["folder"]), shim()
+    lessen_limits(random.Random(order["seed"]), order.get("prune"))
+    registry = idstore.open(folder / "store", administrator=ALICE)
+    prepare(registry)
+    work = Work(registry, random.Random(order["seed"]), folder, list(order["imports"]))
+    for act in (work.mint, work.mint, work.fixate, work.mint, work.register, work.back_up, work.mint):
+        act()
+    if order["act"] == "open":
+        registry.close()
+    before = library.shim_count()
+    library.shim_kill(order["at"])
+    if order["act"] == "open":
+        registry = idstore.open(folder / "store", administrator=ALICE)
+    else:
+        getattr(registry if order["act"] == "close" else work, order["act"])()
+    tell(act="counted", calls=library.shim_count() - before)
+    registry.close()
 
 
 def several(work: Work, acts: int) -> None:
@@ -172,37 +209,51 @@ def several(work: Work, acts: int) -> None:
         work.go_on()
 
 
-def lessen_limits(registry: Registry, chance: random.Random, prune: int | None = None) -> None:
-    """What otherwise happens once in many thousand changes happens all the time; the journal forgets after ``prune`` changes, or at random."""
-    embedded._PRUNE = prune or chance.choice((7, 40, 20_000))
-    embedded._LEAVE = chance.choice((0, 10, 100))
-    vars(loading).update(_LARGE=chance.choice((0, 1 << 32)))  # the tables of every import are merged, or of none
-    store: Any = registry.store
-    for database in (store._journal._db, store._generation.catalogue._db):
-        database.execute(f"PRAGMA wal_autocheckpoint={chance.choice((2, 30, 1000))}")
+def lessen_limits(chance: random.Random, prune: int | None = None) -> None:
+    """Lower limits, so that rare work of the store happens all the time.
+
+    prune  rows after which the ledger is pruned; None: a random number.
+    """
+    vars(maintenance).update(
+        _PRUNE=prune or chance.choice((7, 40, 20_000)),
+        _LEAVE=chance.choice((0, 10, 100)),
+        _LOGGED=chance.choice((3, 30, 2000)),
+        _PORTION=5,
+    )
+    # either every import merges its tables, or none
+    vars(bulk_load).update(_LARGE=chance.choice((0, 1 << 32)))
+    vars(catalogue).update(_LOG_ROWS=chance.choice((2, 30, 500)))
+    pages = chance.choice((2, 30, 1000))
+    execute = Connection.execute
+
+    def executed(self: Connection, statement: str, *arguments: Any) -> sqlite3.Cursor:
+        done = execute(self, statement, *arguments)
+        if statement == "PRAGMA synchronous=FULL":  # the ledger's
+            execute(self, f"PRAGMA wal_autocheckpoint={pages}")
+        return done
+
+    Connection.execute = executed  # type: ignore[method-assign,assignment]
 
 
 def fail(order: dict[str, Any]) -> None:
-    """Acts while the disk refuses some calls; afterwards it is well again, and the open store either goes on or says what to do.
+    """Act while the disk refuses some calls. Then the disk works: the open store goes on or names a remedy.
 
-    The calls that fail are those of the one act that the order names, or of everything from the opening on.
+    The calls of the act that the order names fail, or all calls from the opening on.
     """
     folder, chance, library = Path(order["folder"]), random.Random(order["seed"]), shim()
 
     def begin() -> None:
         library.shim_fail(order["which"], order["errno"], order["first"], order["many"])
 
+    lessen_limits(chance)
     if not order["act"]:
         begin()
     registry = opened(folder)
     if registry is not None:
-        lessen_limits(registry, chance)
         work = Work(registry, chance, folder, list(order["imports"]))
         if order["act"]:
             for step in (work.mint, work.mint, work.fixate, work.mint, work.back_up):
                 step()
-            with registry.store.reading():  # all is applied: the first calls are those of the act
-                pass
             begin()
             attempt(getattr(work, order["act"]))
         else:
@@ -217,7 +268,7 @@ def fail(order: dict[str, Any]) -> None:
             tell(act="reopens")
             registry.close()
         registry = opened(folder)
-        assert registry is not None, "it does not open when the disk is well again"
+        assert registry is not None, "the store does not open although the disk works again"
         Work(registry, chance, folder, []).mint()
     registry.close()
 
@@ -228,55 +279,61 @@ def acts(work: Work, many: int) -> None:
 
 
 def opened(folder: Path) -> Registry | None:
-    found: list[Registry] = []
+    registries: list[Registry] = []
 
     def open() -> None:
-        found.append(idstore.open(folder / "store", administrator=ALICE))
-        prepare(found[0])
+        registries.append(idstore.open(folder / "store", administrator=ALICE))
+        prepare(registries[0])
 
     if attempt(open):
-        return found[0]
-    for registry in found:
+        return registries[0]
+    for registry in registries:
         attempt(registry.close)
     return None
 
 
 def attempt(act: Callable[[], None]) -> bool:
-    """Whether it could be done. Nothing but StoreUnavailable may come of a failing disk."""
+    """Return whether the act succeeded. A failing disk may cause no error but StoreUnavailable."""
     try:
         act()
     except StoreUnavailable as error:
         tell(act="refused", message=str(error))
         return False
-    except IdstoreError as error:  # acts at random may contradict what was refused before
+    except IdstoreError as error:  # random acts may depend on a refused one
         tell(act="contradiction", message=repr(error))
     return True
 
 
 def sabotage(name: str) -> None:
-    """Leave something out that durability rests on."""
+    """Disable one kind of sync that durability needs: of names, the engine, the catalogue, or the ledger."""
     if name == "names":
-        for module in (backups, bases, catalogue, founding, generation):
-            vars(module).update(sync_folder=lambda _: None, sync_tree=lambda _: None)
+        # engine and databases sync their files by themselves
+        os.fsync = lambda _: None  # type: ignore[assignment]
     elif name == "engine":
-        vars(bases).update(keep=lambda *_: None)
-    elif name == "journal":
-        append = journal.Journal.append
+        Engine.flush = lambda _: None  # type: ignore[method-assign,assignment]
+        vars(maintenance).update(_checkpoint=lambda generation, _: generation.engine.mark)
+        vars(bases).update(keep=lambda generation, copy: copy(generation / "none"))
+    elif name == "catalogue":
+        catalogue.Catalogue.sync = lambda _: None  # type: ignore[method-assign,assignment]
+    elif name == "ledger":
+        execute = Connection.execute
 
-        def lazily(self: journal.Journal, changes: list[journal.Written]) -> None:
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            append(self, changes)
+        def lazily(self: Connection, statement: str, *arguments: Any) -> sqlite3.Cursor:
+            return execute(self, statement.replace("synchronous=FULL", "synchronous=NORMAL"), *arguments)
 
-        journal.Journal.append = lazily  # type: ignore[method-assign]
+        Connection.execute = lazily  # type: ignore[method-assign,assignment]
 
 
 def child(order: dict[str, Any]) -> int:
+    faulthandler.dump_traceback_later(_LONGEST, exit=True)
     try:
         sabotage(order.get("sabotage", ""))
-        started = shim().shim_begin(order["folder"].encode(), order["journal"].encode(), order.get("kill_at", 0))
+        started = shim().shim_begin(
+            order["folder"].encode(), order["journal"].encode(), order.get("kill_at", 0)
+        )
         assert started == 0
-        {"work": work, "fail": fail}[order["do"]](order)
-    except BaseException as error:  # noqa: BLE001 the harness is told, whatever it is
+        {"work": work, "fail": fail, "step": step}[order["do"]](order)
+    except BaseException as error:  # noqa: BLE001 the harness gets every error
         import traceback
 
         tell(act="failed", message=repr(error), trace=traceback.format_exc()[-3000:])

@@ -1,12 +1,14 @@
 /*
- * A disk that can lose power, fill up or fail, put under a process by LD_PRELOAD.
+ * A disk that can lose power, fill up or fail. LD_PRELOAD puts it under a process.
  *
- * After shim_begin() every call that changes something below one folder is carried out, numbered and written to a journal elsewhere,
- * one at a time. Calls that sync are written to the journal and not carried out: what survives is worked out from the journal, by
- * simulated_disk.py. At a chosen number the process kills itself, or calls begin to fail.
+ * After shim_begin() the library carries out each call that changes something below one folder, numbers it
+ * and writes it to a journal in another place, one call at a time. It writes syncs to the journal without
+ * carrying them out: simulated_disk.py computes from the journal what survives. At a chosen number the
+ * process kills itself, or calls begin to fail.
  *
- * What a stream of <stdio.h> writes is not seen, hence lost at a cut. Calls that the journal could not describe (writing through shared
- * memory to anything but SQLite's -shm files) are noted in it, and refused there.
+ * The library does not see writes of <stdio.h> streams, so a cut loses them. It notes calls that the journal
+ * cannot describe (writing through shared memory to a file that is no -shm file of SQLite), and
+ * simulated_disk.py refuses a journal with such a note.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -27,9 +29,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { OPEN = 1, WRITE, TRUNCATE, SYNC, FAILED_SYNC, MAKE_FOLDER, UNLINK, REMOVE_FOLDER, RENAME, LINK, CLOSE, SYNC_ALL, UNSUPPORTED };
-enum { CREATED = 1, EMPTIED = 2, FOLDER = 4 };       /* of OPEN, in `offset` */
-enum { WRITES = 1, SYNCS = 2, NEW_NAMES = 4, OTHER_NAMES = 8, SHORT = 16 }; /* which calls fail; SHORT: the first of the writes writes half */
+enum {
+    OPEN = 1, WRITE, TRUNCATE, SYNC, FAILED_SYNC, MAKE_FOLDER, UNLINK, REMOVE_FOLDER, RENAME, LINK, CLOSE,
+    SYNC_ALL, UNSUPPORTED
+};
+enum { CREATED = 1, EMPTIED = 2, FOLDER = 4 }; /* of OPEN, in `offset` */
+/* which calls fail; SHORT: the first write writes one half */
+enum { WRITES = 1, SYNCS = 2, NEW_NAMES = 4, OTHER_NAMES = 8, SHORT = 16 };
 
 #define FILES 65536
 
@@ -69,7 +75,7 @@ int shim_begin(const char *folder, const char *journal_path, long kill) {
     return 0;
 }
 
-/* From the `first`-th call (counting from 1, and from now) of those in `which` on, `many` calls fail; 0: none any more. */
+/* Let `many` calls of the kinds `which` fail, from the `first`-th on (1 is the next one); many = 0: none. */
 void shim_fail(int which, int error, long first, long many) {
     pthread_mutex_lock(&mutex);
     matching = 0;
@@ -82,7 +88,14 @@ void shim_fail(int which, int error, long first, long many) {
 
 long shim_count(void) { return count; }
 
-/* How many calls of those in shim_fail's `which` there were since. */
+/* Kill the process at the `after`-th call from now on; 0: at none. */
+void shim_kill(long after) {
+    pthread_mutex_lock(&mutex);
+    kill_at = after ? count + after : 0;
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Return how many calls of the kinds `which` of shim_fail() there were since. */
 long shim_matching(void) { return matching; }
 
 /* the journal */
@@ -94,7 +107,9 @@ static void note(int kind, int64_t handle, int64_t offset, const void *data, siz
     if (written != (ssize_t)(sizeof head + length)) abort();
 }
 
-static void note_path(int kind, int64_t handle, int64_t offset, const char *path) { note(kind, handle, offset, path, strlen(path)); }
+static void note_path(int kind, int64_t handle, int64_t offset, const char *path) {
+    note(kind, handle, offset, path, strlen(path));
+}
 
 static void note_paths(int kind, const char *from, const char *to) {
     char both[2 * PATH_MAX];
@@ -102,7 +117,7 @@ static void note_paths(int kind, const char *from, const char *to) {
     note(kind, 0, 0, both, (size_t)length);
 }
 
-/* Before each call: count it, die, or say whether it is to fail. Called with the mutex held. */
+/* Before each call: count it; kill the process, or return whether the call fails. Called with the mutex. */
 static int fails(int which) {
     if (++count == kill_at) {
         syscall(SYS_kill, getpid(), SIGKILL);
@@ -173,13 +188,14 @@ static int opened(int folder, const char *path, int flags, mode_t mode) {
     pthread_mutex_lock(&mutex);
     struct stat found;
     int there = !stat(whole, &found);
-    int changes = (there ? 0 : flags & O_CREAT) | (there && S_ISREG(found.st_mode) && found.st_size ? flags & O_TRUNC : 0);
+    int created = there ? 0 : flags & O_CREAT;
+    int changes = created | (there && S_ISREG(found.st_mode) && found.st_size ? flags & O_TRUNC : 0);
     int fd = changes && fails(NEW_NAMES) ? -1 : (int)syscall(SYS_openat, folder, path, flags, mode);
     int error = errno;
     if (fd >= 0 && fd < FILES && !fstat(fd, &found) && (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode))) {
         handles[fd] = ++last_handle;
-        int said = (there ? 0 : CREATED) | (flags & O_TRUNC ? EMPTIED : 0) | (S_ISDIR(found.st_mode) ? FOLDER : 0);
-        note_path(OPEN, last_handle, said, whole);
+        int emptied = flags & O_TRUNC ? EMPTIED : 0, folder_flag = S_ISDIR(found.st_mode) ? FOLDER : 0;
+        note_path(OPEN, last_handle, (there ? 0 : CREATED) | emptied | folder_flag, whole);
     }
     errno = error;
     pthread_mutex_unlock(&mutex);
@@ -210,8 +226,13 @@ int __open_2(const char *path, int flags) { return opened(AT_FDCWD, path, flags,
 int __open64_2(const char *path, int flags) { return opened(AT_FDCWD, path, flags, 0); }
 int __openat_2(int folder, const char *path, int flags) { return opened(folder, path, flags, 0); }
 int __openat64_2(int folder, const char *path, int flags) { return opened(folder, path, flags, 0); }
-int creat(const char *path, mode_t mode) { return opened(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
-int creat64(const char *path, mode_t mode) { return opened(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
+int creat(const char *path, mode_t mode) {
+    return opened(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+int creat64(const char *path, mode_t mode) {
+    return opened(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
 
 static FILE *stream(FILE *(*real)(const char *, const char *), const char *path, const char *mode) {
     char whole[PATH_MAX];
@@ -307,11 +328,15 @@ static ssize_t written(int fd, const struct iovec *parts, int many, off_t offset
     size_t allowed = length;
     if (fails(WRITES)) allowed = fail_which & SHORT && matching == fail_from ? length / 2 : 0;
     if (allowed || !length)
-        result = offset < 0 ? syscall(SYS_write, fd, data, allowed) : syscall(SYS_pwrite64, fd, data, allowed, offset);
+        result = offset < 0 ? syscall(SYS_write, fd, data, allowed)
+                            : syscall(SYS_pwrite64, fd, data, allowed, offset);
     else
         errno = fail_with;
     int error = errno;
-    if (result > 0) note(WRITE, handles[fd], offset < 0 ? syscall(SYS_lseek, fd, 0, SEEK_CUR) - result : offset, data, (size_t)result);
+    if (result > 0) {
+        int64_t start = offset < 0 ? syscall(SYS_lseek, fd, 0, SEEK_CUR) - result : offset;
+        note(WRITE, handles[fd], start, data, (size_t)result);
+    }
     free(data);
     errno = error;
     pthread_mutex_unlock(&mutex);
@@ -330,18 +355,20 @@ ssize_t writev(int fd, const struct iovec *parts, int many) {
 #define PWRITES(name, offset_type) \
     ssize_t name(int fd, const void *data, size_t length, offset_type offset) { \
         struct iovec part = {(void *)data, length}; \
-        return handle_of(fd) ? written(fd, &part, 1, offset) : syscall(SYS_pwrite64, fd, data, length, offset); \
+        return handle_of(fd) ? written(fd, &part, 1, offset) \
+                             : syscall(SYS_pwrite64, fd, data, length, offset); \
     }
 #define PWRITEVS(name, offset_type) \
     ssize_t name(int fd, const struct iovec *parts, int many, offset_type offset) { \
-        return handle_of(fd) ? written(fd, parts, many, offset) : syscall(SYS_pwritev, fd, parts, many, offset, 0); \
+        return handle_of(fd) ? written(fd, parts, many, offset) \
+                             : syscall(SYS_pwritev, fd, parts, many, offset, 0); \
     }
 PWRITES(pwrite, off_t)
 PWRITES(pwrite64, off64_t)
 PWRITEVS(pwritev, off_t)
 PWRITEVS(pwritev64, off64_t)
 
-/* calls that copy inside the kernel: refused, and everybody falls back to reading and writing */
+/* calls that copy inside the kernel: refused, and callers fall back to reading and writing */
 
 static ssize_t refused(int error) {
     errno = error;
@@ -372,8 +399,13 @@ static int cut(int fd, int64_t size) {
     return result;
 }
 
-int ftruncate(int fd, off_t size) { return handle_of(fd) ? cut(fd, size) : (int)syscall(SYS_ftruncate, fd, size); }
-int ftruncate64(int fd, off64_t size) { return handle_of(fd) ? cut(fd, size) : (int)syscall(SYS_ftruncate, fd, size); }
+int ftruncate(int fd, off_t size) {
+    return handle_of(fd) ? cut(fd, size) : (int)syscall(SYS_ftruncate, fd, size);
+}
+
+int ftruncate64(int fd, off64_t size) {
+    return handle_of(fd) ? cut(fd, size) : (int)syscall(SYS_ftruncate, fd, size);
+}
 
 static int cut_path(const char *path, int64_t size) {
     int fd = opened(AT_FDCWD, path, O_WRONLY, 0);
@@ -390,10 +422,13 @@ int truncate64(const char *path, off64_t size) { return cut_path(path, size); }
 static int allocated(int fd, int mode, int64_t offset, int64_t length) {
     pthread_mutex_lock(&mutex);
     struct stat before, after;
-    int result = fails(WRITES) || fstat(fd, &before) ? -1 : (int)syscall(SYS_fallocate, fd, mode, offset, length);
+    int result = -1;
+    if (!fails(WRITES) && !fstat(fd, &before)) result = (int)syscall(SYS_fallocate, fd, mode, offset, length);
     int error = errno;
-    if (!result && !fstat(fd, &after) && after.st_size != before.st_size) note(TRUNCATE, handles[fd], after.st_size, 0, 0);
-    if (!result && mode & ~FALLOC_FL_KEEP_SIZE) note_path(UNSUPPORTED, handles[fd], 0, "fallocate with holes");
+    if (!result && !fstat(fd, &after) && after.st_size != before.st_size)
+        note(TRUNCATE, handles[fd], after.st_size, 0, 0);
+    if (!result && mode & ~FALLOC_FL_KEEP_SIZE)
+        note_path(UNSUPPORTED, handles[fd], 0, "fallocate with holes");
     errno = error;
     pthread_mutex_unlock(&mutex);
     return result;
@@ -401,12 +436,18 @@ static int allocated(int fd, int mode, int64_t offset, int64_t length) {
 
 #define ALLOCATES(name, type) \
     int name(int fd, int mode, type offset, type length) { \
-        return handle_of(fd) ? allocated(fd, mode, offset, length) : (int)syscall(SYS_fallocate, fd, mode, offset, length); \
+        return handle_of(fd) ? allocated(fd, mode, offset, length) \
+                             : (int)syscall(SYS_fallocate, fd, mode, offset, length); \
     }
 ALLOCATES(fallocate, off_t)
 ALLOCATES(fallocate64, off64_t)
-int posix_fallocate(int fd, off_t offset, off_t length) { return fallocate(fd, 0, offset, length) ? errno : 0; }
-int posix_fallocate64(int fd, off64_t offset, off64_t length) { return fallocate(fd, 0, offset, length) ? errno : 0; }
+int posix_fallocate(int fd, off_t offset, off_t length) {
+    return fallocate(fd, 0, offset, length) ? errno : 0;
+}
+
+int posix_fallocate64(int fd, off64_t offset, off64_t length) {
+    return fallocate(fd, 0, offset, length) ? errno : 0;
+}
 
 /* syncing */
 
@@ -422,7 +463,8 @@ static int synced(int fd) {
 int fsync(int fd) { return handle_of(fd) ? synced(fd) : (int)syscall(SYS_fsync, fd); }
 int fdatasync(int fd) { return handle_of(fd) ? synced(fd) : (int)syscall(SYS_fdatasync, fd); }
 int sync_file_range(int fd, off64_t offset, off64_t length, unsigned flags) {
-    return handle_of(fd) ? 0 : (int)syscall(SYS_sync_file_range, fd, offset, length, flags); /* begins to write, promises nothing */
+    /* it only begins to write, and makes nothing durable */
+    return handle_of(fd) ? 0 : (int)syscall(SYS_sync_file_range, fd, offset, length, flags);
 }
 
 static int synced_all(void) {
@@ -482,13 +524,16 @@ static int renamed(int from_folder, const char *from, int to_folder, const char 
 
 int rename(const char *from, const char *to) { return renamed(AT_FDCWD, from, AT_FDCWD, to, 0); }
 int renameat(int f, const char *from, int t, const char *to) { return renamed(f, from, t, to, 0); }
-int renameat2(int f, const char *from, int t, const char *to, unsigned flags) { return renamed(f, from, t, to, flags); }
+int renameat2(int f, const char *from, int t, const char *to, unsigned flags) {
+    return renamed(f, from, t, to, flags);
+}
 
 int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
     char old[PATH_MAX], new[PATH_MAX];
     if (!below(to_folder, to, new)) return (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
     if (!below(from_folder, from, old)) return (int)refused(EXDEV);
-    CHANGE(NEW_NAMES, syscall(SYS_linkat, from_folder, from, to_folder, to, flags), note_paths(LINK, old, new));
+    CHANGE(NEW_NAMES, syscall(SYS_linkat, from_folder, from, to_folder, to, flags),
+           note_paths(LINK, old, new));
 }
 
 int link(const char *from, const char *to) { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); }
@@ -496,7 +541,8 @@ int link(const char *from, const char *to) { return linkat(AT_FDCWD, from, AT_FD
 int unlinkat(int folder, const char *path, int flags) {
     char whole[PATH_MAX];
     if (!below(folder, path, whole)) return (int)syscall(SYS_unlinkat, folder, path, flags);
-    CHANGE(OTHER_NAMES, syscall(SYS_unlinkat, folder, path, flags), note_path(flags & AT_REMOVEDIR ? REMOVE_FOLDER : UNLINK, 0, 0, whole));
+    CHANGE(OTHER_NAMES, syscall(SYS_unlinkat, folder, path, flags),
+           note_path(flags & AT_REMOVEDIR ? REMOVE_FOLDER : UNLINK, 0, 0, whole));
 }
 
 int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }

@@ -1,13 +1,15 @@
-"""What a power cut leaves of a folder, worked out from the journal that shim.c writes.
+"""The content of a folder after a power cut, computed from the journal that shim.c writes.
 
-The model is the worst that POSIX allows:
+The model is the worst case that POSIX allows:
 
-- What was written to a file is on disk once the file was synced after it (fsync or fdatasync, by whatever descriptor). If the sync failed,
-  it is lost, also to later syncs, unless it is written again. (The process goes on seeing it, as Linux does.)
-- A name (made, linked, renamed, removed) is on disk once its folder was synced after it. Syncing a file does nothing for its name, not even
-  for that of a new file; syncing a folder does nothing for what is in its files and sub-folders. A name moved from one folder to another
-  is two names: the new one is on disk with the one folder, the old one gone with the other. If the sync failed, the next may do it.
-- What nobody synced may be on disk or not: see `Cut`.
+- A write is on disk after a later sync of the file (fsync or fdatasync, by any descriptor). If the sync
+  fails, the write is lost, also to later syncs, unless the process repeats it. As on Linux, the process still
+  sees it.
+- A change of a name (create, link, rename, remove) is on disk after a later sync of its folder. A sync of a
+  file does not make its name durable, even if the file is new. A sync of a folder does not make the content
+  of its files and sub-folders durable. A move between folders is two changes: the sync of one folder makes
+  the new name durable, the sync of the other one the removal. If the sync fails, the next sync may do it.
+- Changes without a sync may be on disk or not: see `Cut`.
 """
 
 import enum
@@ -25,10 +27,10 @@ _CREATED, _EMPTIED, _FOLDER = 1, 2, 4
 
 
 class Cut(enum.Enum):
-    """What becomes of what was not synced.
+    """The fate of changes without a sync.
 
-    STRICT  nothing of it is there.
-    TORN    some of the writes, whole or in sectors or pages of them; of each folder some of the first changes of its names.
+    STRICT  all are lost.
+    TORN    some writes survive, whole or single sectors or pages; of each folder some first changes of names.
     """
 
     STRICT = "strict"
@@ -36,7 +38,7 @@ class Cut(enum.Enum):
 
 
 class Call(enum.IntEnum):
-    """What a line of the journal says."""
+    """The kind of an entry of the journal."""
 
     OPEN = 1
     WRITE = 2
@@ -55,7 +57,7 @@ class Call(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the journal."""
+    """An entry of the journal."""
 
     call: Call
     handle: int
@@ -64,7 +66,7 @@ class Entry:
 
 
 def entries(journal: Path) -> Iterator[Entry]:
-    """The lines of a journal."""
+    """Yield the entries of a journal."""
     data = journal.read_bytes()
     place = 0
     while place < len(data):
@@ -76,7 +78,10 @@ def entries(journal: Path) -> Iterator[Entry]:
 
 @dataclass(eq=False, slots=True)
 class File:
-    """A file: what is on disk, and what was written since it was synced: bytes at an offset, or a new size (None)."""
+    """A file: its content on disk, and the writes since its last sync.
+
+    A write is bytes at an offset, or a new size (None).
+    """
 
     disk: bytearray = field(default_factory=bytearray)
     unsynced: list[tuple[int, bytes | None]] = field(default_factory=list)
@@ -109,7 +114,7 @@ def _apply(content: bytearray, offset: int, data: bytes | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Tear:
-    """How the unsynced writes of a file are torn: of so many units of the disk each arrives or not."""
+    """How the unsynced writes of a file are torn: each unit of the disk arrives or not."""
 
     chance: random.Random
     unit: int
@@ -119,7 +124,10 @@ class _Tear:
         return self.chance.random() < self.share
 
     def apply(self, content: bytearray, offset: int, data: bytes | None) -> None:
-        """Apply a write, or only some of the units that it touches; then the file may have grown, with zeros or old bytes in it."""
+        """Apply a write, or only some of the units that it touches.
+
+        In the second case the file may have grown, with zeros or old bytes in it.
+        """
         if data is None or self.chance.random() < 0.5:
             _apply(content, offset, data)
             return
@@ -139,7 +147,10 @@ Names = dict[str, "File | Folder"]
 
 @dataclass(eq=False, slots=True)
 class Folder:
-    """A folder: the names as the process sees them, those on disk, and what changed in between: each change sets or removes (None) names."""
+    """A folder: the names that the process sees, the names on disk, and the changes between the two.
+
+    A change sets or removes (None) names.
+    """
 
     names: Names = field(default_factory=dict)
     disk: Names = field(default_factory=dict)
@@ -170,7 +181,7 @@ def _rename(names: Names, change: "dict[str, File | Folder | None]") -> None:
 
 
 class Disk:
-    """What is below a folder, from a state in which everything is synced on."""
+    """The files and folders below a folder. At the beginning everything is synced."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -186,30 +197,30 @@ class Disk:
                 names[path.name] = self._read(path)
             else:
                 status = path.stat()
-                known = self._known.setdefault((status.st_dev, status.st_ino), File())
-                known.disk = known.disk or bytearray(path.read_bytes())
-                names[path.name] = known
+                file = self._known.setdefault((status.st_dev, status.st_ino), File())
+                file.disk = file.disk or bytearray(path.read_bytes())
+                names[path.name] = file
         return Folder(names, dict(names))
 
-    # what the process did
+    # entries of the journal
 
     def play(self, journal: Path) -> None:
-        """Take in what a process did. Raises AssertionError when it did what the journal cannot describe."""
+        """Apply a journal. Raises AssertionError for a call that the journal cannot describe."""
         for entry in entries(journal):
             self.calls += entry.call is not Call.CLOSE
             self._take[entry.call](self, entry)
 
     def _open(self, entry: Entry) -> None:
         path = entry.data.decode()
-        found = self._find(path)
-        if found is None:
-            assert not entry.offset & _FOLDER, f"{path} came from nowhere"
-            found = File()
+        node = self._find(path)
+        if node is None:
+            assert not entry.offset & _FOLDER, f"{path} was never created"
+            node = File()
             folder, name = self._place(path)
-            folder.put({name: found})
-        elif entry.offset & _EMPTIED and isinstance(found, File):
-            found.unsynced.append((0, None))
-        self._handles[entry.handle] = found
+            folder.put({name: node})
+        elif entry.offset & _EMPTIED and isinstance(node, File):
+            node.unsynced.append((0, None))
+        self._handles[entry.handle] = node
 
     def _write(self, entry: Entry) -> None:
         self._file(entry).unsynced.append((entry.offset, entry.data))
@@ -237,7 +248,7 @@ class Disk:
         old, new = entry.data.decode().split("\1")
         (source, old_name), (target, new_name) = self._place(old), self._place(new)
         moved = source.names.get(old_name)
-        if moved is None:  # a stream of <stdio.h> made it
+        if moved is None:  # a stream of <stdio.h> created the file
             return
         if source is target:
             source.put({old_name: None, new_name: moved})
@@ -248,9 +259,9 @@ class Disk:
     def _link(self, entry: Entry) -> None:
         old, new = entry.data.decode().split("\1")
         folder, name = self._place(new)
-        found = self._find(old)
-        assert isinstance(found, File), f"{old} is no file"
-        folder.put({name: found})
+        node = self._find(old)
+        assert isinstance(node, File), f"{old} is no file"
+        folder.put({name: node})
 
     def _close(self, entry: Entry) -> None:
         del self._handles[entry.handle]
@@ -260,7 +271,7 @@ class Disk:
             node.sync()
 
     def _refuse(self, entry: Entry) -> None:
-        raise AssertionError(f"the process did what the journal cannot describe: {entry.data.decode()}")
+        raise AssertionError(f"the journal cannot describe a call of the process: {entry.data.decode()}")
 
     _take: "dict[Call, Callable[[Disk, Entry], None]]" = {
         Call.OPEN: _open,
@@ -279,9 +290,9 @@ class Disk:
     }
 
     def _file(self, entry: Entry) -> File:
-        found = self._handles[entry.handle]
-        assert isinstance(found, File)
-        return found
+        node = self._handles[entry.handle]
+        assert isinstance(node, File)
+        return node
 
     def _parts(self, path: str) -> list[str]:
         return list(Path(path).relative_to(self.root).parts)
@@ -298,19 +309,21 @@ class Disk:
         assert isinstance(folder, Folder), f"{path} is in no folder"
         return folder, name
 
-    # what is left of it
+    # the state after a power cut
 
     def cut(self, target: Path, cut: Cut, chance: random.Random) -> None:
-        """Write what is on the disk after a power cut into a new folder."""
+        """Write the content of the disk after a power cut to a new folder."""
         self._write_folder(self._top, target, cut, chance, {})
 
-    def _write_folder(self, folder: Folder, target: Path, cut: Cut, chance: random.Random, written: dict[File, Path]) -> None:
+    def _write_folder(
+        self, folder: Folder, target: Path, cut: Cut, chance: random.Random, written: dict[File, Path]
+    ) -> None:
         target.mkdir()
         for name, node in folder.after(cut, chance).items():
             path = target / name
             if isinstance(node, Folder):
                 self._write_folder(node, path, cut, chance, written)
-            elif name.endswith("-shm"):  # memory that processes share; it is made anew
+            elif name.endswith("-shm"):  # shared memory of processes, which they create anew
                 continue
             elif node in written:
                 os.link(written[node], path)

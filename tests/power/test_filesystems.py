@@ -1,4 +1,7 @@
-"""Power cuts of real file systems, which the kernel shuts down in the middle: what was acknowledged is there, what is there is whole."""
+"""Power cuts of real file systems: the kernel shuts them down in the middle of work.
+
+Acknowledged changes survive, and no change is incomplete.
+"""
 
 import os
 import shutil
@@ -8,7 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from power_sessions import LostError, Promises, Told, check_backups, check_store, foreign_files, told_by
+from power_sessions import (
+    LostError,
+    Message,
+    Promises,
+    check_backups,
+    check_store,
+    foreign_files,
+    messages_of,
+)
 
 from idstore.errors import StoreUnavailable
 
@@ -29,8 +40,13 @@ class Disk:
 
     @contextmanager
     def mounted(self) -> Iterator[Path]:
-        """Its folder. What is mounted once more has read its log, as after a power cut."""
-        done = subprocess.run(["mount", "-o", "loop", str(self.image), str(self.place)], check=False, capture_output=True, text=True)
+        """Mount the file system and return its folder. A mount reads the log, as after a power cut."""
+        done = subprocess.run(
+            ["mount", "-o", "loop", str(self.image), str(self.place)],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
             pytest.skip(f"no file can be mounted here: {done.stderr.strip()}")
         try:
@@ -48,37 +64,39 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
     return Disk(request.param, tmp_path)
 
 
-def cut(place: Path, seed: int, files: list[str], durability: str = "power") -> list[Told]:
-    """What processes told before the file system was shut down."""
-    return told_by("unplugged_worker.py", place, seed, durability, *files)
+def cut(place: Path, seed: int, files: list[str], omission: str = "") -> list[Message]:
+    """Run processes until the file system is shut down, and return their messages."""
+    return messages_of("unplugged_worker.py", place, seed, omission, *files)
 
 
 @pytest.mark.slow
-def test_what_was_acknowledged_survives_on_real_file_systems(disk: Disk, tmp_path: Path) -> None:
+def test_acknowledged_changes_survive_on_real_file_systems(disk: Disk, tmp_path: Path) -> None:
     imports = foreign_files(tmp_path, 3, 100)
     promises, acts, backups = Promises(), 0, 0
     for number in range(CUTS):
         with disk.mounted() as place:
-            told = cut(place, number, [*imports])
+            messages = cut(place, number, [*imports])
         with disk.mounted() as place:
-            promises.take(told)
+            promises.take(messages)
             backups += check_backups(place, promises)
             promises.backups.clear()
             check_store(place, promises, imports)
-        acts += len(told)
+        acts += len(messages)
     print(f"{CUTS} cuts, {acts} acts, {backups} backups")
     assert acts > CUTS
 
 
 @pytest.mark.slow
-def test_without_syncing_they_are_lost_there(disk: Disk, tmp_path: Path) -> None:
+def test_without_syncing_acknowledged_changes_are_lost_on_real_file_systems(
+    disk: Disk, tmp_path: Path
+) -> None:
     imports = foreign_files(tmp_path, 3, 100)
 
     def suffer() -> None:
         promises = Promises()
-        for number in range(5 * CUTS):  # the first or second is enough but where hardly anything is done before
+        for number in range(5 * CUTS):  # the first or second cut suffices, unless the processes hardly began
             with disk.mounted() as place:
-                promises.take(cut(place, number, [*imports], "process"))
+                promises.take(cut(place, number, [*imports], "ledger"))
             with disk.mounted() as place:
                 check_store(place, promises, imports)
 

@@ -1,6 +1,7 @@
-"""Several processes at once on one store, on a file system that the kernel shuts down at a random moment: what is not on disk by then is lost.
+"""Run several processes on one store, on a file system that the kernel shuts down at a random moment.
 
-Called with the folder where it is mounted, a seed, the durability and files to import. Tells, line by line, what the processes tell.
+Everything that is not on disk by then is lost. Arguments: the folder of the mounted file system, a seed, the
+kind of sync to leave out ("": none), files to import. Passes on the output of the processes.
 """
 
 import fcntl
@@ -15,17 +16,17 @@ from killed_worker import AT_ONCE, begun, end
 SHUTDOWN = 0x8004587D
 """The ``ioctl`` of ext4 and XFS that ends all writing."""
 WITHOUT_LOG = (2).to_bytes(4, sys.byteorder)
-"""Nor is the file system's own log written."""
+"""The file system's own log is not written either."""
 LONGEST = 2.0
-"""Seconds until then, at most."""
+"""Seconds until the shutdown, at most."""
 
 
 def main() -> None:
-    folder, seed, durability, *files = sys.argv[1:]
+    folder, seed, omission, *files = sys.argv[1:]
     chance = random.Random(seed)
-    processes = [begun(folder, chance.random(), files, durability=durability) for _ in range(AT_ONCE)]
+    processes = [begun(folder, chance.random(), files, omission=omission) for _ in range(AT_ONCE)]
     time.sleep(chance.uniform(0.2, LONGEST))
-    for process in processes:  # so that nobody is told of anything any more
+    for process in processes:  # so that they acknowledge nothing more
         os.kill(process, signal.SIGSTOP)
     place = os.open(folder, os.O_RDONLY)
     fcntl.ioctl(place, SHUTDOWN, WITHOUT_LOG)

@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
-from shape_agreement import compiled, expected
+from pyshacl_agreement import compiled, expected
 
 from idstore.validation.graph import SH, SHACL, Term
 from idstore.validation.shapes import Shapes
@@ -19,12 +19,24 @@ CLASSES = [NamedNode(f"urn:{name}") for name in "ABC"]
 NODES = [NamedNode(f"urn:{name}") for name in "abcdefg"]
 BLANKS = [BlankNode("y"), BlankNode("z")]
 LITERALS = [
-    Literal("x"), Literal("xyz"), Literal(""), Literal("x", language="en"), Literal("y", language="en"), Literal("z", language="de"),
-    Literal("w", language="en-gb"), Literal(1), Literal(5), Literal("1.5", datatype=XSD.decimal), Literal(True),  # noqa: FBT003
-    Literal("2026-01-01T00:00:00Z", datatype=XSD.dateTime), Literal("foo", datatype=XSD.integer), Literal("bar", datatype=XSD.dateTime),
-]  # fmt: skip
+    *map(Literal, ("x", "xyz", "")),
+    *(Literal(text, language=tag) for text, tag in (("x", "en"), ("y", "en"), ("z", "de"), ("w", "en-gb"))),
+    *map(Literal, (1, 5)),
+    Literal("1.5", datatype=XSD.decimal),
+    Literal(True),  # noqa: FBT003
+    Literal("2026-01-01T00:00:00Z", datatype=XSD.dateTime),
+    Literal("foo", datatype=XSD.integer),
+    Literal("bar", datatype=XSD.dateTime),
+]
 CONSTANTS: list[NamedNode | Literal] = [*NODES, *LITERALS]
-DATATYPES = [XSD.string, XSD.boolean, XSD.integer, XSD.dateTime, XSD.decimal, NamedNode(RDF_SPACE + "langString")]
+DATATYPES = [
+    XSD.string,
+    XSD.boolean,
+    XSD.integer,
+    XSD.dateTime,
+    XSD.decimal,
+    NamedNode(RDF_SPACE + "langString"),
+]
 NODE_KINDS = ["IRI", "Literal", "BlankNode", "IRIOrLiteral", "BlankNodeOrIRI", "BlankNodeOrLiteral"]
 NESTING = ["not", "node", "and", "or", "xone", "property"]
 SIMPLE = [
@@ -45,7 +57,10 @@ COUNTING = ["minCount", "maxCount", "uniqueLang", "qualifiedMinCount", "qualifie
 
 
 class Maker:
-    """Draws shapes and data. Left out is what pySHACL sees otherwise than SHACL's text: comparisons of incomparable values."""
+    """Draws random shapes and data.
+
+    It leaves out comparisons of incomparable values, where pySHACL differs from the text of SHACL.
+    """
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
@@ -54,10 +69,14 @@ class Maker:
         self.names = 0
 
     def data(self) -> list[Triple]:
-        found = {Triple(node, RDF.type, kind) for node in self.nodes for kind in CLASSES if self.rng.random() < 0.3}
+        found = {
+            Triple(node, RDF.type, kind) for node in self.nodes for kind in CLASSES if self.rng.random() < 0.3
+        }
         for node in self.nodes:
             for predicate in PREDICATES:
-                found.update(Triple(node, predicate, self.term()) for _ in range(self.rng.choice((0, 1, 1, 2, 3))))
+                found.update(
+                    Triple(node, predicate, self.term()) for _ in range(self.rng.choice((0, 1, 1, 2, 3)))
+                )
         if self.rng.random() < 0.5:
             found.add(Triple(CLASSES[1], RDFS.subClassOf, CLASSES[0]))
         return sorted(found, key=str)
@@ -112,11 +131,15 @@ class Maker:
 
     def constrain(self, node: NamedNode, kind: str, depth: int) -> None:
         if kind.startswith("qualified"):
-            if any(triple.subject == node and triple.predicate == SH.qualifiedValueShape for triple in self.made):
+            if any(
+                triple.subject == node and triple.predicate == SH.qualifiedValueShape for triple in self.made
+            ):
                 return
             self.say(node, "qualifiedValueShape", self.shape(0, of_path=False))
         if kind == "closed":
-            self.say(node, "ignoredProperties", self.listed([RDF.type, *PREDICATES[: self.rng.choice((0, 1))]]))
+            self.say(
+                node, "ignoredProperties", self.listed([RDF.type, *PREDICATES[: self.rng.choice((0, 1))]])
+            )
         self.say(node, kind, self.parameter(kind, depth))
 
     def parameter(self, kind: str, depth: int) -> Term:
@@ -138,13 +161,21 @@ class Maker:
             "not": lambda: self.shape(depth - 1, of_path=choose((True, False))),
         }
         if kind in {"and", "or", "xone"}:
-            return self.listed([self.shape(depth - 1, of_path=choose((True, True, False))) for _ in range(choose((1, 2, 3)))])
-        return draws[kind]() if kind in draws else Literal(choose((1, 3, 5) if "Length" in kind else (0, 1, 1, 2)))
+            return self.listed(
+                [self.shape(depth - 1, of_path=choose((True, True, False))) for _ in range(choose((1, 2, 3)))]
+            )
+        return (
+            draws[kind]()
+            if kind in draws
+            else Literal(choose((1, 3, 5) if "Length" in kind else (0, 1, 1, 2)))
+        )
 
     def shapes(self) -> Shapes:
         node = self.shape(2, of_path=self.rng.random() < 0.5)
         for _ in range(self.rng.choice((1, 1, 2))):
-            kind = self.rng.choice(("targetClass", "targetClass", "targetSubjectsOf", "targetObjectsOf", "targetNode"))
+            kind = self.rng.choice(
+                ("targetClass", "targetClass", "targetSubjectsOf", "targetObjectsOf", "targetNode")
+            )
             self.say(node, kind, self.target(kind))
         return Shapes(tuple(dict.fromkeys(self.made)))
 

@@ -1,4 +1,4 @@
-"""FROM chooses among what the party sees, and never adds to it."""
+"""FROM selects from the graphs that the party sees, and never adds to them."""
 
 import subprocess
 import sys
@@ -32,6 +32,11 @@ def test_from_narrows(text: str, default: list[str], named: list[str]) -> None:
     assert dataset(text, SEEN, PREFIXES) == (default, named)
 
 
+def test_escapes_in_prefixed_names_of_from_are_read() -> None:
+    text = r"PREFIX u: <urn:x/> SELECT * FROM u:a\,b\~ FROM NAMED u:\(c\) { ?s ?p ?o }"
+    assert dataset(text, ["urn:x/a,b~", "urn:x/(c)"], PREFIXES) == (["urn:x/a,b~"], ["urn:x/(c)"])
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -41,7 +46,7 @@ def test_from_narrows(text: str, default: list[str], named: list[str]) -> None:
         "SELECT * # \r FROM <urn:a> \n { ?s ?p ?o }",
     ],
 )
-def test_a_from_that_is_not_understood_is_refused(text: str) -> None:
+def test_an_unsupported_from_is_refused(text: str) -> None:
     with pytest.raises(QueryRefused):
         dataset(text, SEEN, PREFIXES)
 
@@ -52,4 +57,7 @@ def test_a_query_without_from_imports_nothing_slow() -> None:
         "text = 'SELECT ?from { ?from ?service \"from a service\" }'\n"
         "guard.check(text, {}); dataset(text, [], {}); print('rdflib' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "False\n"
+    )

@@ -1,4 +1,4 @@
-"""SERVICE is found wherever it hides, and nothing else is taken for it."""
+"""The guard finds SERVICE at every place of a query, and mistakes nothing else for it."""
 
 from collections.abc import Iterator
 
@@ -47,7 +47,7 @@ HARMFUL = (
     "SELECT (1 AS ?z) {} GROUP BY (EXISTS { SERVICE <urn:x> {} })",
     "SELECT * { ?s ?p ?o LATERAL { SERVICE <urn:x> {} } }",
     "SELECT * { ?s ?p 'service' MINUS { SERVICE <urn:x> {} } }",
-    # what another parser takes for a comment or a string
+    # texts that another parser takes for a comment or a string
     "SELECT * { # \r SERVICE <urn:x> {} \n }",
     "SELECT * { BIND('\\u0027 AS ?a) #' AS ?b) SERVICE <urn:x> {} \n }",
     "SELECT * { BIND(1 AS ?a) FILTER(?a <?b) SERVICE <urn:x> {} FILTER(?c> 1) }",
@@ -63,7 +63,7 @@ def refusal(text: str) -> QueryRefused | None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_the_letters_alone_are_no_harm(text: str) -> None:
+def test_the_letters_of_service_alone_are_accepted(text: str) -> None:
     assert refusal(text) is None
 
 
@@ -75,7 +75,7 @@ def test_service_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["SELECT * { \\u0053ERVICE <urn:x> {} }", "SELECT * { SERVICE }"])
-def test_what_the_engine_cannot_read_is_refused_as_such(text: str) -> None:
+def test_a_query_that_the_engine_cannot_parse_is_refused(text: str) -> None:
     error = refusal(text)
     if "service" in text.casefold():
         assert error is not None
@@ -124,10 +124,11 @@ def test_no_wrapping_hides_service(core: str, around: list[str]) -> None:
 
 
 @given(core=harmless, around=wrappings)
-def test_no_wrapping_makes_a_service(core: str, around: list[str]) -> None:
+def test_no_wrapping_gives_a_false_alarm(core: str, around: list[str]) -> None:
     assert refusal(wrapped(core, around)) is None
 
 
+@pytest.mark.slow
 @given(core=st.one_of(harm, harmless), around=wrappings)
 def test_another_parser_agrees(core: str, around: list[str]) -> None:
     text = wrapped(core, around)
@@ -135,7 +136,7 @@ def test_another_parser_agrees(core: str, around: list[str]) -> None:
 
 
 def names(parsed: object) -> Iterator[str]:
-    """The names of all the parts of what rdflib parsed."""
+    """Yield the names of all parts of rdflib's parse result."""
     if isinstance(parsed, CompValue):
         yield parsed.name
         for part in parsed.values():
@@ -167,7 +168,7 @@ def names(parsed: object) -> Iterator[str]:
         "PREFIX a: <urn:a> # INSERT\nBASE <urn:b>\n INSERT { ?s ?p ?o } WHERE { ?s ?p ?o }",
     ],
 )
-def test_updates_are_named(text: str) -> None:
+def test_updates_are_refused_by_name(text: str) -> None:
     error = guard.error_in(text, PREFIXES)
     assert error is not None
     refused = guard.malformed(text, error)
@@ -180,7 +181,7 @@ def test_updates_are_named(text: str) -> None:
     [
         ("SELECT ?s WHERE {\n ?s ?p ?o \n FILTRE(?s) }", 3, ""),
         ("SELECT * { ?s nix:a ?o }", 1, ": a prefix is not declared"),
-        ("SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o }", 1, ": a variable is selected that is neither grouped by nor aggregated"),
+        ("SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o }", 1, ": a variable is neither grouped nor aggregated"),
         ("SELECT * { <not an iri> ?p ?o }", 1, ": not a full IRI"),
         ("SELECT * { ?s <relative> ?o }", 1, ": not a full IRI"),
         ("", 1, ""),
@@ -191,4 +192,7 @@ def test_malformed_queries_are_refused_with_the_place(text: str, line: int, said
     assert error is not None
     refused = guard.malformed(text, error)
     assert refused.fields["line"] == line
-    assert refused.message == f"the query cannot be read near line {line}, column {refused.fields['column']}{said}"
+    assert (
+        refused.message
+        == f"the query cannot be read near line {line}, column {refused.fields['column']}{said}"
+    )

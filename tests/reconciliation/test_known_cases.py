@@ -1,4 +1,4 @@
-"""Mappings and logs that others really made, against what a plain reading of their files says."""
+"""Mappings and logs of real projects, compared with a plain reading of their files."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -27,15 +27,15 @@ Pairs = set[tuple[str, str]]
 
 
 def cells(place: Path) -> list[list[str]]:
-    """The rows of a file of real data, without its header."""
+    """Return the rows of a file of real data, without its header."""
     return [line.split("\t") for line in place.read_text(encoding="utf-8").split("\n")[1:] if line]
 
 
-# codes of one list, and what they are called in four others
+# codes of one list, and their equivalents in four others
 
 
 def crowded(pairs: Pairs, kinds: dict[str, str]) -> set[tuple[str, frozenset[str]]]:
-    """Who is paired with several of one kind, and with which."""
+    """Return each key that is paired with several values of one kind, with these values."""
     found = defaultdict(set)
     for one, other in pairs:
         found[one, kinds[other]].add(other)
@@ -43,7 +43,7 @@ def crowded(pairs: Pairs, kinds: dict[str, str]) -> set[tuple[str, frozenset[str
 
 
 def hanging(pairs: Pairs) -> list[set[str]]:
-    """What hangs together, by going from one to the next until nothing is new."""
+    """Return the connected components, found by repeated steps to neighbours."""
     beside = defaultdict(set)
     for one, other in pairs:
         beside[one].add(other)
@@ -64,7 +64,7 @@ def hanging(pairs: Pairs) -> list[set[str]]:
 
 @dataclass
 class Equivalents:
-    """The equivalents of CFIHOS codes, as IRIs, and what each of both is one of."""
+    """The equivalents of CFIHOS codes as IRIs, and the kind of each end."""
 
     rows: list[tuple[str, str]]
     kinds: dict[str, str]
@@ -75,7 +75,10 @@ class Equivalents:
 def equivalents(real_data: Path) -> Equivalents:
     made = Equivalents([], {})
     for code, name, _, source, target in cells(real_data / "cfihos_equivalents.tsv"):
-        one, other = CODES + code, f"http://{quote(source.lower().replace(' ', ''))}.example.org/{quote(target)}"
+        one, other = (
+            CODES + code,
+            f"http://{quote(source.lower().replace(' ', ''))}.example.org/{quote(target)}",
+        )
         made.kinds |= {one: "CFIHOS", other: source}
         made.names[code] = name
         made.rows.append((one, other))
@@ -84,28 +87,40 @@ def equivalents(real_data: Path) -> Equivalents:
 
 def judged(found: list[dict[str, object]], kind: str, end: str) -> list[tuple[str, frozenset[str]]]:
     claims = [(one["about"], one["claims"]) for one in found if one["kind"] == kind]
-    return [(str(about), frozenset(claim[end] for claim in some)) for about, some in claims if isinstance(some, list)]
+    return [
+        (str(about), frozenset(claim[end] for claim in some))
+        for about, some in claims
+        if isinstance(some, list)
+    ]
 
 
-def test_codes_with_several_equivalents_of_one_list(run: Run, rdl: str, store: Path, equivalents: Equivalents, tmp_path: Path) -> None:
-    """3,091 equivalences of 1,998 codes: imported as bindings, and compared as they stand in the store."""
+def test_codes_with_several_equivalents_of_one_list(
+    run: Run, rdl: str, store: Path, equivalents: Equivalents, tmp_path: Path
+) -> None:
+    """3,091 equivalences of 1,998 codes: imported as bindings, and compared in the store."""
     assert rdl
     codes, table = tmp_path / "codes.txt", tmp_path / "equivalents.tsv"
-    codes.write_text("".join(f"{code}\t{name}\n" for code, name in equivalents.names.items()), encoding="utf-8")
-    table.write_text("id\ttarget\n" + "".join(f"{one}\t{other}\n" for one, other in equivalents.rows), encoding="utf-8")
+    codes.write_text(
+        "".join(f"{code}\t{name}\n" for code, name in equivalents.names.items()), encoding="utf-8"
+    )
+    table.write_text(
+        "id\ttarget\n" + "".join(f"{one}\t{other}\n" for one, other in equivalents.rows), encoding="utf-8"
+    )
     run("import", codes, "--format", "list", "--namespace", "h")
     rehearsed = run("import", table, "--dry-run", "--json").objects
     assert [(one["verdict"], one["reason"]) for one in rehearsed] == list(spoken_against(equivalents))
     run("import", table)
 
-    found = run("reconcile", store, "--json").objects
+    found = run("reconcile", store, "--clusters", "--json").objects
     pairs = set(equivalents.rows)
     several, claimed = judged(found, "several-targets", "target"), judged(found, "claimed-twice", "id")
     assert (len(equivalents.rows), len(several), len(claimed)) == (3091, len(set(several)), len(set(claimed)))
     assert set(several) == crowded(pairs, equivalents.kinds)
     assert set(claimed) == crowded({(other, one) for one, other in pairs}, equivalents.kinds)
     clusters = hanging(pairs)
-    twins = [members for members in clusters if len({equivalents.kinds[one] for one in members}) < len(members)]
+    twins = [
+        members for members in clusters if len({equivalents.kinds[one] for one in members}) < len(members)
+    ]
     assert sorted(one["about"] for one in found if one["kind"] == "joined") == sorted(map(min, twins))
     others = [members for members in clusters if members not in twins and len(members) > 2]
     assert sorted(one["about"] for one in found if one["kind"] == "cluster") == sorted(map(min, others))
@@ -113,7 +128,7 @@ def test_codes_with_several_equivalents_of_one_list(run: Run, rdl: str, store: P
 
 
 def spoken_against(equivalents: Equivalents) -> Iterator[tuple[str, str]]:
-    """What is to be told of each line, in their order: what earlier lines said of its code and of its target."""
+    """Yield the expected conflicts of each line with earlier lines on its code and on its target."""
     bound: dict[tuple[str, str], list[str]] = defaultdict(list)
     claimed: dict[str, list[str]] = defaultdict(list)
     for one, other in equivalents.rows:
@@ -125,15 +140,31 @@ def spoken_against(equivalents: Equivalents) -> Iterator[tuple[str, str]]:
         claimed[other].append(one)
 
 
-def test_the_file_as_it_was_published(run: Run, real_data: Path) -> None:
-    """Both ends bare texts, what a target is one of told by a column; two texts stand in two lists, and are two things there."""
-    words = ("--column", "subject=cfihos_code", "--column", "target=equivalent", "--column", "kind=coding_source")
-    found = run("reconcile", real_data / "cfihos_equivalents.tsv", *words, "--relation", "skos:closeMatch", "--json").objects
+def test_the_published_file_has_the_known_conflicts(run: Run, real_data: Path) -> None:
+    """Both ends are plain texts, and a column gives the kind of the target.
+
+    A text that occurs in two lists stands for two things.
+    """
+    words = (
+        "--column",
+        "subject=cfihos_code",
+        "--column",
+        "target=equivalent",
+        "--column",
+        "kind=coding_source",
+    )
+    found = run(
+        "reconcile", real_data / "cfihos_equivalents.tsv", *words, "--relation", "skos:closeMatch", "--json"
+    ).objects
     rows = cells(real_data / "cfihos_equivalents.tsv")
-    kinds = {f"{source}\t{target}": source for *_, source, target in rows} | {code: "CFIHOS" for code, *_ in rows}
+    kinds = {f"{source}\t{target}": source for *_, source, target in rows} | {
+        code: "CFIHOS" for code, *_ in rows
+    }
     pairs = {(code, f"{source}\t{target}") for code, _, _, source, target in rows}
     several = {(code, frozenset(map(bare, targets))) for code, targets in crowded(pairs, kinds)}
-    claimed = [(bare(target), codes) for target, codes in crowded({(other, one) for one, other in pairs}, kinds)]
+    claimed = [
+        (bare(target), codes) for target, codes in crowded({(other, one) for one, other in pairs}, kinds)
+    ]
     assert set(judged(found, "several-targets", "target")) == several
     assert Counter(judged(found, "claimed-twice", "id")) == Counter(claimed)
 
@@ -147,7 +178,7 @@ def bare(target: str) -> str:
 
 @dataclass(frozen=True)
 class Deed:
-    """What somebody did to an item of Wikidata: the PUID that it names was told, changed or taken away."""
+    """An edit of a Wikidata item: its PUID was added, changed or removed."""
 
     moment: int
     item: str
@@ -156,25 +187,31 @@ class Deed:
 
 
 def deeds(real_data: Path) -> list[Deed]:
-    """Those of the log that say a PUID, in the order in which they were done; a remark behind the PUID is left out."""
+    """Return the edits of the log that name a PUID, in order.
+
+    A remark after the PUID is left out.
+    """
     made = []
-    for item, property, told, revision, _, action, value in cells(real_data / "wikidata_p2748_events.tsv"):
+    for item, property, time, revision, _, action, value in cells(real_data / "wikidata_p2748_events.tsv"):
         kind, _, number = (puid := value.partition(",")[0]).partition("/")
         if property == "P2748" and kind in ("fmt", "x-fmt") and number.isdecimal():
-            moment = int(datetime.strptime(told, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()) * 1000
+            moment = int(datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()) * 1000
             made.append(((moment, int(revision)), Deed(moment, item, action.rpartition("-")[2], puid)))
     return [deed for _, deed in sorted(made, key=lambda one: one[0])]
 
 
 @dataclass
 class Bound:
-    """Which item names which PUIDs, and how often a deed found nothing to take back."""
+    """The PUIDs of each item, and the number of edits that removed an absent one."""
 
     pairs: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     vain: int = 0
 
     def changes(self, deed: Deed) -> tuple[list[str], list[str]]:
-        """The PUIDs that are to be unbound, and those to be bound: an update is of what the item named last."""
+        """Return the PUIDs to unbind and to bind.
+
+        An update changes the PUID that the item named last.
+        """
         named = self.pairs[deed.item]
         if deed.action == "remove":
             return [deed.puid], []
@@ -187,7 +224,7 @@ class Bound:
         self.pairs[deed.item] = [puid for puid in self.pairs[deed.item] if puid not in gone] + come
 
     def by_puid(self) -> dict[str, list[str]]:
-        """PUID → items, those bound alone."""
+        """Return PUID → items, for bound PUIDs only."""
         made = defaultdict(list)
         for item, puids in self.pairs.items():
             for puid in puids:
@@ -196,7 +233,7 @@ class Bound:
 
 
 def folded(done: list[Deed], until: int) -> Bound:
-    """How things stood at a moment, from the beginning."""
+    """Return the state at a moment, by replay from the beginning."""
     bound = Bound()
     for deed in done:
         if deed.moment <= until:
@@ -206,7 +243,7 @@ def folded(done: list[Deed], until: int) -> Bound:
 
 @contextmanager
 def clock(start: int) -> Iterator[list[int]]:
-    """A clock that shows what the list's only number says."""
+    """Yield a clock that shows the only number in the list."""
     shown = [start]
     with patch.object(times, "now", lambda: shown[0]):
         yield shown
@@ -217,9 +254,9 @@ ALICE = idstore.Party("alice")
 
 @pytest.fixture
 def replayed(store: Path, real_data: Path) -> list[Deed]:
-    """A registry of the PUIDs that the log names, in which everything was done at its time."""
+    """Return the edits, after a replay at their times in a registry of the PUIDs that the log names."""
     done = deeds(real_data)
-    with clock(done[0].moment - 1) as shown, idstore.open(store, administrator=ALICE, durability="process") as registry:
+    with clock(done[0].moment - 1) as shown, idstore.open(store, administrator=ALICE) as registry:
         registry.add_namespace("own", FORMATS, "puid", ALICE)
         for puid in sorted({deed.puid for deed in done}):
             registry.register("own", puid, ALICE)
@@ -240,50 +277,77 @@ def replayed(store: Path, real_data: Path) -> list[Deed]:
 
 
 def test_the_same_log_as_a_table_of_decisions(run: Run, real_data: Path, tmp_path: Path) -> None:
-    """One file of everything that was done ends where the log ends; what took back something that nobody had bound is told."""
+    """One file of all edits ends in the same state as the log.
+
+    The removal of an absent binding gives a warning.
+    """
     done = deeds(real_data)
-    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("own", FORMATS, "puid", ALICE)
         for puid in sorted({deed.puid for deed in done}):
             registry.register("own", puid, ALICE)
     bound, rows = Bound(), ["action\tid\ttarget"]
     for deed in done:
         gone, come = bound.changes(deed)
-        rows += [f"{act}\t{FORMATS}{puid}\t{WD}{deed.item}" for act, puids in (("unbind", gone), ("bind", come)) for puid in puids]
+        rows += [
+            f"{act}\t{FORMATS}{puid}\t{WD}{deed.item}"
+            for act, puids in (("unbind", gone), ("bind", come))
+            for puid in puids
+        ]
         bound.follow(deed)
     table = tmp_path / "decisions.tsv"
     table.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-    told = run("reconcile", "--accept", table, "--json").objects
-    absent = [one for one in told if one["verdict"] == "absent"]
-    assert (len(absent), {one["verdict"] for one in told} - {"absent"}) == (bound.vain, {"new", "contradictory"})
+    results = run("reconcile", "--accept", table, "--json").objects
+    absent = [one for one in results if one["verdict"] == "absent"]
+    assert (len(absent), {one["verdict"] for one in results} - {"absent"}) == (
+        bound.vain,
+        {"new", "contradictory"},
+    )
     assert bindings(run("list", "--limit", "2000", "--json").objects) == bound.by_puid()
 
 
 def bindings(found: list[dict[str, object]]) -> dict[str, list[str]]:
-    """Identifier → what it is bound to, of those that are bound."""
+    """Return identifier → its target, for bound identifiers."""
     made = {str(one["id"]): one["bindings"] for one in found}
-    return {id: sorted(binding["target"] for binding in some) for id, some in made.items() if isinstance(some, list) and some}
+    return {
+        id: sorted(binding["target"] for binding in some)
+        for id, some in made.items()
+        if isinstance(some, list) and some
+    }
 
 
-def test_history_tells_what_was_bound_at_each_moment(run: Run, replayed: list[Deed]) -> None:
+def test_history_shows_the_bindings_of_each_moment(run: Run, replayed: list[Deed]) -> None:
     moments = sorted({deed.moment for deed in replayed})
     turns = [deed.moment for deed in replayed if deed.action == "remove"]
-    for moment in {moments[0], moments[len(moments) // 3], moments[-1], *turns, *(turn - 1 for turn in turns)}:
+    for moment in {
+        moments[0],
+        moments[len(moments) // 3],
+        moments[-1],
+        *turns,
+        *(turn - 1 for turn in turns),
+    }:
         shown = run("history", "--at", times.iso(moment), "--json").objects
         assert bindings(shown) == folded(replayed, moment).by_puid(), times.iso(moment)
 
 
-def test_diff_tells_what_became_different(run: Run, replayed: list[Deed]) -> None:
+def test_diff_shows_the_changed_bindings(run: Run, replayed: list[Deed]) -> None:
     moments = sorted({deed.moment for deed in replayed})
     chosen = [moments[len(moments) * part // 6 - 1] for part in range(1, 7)]
     pairs = [*pairwise(chosen), (chosen[0], chosen[-1])]
     for since, until in pairs:
         found = run("diff", times.iso(since), times.iso(until), "--json").objects
         before, after = (folded(replayed, moment).by_puid() for moment in (since, until))
-        assert {one["id"] for one in found} == {id for id in before | after if before.get(id) != after.get(id)}
+        assert {one["id"] for one in found} == {
+            id for id in before | after if before.get(id) != after.get(id)
+        }
         assert {one["change"] for one in found} <= {"changed"}
         for one in found:
             gone, come = (set(state.get(one["id"], ())) for state in (before, after))
-            told = {(change["field"].partition(" ")[2], change["before"], change["after"]) for change in one["fields"]}
+            results = {
+                (change["field"].partition(" ")[2], change["before"], change["after"])
+                for change in one["fields"]
+            }
             said = "bound by alice"
-            assert told == {(item, said, None) for item in gone - come} | {(item, None, said) for item in come - gone}
+            assert results == {(item, said, None) for item in gone - come} | {
+                (item, None, said) for item in come - gone
+            }

@@ -1,4 +1,4 @@
-"""The page in a real browser: a curator sorts, searches, decides, saves, and the decisions are carried out."""
+"""The page in a real browser: a curator sorts, searches, decides and saves; the decisions are applied."""
 
 import json
 import re
@@ -17,7 +17,8 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 DRIVER, BROWSER = shutil.which("chromedriver"), shutil.which("chromium")
 pytestmark = pytest.mark.skipif(
-    not (DRIVER and BROWSER), reason="chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
+    not (DRIVER and BROWSER),
+    reason="chromium and chromedriver are not installed: apt-get install chromium chromium-driver",
 )
 
 WD: Final = "http://www.wikidata.org/entity/"
@@ -33,12 +34,20 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def driver(downloads: Path) -> Iterator[webdriver.Chrome]:
-    """A browser that is cut off from the network, and notes what it asks for."""
+    """Yield a browser without network access that records its requests."""
     options = webdriver.ChromeOptions()
     options.binary_location = str(BROWSER)
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1300,1000"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--window-size=1300,1000",
+    ):
         options.add_argument(argument)
-    options.add_experimental_option("prefs", {"download.default_directory": str(downloads), "download.prompt_for_download": False})
+    options.add_experimental_option(
+        "prefs", {"download.default_directory": str(downloads), "download.prompt_for_download": False}
+    )
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     with webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER))) as made:
         yield made
@@ -46,15 +55,20 @@ def driver(downloads: Path) -> Iterator[webdriver.Chrome]:
 
 @pytest.fixture
 def identifiers(run: Run, mint: Minting, tmp_path: Path) -> list[str]:
-    """A registry in which several things are wrong, and a table that says otherwise; the page beside them."""
+    """Create a registry with several faults, a table that contradicts it, and the page on both."""
     made = [mint("--name", name) for name in ("ball valve", "Kugelhahn <&>", "gate valve")]
     run("fixate", *made)
     for number in (1, 2):
         run("bind", made[0], f"{WD}Q{number}")
     run("bind", made[1], f"{WD}Q2", "--confidence", "0.4", by="bob")
     table = tmp_path / "other.sssom.tsv"
-    rows = ["subject_id\tpredicate_id\tobject_id\tconfidence\tauthor_id", f"{made[2]}\tskos:exactMatch\t{WD}Q10\t0.75\torcid:0000-0001"]
-    table.write_text("#curie_map:\n#  orcid: https://orcid.org/\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    rows = [
+        "subject_id\tpredicate_id\tobject_id\tconfidence\tauthor_id",
+        f"{made[2]}\tskos:exactMatch\t{WD}Q10\t0.75\torcid:0000-0001",
+    ]
+    table.write_text(
+        "#curie_map:\n#  orcid: https://orcid.org/\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8"
+    )
     run("reconcile", tmp_path / "store", table, "-o", tmp_path / "page.html")
     return made
 
@@ -64,16 +78,26 @@ def page(driver: webdriver.Chrome, identifiers: list[str], tmp_path: Path) -> It
     assert identifiers
     driver.get_log("performance")  # type: ignore[no-untyped-call]
     driver.get((tmp_path / "page.html").as_uri())
+    ready(driver)
     yield driver
     assert asked(driver) <= {"file", "blob", "data"}, "the page asks the network for something"
     assert driver.get_log("browser") == []  # type: ignore[no-untyped-call]
 
 
 def asked(driver: webdriver.Chrome) -> set[str]:
-    """The schemes of everything that was asked for since the last time."""
+    """Return the schemes of all requests since the last call."""
     log: list[dict[str, str]] = driver.get_log("performance")  # type: ignore[no-untyped-call]
     messages: list[dict[str, Any]] = [json.loads(entry["message"])["message"] for entry in log]
-    return {one["params"]["request"]["url"].partition(":")[0] for one in messages if one["method"] == "Network.requestWillBeSent"}
+    return {
+        one["params"]["request"]["url"].partition(":")[0]
+        for one in messages
+        if one["method"] == "Network.requestWillBeSent"
+    }
+
+
+def ready(page: webdriver.Chrome) -> None:
+    """Wait until the page has opened its database. A reload before that loses what was typed."""
+    page.execute_async_script("database.finally(arguments[0])")
 
 
 def rows(page: webdriver.Chrome, kind: str) -> list[WebElement]:
@@ -81,11 +105,16 @@ def rows(page: webdriver.Chrome, kind: str) -> list[WebElement]:
 
 
 def abouts(page: webdriver.Chrome, kind: str) -> list[str]:
-    return [row.find_element(By.CSS_SELECTOR, "td.about").get_attribute("data-sort") or "" for row in rows(page, kind)]
+    return [
+        row.find_element(By.CSS_SELECTOR, "td.about").get_attribute("data-sort") or ""
+        for row in rows(page, kind)
+    ]
 
 
 def chooser(page: webdriver.Chrome, kind: str, id: str, target: str) -> Select:
-    return Select(page.find_element(By.CSS_SELECTOR, f'#{kind} select[data-id="{id}"][data-target="{target}"]'))
+    return Select(
+        page.find_element(By.CSS_SELECTOR, f'#{kind} select[data-id="{id}"][data-target="{target}"]')
+    )
 
 
 def counted(page: webdriver.Chrome) -> str:
@@ -96,8 +125,10 @@ def wait(page: webdriver.Chrome, until: Callable[[], bool]) -> None:
     WebDriverWait(page, PATIENCE).until(lambda _: until())
 
 
-def test_everything_is_there_and_nothing_is_asked_for(page: webdriver.Chrome, identifiers: list[str]) -> None:
-    sections = [section.get_attribute("id") for section in page.find_elements(By.CSS_SELECTOR, "main section")]
+def test_the_page_is_complete_and_sends_no_requests(page: webdriver.Chrome, identifiers: list[str]) -> None:
+    sections = [
+        section.get_attribute("id") for section in page.find_elements(By.CSS_SELECTOR, "main section")
+    ]
     assert sections == ["several-targets", "claimed-twice", "joined", "lacking"]
     [link] = page.find_elements(By.CSS_SELECTOR, "#several-targets td.about a")
     assert link.get_attribute("href") == identifiers[0]
@@ -109,17 +140,20 @@ def test_links_in_the_contents_lead_to_their_kind(page: webdriver.Chrome) -> Non
     wait(page, lambda: bool(page.execute_script("return location.hash === '#lacking' && scrollY > 0")))
 
 
-def test_a_click_sorts_numbers_as_numbers_and_a_second_the_other_way(page: webdriver.Chrome) -> None:
+def test_a_click_sorts_numerically_and_a_second_click_reverses_the_order(page: webdriver.Chrome) -> None:
     head = page.find_element(By.CSS_SELECTOR, "#lacking th:first-child")
     before = abouts(page, "lacking")
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", head)
     head.find_element(By.TAG_NAME, "button").click()
     assert (head.get_attribute("aria-sort"), abouts(page, "lacking")) == ("ascending", sorted(before))
     head.find_element(By.TAG_NAME, "button").click()
-    assert (head.get_attribute("aria-sort"), abouts(page, "lacking")) == ("descending", sorted(before, reverse=True))
+    assert (head.get_attribute("aria-sort"), abouts(page, "lacking")) == (
+        "descending",
+        sorted(before, reverse=True),
+    )
 
 
-def test_what_is_searched_for_alone_is_shown(page: webdriver.Chrome, identifiers: list[str]) -> None:
+def test_a_search_shows_only_matching_rows(page: webdriver.Chrome, identifiers: list[str]) -> None:
     many = len(rows(page, "lacking"))
     page.find_element(By.ID, "find").send_keys("GATE VALVE")
     wait(page, lambda: len(rows(page, "lacking")) < many)
@@ -130,22 +164,31 @@ def test_what_is_searched_for_alone_is_shown(page: webdriver.Chrome, identifiers
     wait(page, lambda: len(rows(page, "lacking")) == many)
 
 
-def test_the_cluster_is_drawn_and_its_weakest_link_stands_out(page: webdriver.Chrome) -> None:
+def test_a_cluster_is_drawn_with_its_weakest_link_emphasised(page: webdriver.Chrome) -> None:
     [picture] = page.find_elements(By.CSS_SELECTOR, "#joined svg")
     assert picture.rect["width"] > 200 and picture.rect["height"] > 70
     assert len(picture.find_elements(By.TAG_NAME, "path")) == 3
-    assert len(picture.find_elements(By.CSS_SELECTOR, "path.weak")) == 2, "two targets of one kind come together, and two identifiers"
+    assert len(picture.find_elements(By.CSS_SELECTOR, "path.weak")) == 2, (
+        "two targets of one kind come together, and two identifiers"
+    )
     assert len(picture.find_elements(By.CSS_SELECTOR, "circle")) == 4
-    assert len(picture.find_elements(By.CSS_SELECTOR, "circle.twin")) == 4, "two identifiers of the registry, two of Wikidata"
+    assert len(picture.find_elements(By.CSS_SELECTOR, "circle.twin")) == 4, (
+        "two identifiers of the registry, two of Wikidata"
+    )
     assert page.find_element(By.CSS_SELECTOR, "#joined ul.claims li").text.startswith("the weakest link, ")
 
 
-def test_of_forty_members_each_name_can_be_read(driver: webdriver.Chrome, run: Run, tmp_path: Path) -> None:
-    """No name covers another or is cut off, and each statement has an arc that ends at the dots of its two ends."""
-    members = [f"{(RDL + 'R', WD + 'Q', 'http://vocab.example.org/things/rather-long-')[number % 3]}{number}" for number in range(40)]
+def test_each_name_of_forty_members_is_legible(driver: webdriver.Chrome, run: Run, tmp_path: Path) -> None:
+    """No name is covered or cut off; the arc of each statement ends at the dots of its two ends."""
+    members = [
+        f"{(RDL + 'R', WD + 'Q', 'http://vocab.example.org/things/rather-long-')[number % 3]}{number}"
+        for number in range(40)
+    ]
     rows = [f"{members[number]}\tskos:exactMatch\t{members[0]}" for number in range(1, 40)]
     rows += [f"{members[number]}\tskos:exactMatch\t{members[number // 2]}" for number in range(1, 40)]
-    (tmp_path / "crowd.tsv").write_text("id\trelation\ttarget\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    (tmp_path / "crowd.tsv").write_text(
+        "id\trelation\ttarget\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8"
+    )
     pages = [tmp_path / f"{number}.html" for number in range(2)]
     for page in pages:
         run("reconcile", tmp_path / "crowd.tsv", "-o", page)
@@ -158,13 +201,18 @@ def test_of_forty_members_each_name_can_be_read(driver: webdriver.Chrome, run: R
     assert all(one["y"] + one["height"] <= other["y"] + 1 for one, other in pairwise(upright))
     around = picture.rect
     assert all(rect["x"] + rect["width"] <= around["x"] + around["width"] for rect in names)
-    dots = {(dot.get_attribute("cx"), dot.get_attribute("cy")) for dot in picture.find_elements(By.TAG_NAME, "circle")}
-    arcs = [re.split("[MA ]", arc.get_attribute("d") or "") for arc in picture.find_elements(By.TAG_NAME, "path")]
+    dots = {
+        (dot.get_attribute("cx"), dot.get_attribute("cy"))
+        for dot in picture.find_elements(By.TAG_NAME, "circle")
+    }
+    arcs = [
+        re.split("[MA ]", arc.get_attribute("d") or "") for arc in picture.find_elements(By.TAG_NAME, "path")
+    ]
     assert len(arcs) == len(set(rows))
     assert all({(arc[1], arc[2]), (arc[-2], arc[-1])} <= dots for arc in arcs)
 
 
-def test_decisions_are_kept_saved_and_carried_out(
+def test_decisions_are_kept_saved_and_applied(
     page: webdriver.Chrome, identifiers: list[str], downloads: Path, tmp_path: Path, run: Run
 ) -> None:
     first, second, third = identifiers
@@ -176,7 +224,9 @@ def test_decisions_are_kept_saved_and_carried_out(
     page.refresh()
     wait(page, lambda: counted(page) == "4 decisions")
     assert page.find_element(By.ID, "author").get_attribute("value") == CURATOR
-    assert chooser(page, "joined", first, f"{WD}Q1").first_selected_option.text == "unbind", "the same statement elsewhere"
+    assert chooser(page, "joined", first, f"{WD}Q1").first_selected_option.text == "unbind", (
+        "the same statement elsewhere"
+    )
     page.find_element(By.ID, "open").click()
     assert rows(page, "several-targets") == [], "everything about it is decided"
     page.find_element(By.ID, "save").click()
@@ -187,7 +237,9 @@ def test_decisions_are_kept_saved_and_carried_out(
     assert run("reconcile", "--accept", decisions, "--dry-run").lines[0].startswith("line 2\tnew")
     run("reconcile", "--accept", decisions, by="alice")
     bindings = {id: run("show", id, "--json").object["bindings"] for id in identifiers}
-    assert [(one["target"], one["relation"].rpartition("#")[2]) for one in bindings[first]] == [(f"{WD}Q2", "exactMatch")]
+    assert [(one["target"], one["relation"].rpartition("#")[2]) for one in bindings[first]] == [
+        (f"{WD}Q2", "exactMatch")
+    ]
     [close] = bindings[second]
     assert (close["target"], close["by"], close["author"]) == (f"{WD}Q2", "alice", CURATOR)
     assert close["relation"].endswith("closeMatch")
@@ -195,9 +247,13 @@ def test_decisions_are_kept_saved_and_carried_out(
     assert (taken["target"], taken["confidence"], taken["author"]) == (f"{WD}Q10", 0.75, CURATOR)
 
 
-def test_a_decision_shows_wherever_the_statement_is_told(page: webdriver.Chrome, identifiers: list[str]) -> None:
+def test_a_decision_shows_at_every_place_of_its_statement(
+    page: webdriver.Chrome, identifiers: list[str]
+) -> None:
     chooser(page, "lacking", identifiers[0], f"{WD}Q1").select_by_visible_text("take over")
-    assert chooser(page, "several-targets", identifiers[0], f"{WD}Q1").first_selected_option.text == "take over"
+    assert (
+        chooser(page, "several-targets", identifiers[0], f"{WD}Q1").first_selected_option.text == "take over"
+    )
     chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_visible_text("unbind")
     assert chooser(page, "lacking", identifiers[0], f"{WD}Q1").first_selected_option.text == "unbind"
 
@@ -209,7 +265,9 @@ def test_decisions_can_be_forgotten(page: webdriver.Chrome, identifiers: list[st
     assert counted(page) == "0 decisions"
 
 
-def test_what_is_decided_in_one_window_is_not_lost_in_another(page: webdriver.Chrome, identifiers: list[str]) -> None:
+def test_decisions_of_one_window_are_not_lost_in_another(
+    page: webdriver.Chrome, identifiers: list[str]
+) -> None:
     address, [first] = page.current_url, page.window_handles
     page.switch_to.new_window("tab")
     try:
@@ -227,11 +285,12 @@ def test_what_is_decided_in_one_window_is_not_lost_in_another(page: webdriver.Ch
         page.switch_to.window(first)
 
 
-def test_what_was_typed_just_before_the_page_is_loaded_again_is_kept(page: webdriver.Chrome) -> None:
+def test_text_typed_just_before_a_reload_is_kept(page: webdriver.Chrome) -> None:
     for name in (f"curator {number}" for number in range(20)):
         page.find_element(By.ID, "author").clear()
         page.find_element(By.ID, "author").send_keys(name)
         page.refresh()
+        ready(page)
         wait(page, lambda: bool(page.find_element(By.ID, "author").get_attribute("value")))
         assert page.find_element(By.ID, "author").get_attribute("value") == name
 
@@ -239,24 +298,31 @@ def test_what_was_typed_just_before_the_page_is_loaded_again_is_kept(page: webdr
 @pytest.mark.parametrize(
     "failure",
     [
-        pytest.param("IDBObjectStore.prototype.put = function () { this.transaction.abort(); };", id="the database refuses"),
+        pytest.param(
+            "IDBObjectStore.prototype.put = function () { this.transaction.abort(); };",
+            id="the database refuses",
+        ),
         pytest.param("database.then(base => base.close());", id="the database is gone"),
     ],
 )
-def test_what_the_browser_does_not_keep_stays_on_the_page_which_says_so(
+def test_decisions_that_the_browser_cannot_store_stay_on_the_page_with_a_warning(
     page: webdriver.Chrome, identifiers: list[str], failure: str
 ) -> None:
     page.execute_script(failure)
     chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_value("keep")
-    wait(page, lambda: counted(page) == "1 decision; this browser does not keep them, save them before you leave")
+    wait(
+        page,
+        lambda: counted(page) == "1 decision; this browser does not keep them: save them before you leave",
+    )
     page.execute_script("dispatchEvent(new Event('focus'))")  # as on coming back from another window
     chooser(page, "several-targets", identifiers[0], f"{WD}Q2").select_by_value("unbind")
     assert counted(page).startswith("2 decisions; this browser does not")
     page.refresh()
+    ready(page)
     wait(page, lambda: counted(page) == "0 decisions")
 
 
-def test_a_page_of_nothing_says_so(driver: webdriver.Chrome, tmp_path: Path, run: Run) -> None:
+def test_a_page_without_findings_states_it(driver: webdriver.Chrome, tmp_path: Path, run: Run) -> None:
     table = tmp_path / "alone.tsv"
     table.write_text(f"id\ttarget\n{RDL}R1\t{WD}Q1\n", encoding="utf-8")
     run("reconcile", table, "-o", tmp_path / "empty.html")

@@ -1,162 +1,228 @@
-"""What an engine is made again from: whatever stops the removal of an earlier base, or damages one, the store opens, and loses nothing."""
+"""Bases, from which a store rebuilds a broken engine.
 
+The store opens without a loss if the removal of an earlier base is cut short, or if a base is damaged.
+"""
+
+import os
 import shutil
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from store_files import ALICE, create, generation, ledger, register, run, sound
 
 import idstore
 from idstore.errors import StoreDamaged
-from idstore.stores import bases
-from idstore.stores.founding import discard, sync_folder
 
-ALICE = idstore.Party("alice")
 MANY = 110
-"""Identifiers, so many that the engine is flushed at closing, which makes a base."""
+"""Acts that make closing flush the engine, so that it makes a base and prunes the ledger."""
+LABELS = {f"n{number}" for number in range(MANY)}
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A closed store with a base."""
-    with idstore.open(tmp_path / "store", administrator=ALICE, durability="process") as registry:
-        registry.add_namespace("names", "20.500.1", "handle", ALICE)
-        for number in range(MANY):
-            registry.register("names", f"n{number}", ALICE)
+    with create(tmp_path / "store") as registry:
+        register(registry, sorted(LABELS))
     return tmp_path / "store"
 
 
 def folders(place: Path) -> list[str]:
-    return sorted(folder.name for folder in (place / "generation-1").iterdir() if folder.is_dir())
+    return sorted(folder.name for folder in generation(place).iterdir() if folder.is_dir())
 
 
 def base_of(place: Path) -> Path:
-    [base] = (place / "generation-1").glob("base-*")
+    [base] = generation(place).glob("base-*")
     return base
 
 
 def break_engine(place: Path) -> None:
-    (place / "generation-1" / "engine" / "CURRENT").unlink()
+    (generation(place) / "engine" / "CURRENT").unlink()
 
 
-def has_all(place: Path) -> bool:
+def test_a_broken_engine_is_rebuilt_from_its_base_and_the_ledger(place: Path) -> None:
     with idstore.open(place) as registry:
-        return len(registry.list(ALICE, limit=None)) == MANY and list(registry.verify(ALICE)) == []
+        more = register(registry, ["one", "two"])
+        registry.release("names:two", ALICE)
+    break_engine(place)
+    assert sound(place) == LABELS | more - {"two"}
+    assert folders(place) == [base_of(place).name, "engine"]
+
+
+def test_a_broken_engine_without_a_base_is_rebuilt_from_the_ledger(tmp_path: Path) -> None:
+    with create(tmp_path / "store") as registry:
+        register(registry, "abc")
+    assert folders(tmp_path / "store") == ["engine"]
+    break_engine(tmp_path / "store")
+    assert sound(tmp_path / "store") == {"a", "b", "c"}
+
+
+def test_a_broken_engine_is_rebuilt_beside_an_older_catalogue(place: Path, tmp_path: Path) -> None:
+    catalogue = generation(place) / "catalogue.sqlite"
+    shutil.copyfile(catalogue, tmp_path / "earlier")
+    with idstore.open(place) as registry:
+        more = register(registry, ["one", "two"])
+    shutil.copyfile(tmp_path / "earlier", catalogue)
+    break_engine(place)
+    assert sound(place) == LABELS | more
 
 
 CUT = """
-import os, shutil, signal, sys  # shutil: it looks at its import for what the system can do
+import os, shutil, signal, sys  # shutil: at its import it checks the abilities of os.unlink
 import idstore
-from idstore.stores import bases
-remove = os.unlink
+from pathlib import Path
+place, alice = Path(sys.argv[1]), idstore.Party("alice")
+registry = idstore.open(place)
+for number in range(int(sys.argv[2])):
+    registry.register("names", f"more{number}", alice)
+remove, left = os.unlink, [int(sys.argv[3])]
 def cut(path, *, dir_fd=None):
     remove(path, dir_fd=dir_fd)
-    if path == "event":
-        os.kill(os.getpid(), signal.SIGKILL)
-bases.outgrown = lambda _: True
+    if any(place.glob("generation-*/gone-*")):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
 os.unlink = cut
-idstore.open(sys.argv[1]).close()
+registry.close()
 """
 
 
-def test_a_base_that_is_removed_in_part_is_none(place: Path) -> None:
+@pytest.mark.parametrize("removed", [1, 4])
+def test_a_partly_removed_base_is_ignored(place: Path, removed: int) -> None:
     first = base_of(place).name
-    assert subprocess.run([sys.executable, "-c", CUT, str(place)], check=False).returncode == -signal.SIGKILL
-    assert base_of(place).name.split("-")[1] == first.split("-")[1], "of the same change"
+    run(CUT, place, MANY, removed, status=-signal.SIGKILL)
     assert folders(place) == sorted([base_of(place).name, "engine", first.replace("base-", "gone-")])
     break_engine(place)
-    assert has_all(place)
+    whole = LABELS | {f"more{number}" for number in range(MANY)}
+    assert sound(place) == whole
     assert folders(place) == [base_of(place).name, "engine"]
 
 
-def test_a_name_is_gone_from_the_disk_before_anything_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = base_of(place).name
-    done: list[str] = []
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Renames, syncs and removals of this process from now on, in order.
 
-    def synced(folder: Path) -> None:
-        sync_folder(folder)
-        done.append("synced" if folder.name == "generation-1" and first not in folders(place) else "other")
+    Engine and databases sync by themselves; those syncs are not listed.
+    """
+    noted: list[tuple[str, str]] = []
+    fsync, rename, unlink = os.fsync, os.rename, os.unlink
 
-    def discarded(given: Iterable[Path]) -> None:
-        found = list(given)
-        discard(found)
-        done.extend("removed" for folder in found if folder.name == first.replace("base-", "gone-"))
+    def name_of(number: int) -> str:
+        return str(Path(f"/proc/self/fd/{number}").readlink())
 
-    monkeypatch.setattr(bases, "outgrown", lambda _: True)
-    monkeypatch.setattr(bases, "sync_folder", synced)
-    monkeypatch.setattr(bases, "discard", discarded)
-    idstore.open(place).close()
-    assert done[-2:] == ["synced", "removed"]
-    assert folders(place) == [base_of(place).name, "engine"]
+    def noted_sync(number: int) -> None:
+        noted.append(("sync", name_of(number)))
+        fsync(number)
 
+    def noted_rename(source: str, target: str) -> None:
+        rename(source, target)
+        noted.append(("rename", str(target)))
 
-def test_what_was_left_is_removed_when_its_name_is_gone_from_the_disk(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = base_of(place).with_name("gone-1-x")
-    shutil.copytree(base_of(place), left)
+    def noted_unlink(path: str, *, dir_fd: int | None = None) -> None:
+        noted.append(("remove", str(path) if dir_fd is None else f"{name_of(dir_fd)}/{path}"))
+        unlink(path, dir_fd=dir_fd)
 
-    def refuse(_: Path) -> None:
-        raise OSError("the disk refuses")
-
-    monkeypatch.setattr(bases, "sync_folder", refuse)
-    idstore.open(place).close()
-    assert (left / "event").exists(), "the name may still be a base's after a power cut"
-    monkeypatch.undo()
-    idstore.open(place).close()
-    assert not left.exists()
+    monkeypatch.setattr(os, "fsync", noted_sync)
+    monkeypatch.setattr(os, "rename", noted_rename)
+    monkeypatch.setattr(os, "unlink", noted_unlink)
+    return noted
 
 
-def without_event(base: Path) -> None:
-    (base / "event").unlink()
+def test_a_rename_is_on_disk_before_files_are_removed(place: Path, calls: list[tuple[str, str]]) -> None:
+    with idstore.open(place) as registry:
+        register(registry, (f"more{number}" for number in range(MANY)))
+    renamed = next(
+        number for number, (what, name) in enumerate(calls) if what == "rename" and "/gone-" in name
+    )
+    removed = next(
+        number for number, (what, name) in enumerate(calls) if what == "remove" and "/gone-" in name
+    )
+    assert ("sync", str(generation(place))) in calls[renamed:removed]
 
 
-def with_another_text(base: Path) -> None:
-    (base / "event").write_text("no IRI")
+def test_a_base_is_on_disk_before_it_has_its_name_and_before_rows_are_pruned(
+    place: Path, calls: list[tuple[str, str]]
+) -> None:
+    with idstore.open(place) as registry:
+        register(registry, (f"more{number}" for number in range(MANY)))
+    named = next(number for number, (what, name) in enumerate(calls) if what == "rename" and "/base-" in name)
+    draft = str(generation(place) / "draft")
+    synced = {name for what, name in calls[:named] if what == "sync"}
+    there = {str(path).replace(str(base_of(place)), draft) for path in base_of(place).rglob("*")}
+    assert there | {draft} <= synced
+    assert ("sync", str(generation(place))) in calls[named:]
 
 
-def without_text(base: Path) -> None:
-    (base / "event").write_bytes(b"\xff")
+def without_engine(base: Path) -> None:
+    shutil.rmtree(base / "engine")
 
 
-@pytest.mark.parametrize("damage", [without_event, with_another_text, without_text])
-def test_a_sound_engine_opens_whatever_its_base_is(place: Path, damage: Callable[[Path], None]) -> None:
-    damaged = base_of(place)
-    damage(damaged)
-    for brief in (True, False):
-        idstore.open(place, brief=brief).close()
-    assert has_all(place)
-    assert base_of(place) != damaged, "another one took its place"
-    break_engine(place)
-    assert has_all(place)
+def emptied(base: Path) -> None:
+    for entry in base.iterdir():
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
-@pytest.mark.parametrize("token", ["-", "zzzzzzzz"])
-def test_the_base_that_can_be_used_is_taken(place: Path, token: str) -> None:
-    base = base_of(place)
-    shutil.copytree(base / "engine", base.with_name(f"base-{base.name.split('-')[1]}-{token}") / "engine")
-    shutil.copytree(base, base.with_name("base-old"))
-    shutil.copytree(base, base.with_name("base-9999999-"))
-    break_engine(place)
-    assert has_all(place)
-    assert base.with_name("base-old").exists(), "no base of ours"
+def without_current(base: Path) -> None:
+    (base / "engine" / "CURRENT").unlink()
 
 
-def test_an_engine_without_any_base_that_can_be_used_is_left_as_it_is(place: Path) -> None:
-    without_event(base_of(place))
+@pytest.mark.parametrize("damage", [without_engine, emptied, without_current])
+def test_a_sound_engine_opens_beside_a_damaged_base(place: Path, damage: Callable[[Path], None]) -> None:
+    damage(base_of(place))
+    idstore.open(place, read_only=True).close()
+    assert sound(place) == LABELS
+
+
+@pytest.mark.parametrize("damage", [without_engine, emptied, without_current])
+def test_a_damaged_engine_with_a_damaged_base_is_left_as_it_is(
+    place: Path, damage: Callable[[Path], None]
+) -> None:
+    """The ledger was pruned, so it cannot replace the engine's lost content."""
+    damage(base_of(place))
     break_engine(place)
     before = folders(place)
     for _ in range(2):
         with pytest.raises(
-            StoreDamaged, match=r"^the store is damaged: neither .*engine nor the base beside it.*; keep its files, and restore a backup$"
+            StoreDamaged,
+            match=r"^the store is damaged: neither .*engine nor the base beside it"
+            r".*; keep its files, and restore a backup$",
         ):
             idstore.open(place)
     assert folders(place) == before
 
 
-def test_a_backup_has_one_base(place: Path, tmp_path: Path) -> None:
+def test_a_broken_engine_without_a_base_is_damage_after_pruning(place: Path) -> None:
+    shutil.rmtree(base_of(place))
+    break_engine(place)
+    for _ in range(2):
+        with pytest.raises(StoreDamaged, match="restore a backup"):
+            idstore.open(place)
+
+
+def test_other_folders_of_a_similar_name_are_passed_over(place: Path) -> None:
+    base = base_of(place)
+    for name in ("base-old", "base-", "base-12", "bases"):
+        shutil.copytree(base, base.with_name(name))
+    break_engine(place)
+    assert sound(place) == LABELS
+    assert base.with_name("base-old").exists()
+
+
+def test_a_reader_does_not_repair_the_engine_of_a_read_only_store(place: Path) -> None:
+    """A reader that may write recovers the store first, and does not open an incomplete engine."""
+    break_engine(place)
+    with idstore.open(place, read_only=True) as reader:
+        assert {record.label for record in reader.list(ALICE, limit=None)} == LABELS
+    assert sound(place) == LABELS
+
+
+def test_a_backup_has_a_base_of_its_own(place: Path, tmp_path: Path) -> None:
     shutil.copytree(base_of(place), base_of(place).with_name("gone-1-x"))
+    copy = tmp_path / "copy"
     with idstore.open(place, read_only=True) as registry:
-        registry.backup(tmp_path / "copy", ALICE)
-    assert folders(tmp_path / "copy") == [base_of(tmp_path / "copy").name, "engine"]
+        registry.backup(copy, ALICE)
+    assert folders(copy) == [base_of(copy).name, "engine"]
+    break_engine(copy)
+    assert sound(copy) == LABELS
+    assert ledger(copy).exists()

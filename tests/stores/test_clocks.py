@@ -1,55 +1,59 @@
-"""Clocks that are set back or forward, stand still, or differ: no label comes twice, and the log keeps its order."""
+"""Clocks that are set back or forward, stand still, or differ.
+
+No label is issued twice, and the log keeps its order.
+"""
 
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+from store_files import ALICE
 
 import idstore
-from idstore import Party, Registry
+from idstore import Registry
 from idstore.model import times
-from idstore.registry import allocation
 from idstore.schemes.pilin import decode
 
-ALICE = Party("alice")
 NOON = times.parse("2040-11-20T12:00:00Z")
 HOUR = 3_600_000
 
 
 class Clock:
-    """A clock that goes on only while somebody sleeps, and keeps what it showed.
+    """A clock that advances after some readings, and records the moments that it showed.
 
-    sleep  what happens instead of sleeping.
+    looks  readings that give the same moment.
+    step   milliseconds by which it then advances.
     """
 
     def __init__(self) -> None:
         self.moment = NOON
         self.shown = {NOON}
-        self.slept = 0
-        self.sleep: Callable[[], None] = self.tick
+        self.looks, self.step = 10, 1
+        self._looked = 0
+        self._lock = threading.Lock()
 
     def __call__(self) -> int:
-        self.shown.add(self.moment)
-        return self.moment
+        with self._lock:
+            self._looked += 1
+            if self._looked >= self.looks:
+                self._looked = 0
+                self.moment += self.step
+            self.shown.add(self.moment)
+            return self.moment
 
-    def tick(self) -> None:
-        self.moment += 1
-
-    def asleep(self, seconds: float) -> None:
-        assert 0 < seconds <= 0.001, "nobody sleeps longer than until the next millisecond"
-        self.slept += 1
-        self.sleep()
+    def set(self, moment: int) -> None:
+        with self._lock:
+            self._looked, self.moment = 0, moment
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(times, "now", clock)
-    monkeypatch.setattr(allocation, "time", SimpleNamespace(sleep=clock.asleep))
     return clock
 
 
@@ -60,13 +64,13 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def registry(folder: Path) -> Iterator[Registry]:
-    with idstore.open(folder, administrator=ALICE, durability="process") as registry:
+    with idstore.open(folder, administrator=ALICE) as registry:
         registry.add_namespace("h", "102.100.272", "pilin", ALICE)
         yield registry
 
 
-def made(registry: Registry) -> int:
-    """Mint; the moment that the suffix tells."""
+def minted_moment(registry: Registry) -> int:
+    """Mint an identifier, and return the moment that its suffix encodes."""
     return decode(registry.mint("h", ALICE).label)
 
 
@@ -78,48 +82,55 @@ def check_order(registry: Registry) -> None:
     assert list(registry.verify(ALICE)) == []
 
 
-def test_there_is_one_for_each_millisecond(registry: Registry, clock: Clock) -> None:
-    assert [made(registry) for _ in range(300)] == list(range(NOON, NOON + 300))
-    assert clock.slept == 299
+def test_each_millisecond_gives_one_suffix(registry: Registry, clock: Clock) -> None:
+    suffixes = [minted_moment(registry) for _ in range(200)]
+    assert suffixes == sorted(set(suffixes))
+    assert set(suffixes) <= clock.shown
     check_order(registry)
 
 
-def test_a_clock_set_at_random_gives_each_moment_once_and_none_that_it_did_not_show(registry: Registry, clock: Clock) -> None:
+def test_a_random_clock_gives_each_moment_once_and_only_moments_that_it_showed(
+    registry: Registry, clock: Clock
+) -> None:
     chance, suffixes = random.Random(20261121), set()
-    for _ in range(400):
+    for _ in range(300):
         if chance.random() < 0.2:
-            clock.moment = NOON + chance.choice((-HOUR, 0, HOUR)) + chance.randrange(40)
-        suffix = made(registry)
+            clock.set(NOON + chance.choice((-HOUR, 0, HOUR)) + chance.randrange(40))
+        suffix = minted_moment(registry)
         assert suffix not in suffixes
         assert suffix in clock.shown
         suffixes.add(suffix)
     check_order(registry)
 
 
-def test_a_clock_that_is_set_back_while_somebody_waits_is_not_waited_for(registry: Registry, clock: Clock) -> None:
-    first = made(registry)
-    clock.sleep = lambda: setattr(clock, "moment", NOON - HOUR)
-    assert (first, made(registry)) == (NOON, NOON - HOUR)
-    assert clock.slept == 1
+def test_a_waiting_act_does_not_wait_for_a_clock_that_is_set_back(registry: Registry, clock: Clock) -> None:
+    clock.step = 0
+    assert minted_moment(registry) == NOON
+    clock.step = -HOUR
+    assert minted_moment(registry) <= NOON - HOUR
+    clock.step = 1
     check_order(registry)
 
 
-def test_a_clock_that_stands_is_waited_for(registry: Registry, clock: Clock) -> None:
-    first = made(registry)
-    clock.sleep = lambda: clock.tick() if clock.slept == 50 else None
-    assert made(registry) == first + 1
-    assert clock.slept == 50
+def test_minting_waits_for_a_clock_that_stands_still(registry: Registry, clock: Clock) -> None:
+    clock.step = 0
+    assert minted_moment(registry) == NOON
+    clock.looks, clock.step = 50, 1
+    assert minted_moment(registry) == NOON + 1
 
 
-def test_a_store_goes_on_from_its_last_moment_when_opened_again(registry: Registry, folder: Path, clock: Clock) -> None:
-    clock.moment = NOON + HOUR
-    first = made(registry)
+def test_a_store_goes_on_from_its_last_moment_when_it_is_opened_again(
+    registry: Registry, folder: Path, clock: Clock
+) -> None:
+    clock.step = 0
+    clock.set(NOON + HOUR)
+    assert minted_moment(registry) == NOON + HOUR
     registry.close()
-    clock.moment = NOON
-    with idstore.open(folder, durability="process", brief=True) as again:
+    clock.set(NOON)
+    with idstore.open(folder) as again:
         record = again.mint("h", ALICE)
-        assert decode(record.label) == NOON != first
-        assert record.created == NOON + HOUR, "a label tells the clock; the log is never earlier than it was"
+        assert decode(record.label) == NOON
+        assert record.created == NOON + HOUR, "a label follows the clock; the time of the log never decreases"
     with idstore.open(folder) as again:
         check_order(again)
 
@@ -131,7 +142,7 @@ folder, offset, pace, many = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), 
 begun = time.time_ns()
 times.now = lambda: int((begun + (time.time_ns() - begun) * pace) / 1e6) + offset
 for number in range(many):
-    with idstore.open(folder, wait=120, brief=number % 3 > 0) as registry:
+    with idstore.open(folder, wait=120) as registry:
         for _ in range(5):
             print(registry.mint("h", idstore.Party("alice")).label, flush=True)
 """
@@ -139,7 +150,7 @@ for number in range(many):
 
 @pytest.mark.parametrize("many", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_processes_whose_clocks_differ(registry: Registry, folder: Path, many: int) -> None:
-    """Hours apart, or a hundred times too slow: as on machines that share a disk, or in containers."""
+    """The clocks are hours apart, or a hundred times too slow, as on machines that share a disk."""
     registry.close()
     clocks = [(0, 1.0), (0, 1.0), (-24 * HOUR, 1.0), (HOUR, 1.0), (0, 0.01)]
     running = [

@@ -1,4 +1,4 @@
-"""Whoever waits for the store gets it."""
+"""The lock of a store's folder: every waiting process gets it."""
 
 import itertools
 import os
@@ -9,8 +9,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from store_files import PATIENCE, until
 
-from idstore.errors import StoreBusy
+from idstore.errors import StoreBusy, StoreUnavailable
 from idstore.stores.lock import DirectoryLock
 
 TAKER = """
@@ -25,7 +26,7 @@ for _ in range(times):
     lock = DirectoryLock(folder / "lock")
     lock.acquire(shared=shared, wait=120)
     os.write(log, f"{sys.argv[4]} +\\n".encode())
-    time.sleep(0.002)  # what is done with it
+    time.sleep(0.002)  # work under the lock
     os.write(log, f"{sys.argv[4]} -\\n".encode())
     lock.release()
 """
@@ -33,7 +34,10 @@ TIMES = 40
 
 
 def contend(folder: Path, kinds: list[str]) -> list[list[str]]:
-    """Who took the lock and gave it up, in this order; each as often as the others, without a pause, all begun together."""
+    """Let processes compete for the lock, and return who took (+) and released (-) it, in order.
+
+    All begin together, and each takes the lock equally often, without a pause.
+    """
     takers = [
         subprocess.Popen(
             [sys.executable, "-c", TAKER, str(folder), kind, str(TIMES), str(number)],
@@ -56,8 +60,10 @@ def contend(folder: Path, kinds: list[str]) -> list[list[str]]:
     return [line.split() for line in (folder / "log").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("kinds", [["exclusive"] * 8, ["exclusive"] * 2 + ["shared"] * 6], ids=["writers", "readers and writers"])
-def test_nobody_is_passed_over(tmp_path: Path, kinds: list[str]) -> None:
+@pytest.mark.parametrize(
+    "kinds", [["exclusive"] * 8, ["exclusive"] * 2 + ["shared"] * 6], ids=["writers", "readers and writers"]
+)
+def test_no_process_waits_for_the_lock_much_longer_than_others(tmp_path: Path, kinds: list[str]) -> None:
     log = contend(tmp_path, kinds)
     taken = [int(name) for name, what in log if what == "+"]
     assert Counter(taken) == dict.fromkeys(range(len(kinds)), TIMES)
@@ -67,7 +73,7 @@ def test_nobody_is_passed_over(tmp_path: Path, kinds: list[str]) -> None:
         assert longest < TIMES * len(kinds) // 3, f"{kinds[number]} {number} was passed over {longest} times"
 
 
-def test_a_writer_is_alone(tmp_path: Path) -> None:
+def test_only_one_process_writes(tmp_path: Path) -> None:
     inside: set[str] = set()
     kinds = ["exclusive"] * 2 + ["shared"] * 2
     for name, what in contend(tmp_path, kinds):
@@ -80,7 +86,7 @@ def test_a_writer_is_alone(tmp_path: Path) -> None:
     assert not inside
 
 
-def test_the_lock_is_free_when_its_process_is_gone(tmp_path: Path) -> None:
+def test_the_lock_is_free_after_its_process_ended(tmp_path: Path) -> None:
     code = "import os, sys; from pathlib import Path; from idstore.stores.lock import DirectoryLock\n"
     code += "DirectoryLock(Path(sys.argv[1])).acquire(shared=False, wait=0); os._exit(9)"
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "lock")], check=False).returncode == 9
@@ -90,13 +96,13 @@ def test_the_lock_is_free_when_its_process_is_gone(tmp_path: Path) -> None:
     lock.release()
 
 
-def test_who_waits_in_vain_is_told_who_holds_it(tmp_path: Path) -> None:
+def test_a_process_whose_wait_runs_out_learns_the_holder(tmp_path: Path) -> None:
     assert holder(tmp_path / "lock", shared=False) == f"process {os.getpid()}"
     assert holder(tmp_path / "lock", shared=True) == "a reading process"
 
 
 def holder(path: Path, *, shared: bool) -> str:
-    """Who a writer is told has the lock, while it is held."""
+    """Return the holder that the error of a waiting writer names, while the lock is held."""
     held = DirectoryLock(path)
     held.acquire(shared=shared, wait=0)
     try:
@@ -107,27 +113,90 @@ def holder(path: Path, *, shared: bool) -> str:
     return str(caught.value.fields["holder"])
 
 
-def test_who_waits_while_the_folder_is_exchanged_gets_the_lock_of_the_new_one(tmp_path: Path) -> None:
-    """Not that of the folder that was moved away: somebody else has the new one."""
+def test_a_wait_during_which_the_folder_is_exchanged_takes_the_lock_of_the_new_folder(tmp_path: Path) -> None:
+    """It does not take the lock of the folder that was moved away: another process has the new folder."""
     folder, order = tmp_path / "store", list[str]()
     folder.mkdir()
     holder, waiter, other = (DirectoryLock(folder / "lock") for _ in range(3))
     holder.acquire(shared=False, wait=0)
 
     def wait() -> None:
-        waiter.acquire(shared=False, wait=60)
+        waiter.acquire(shared=False, wait=PATIENCE)
         order.append("waiter")
 
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
-    while not any(one.name == "idstore-lock" for one in threading.enumerate()):
-        pass
+    until(lambda: any(one.name == "idstore-lock" for one in threading.enumerate()), "a thread that waits")
     folder.rename(tmp_path / "old")
     folder.mkdir()
     other.acquire(shared=False, wait=0)
     holder.release()
-    thread.join(1)
+    thread.join(0.5)
     order.append("other")
     other.release()
-    thread.join(60)
+    thread.join(PATIENCE)
     assert order == ["other", "waiter"]
+
+
+def test_a_wait_that_ran_out_does_not_take_the_lock_later(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first, second, third = DirectoryLock(path), DirectoryLock(path), DirectoryLock(path)
+    earlier = threading.enumerate()
+    first.acquire(shared=False, wait=0)
+    for shared in (True, False):
+        with pytest.raises(StoreBusy):
+            second.acquire(shared=shared, wait=0.05)
+    first.release()
+    until(
+        lambda: (
+            not any(
+                thread.name == "idstore-lock" for thread in threading.enumerate() if thread not in earlier
+            )
+        ),
+        "no thread waits any more",
+    )
+    third.acquire(shared=False, wait=0)
+    third.release()
+
+
+@pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
+def test_a_removed_lock_file_is_reported(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "store" / "lock"
+    path.parent.mkdir()
+    lock = DirectoryLock(path)
+    lock.acquire(shared=False, wait=0)
+    lock.check()
+    if how == "moved":
+        path.parent.rename(tmp_path / "moved")
+    else:
+        path.unlink()
+    if how == "replaced":
+        path.touch()
+    with pytest.raises(StoreUnavailable, match="moved, removed or replaced"):
+        lock.check()
+    lock.release()
+
+
+ENDING = """
+import os, sys, threading
+from pathlib import Path
+from idstore.forks import LockHandle
+from idstore.stores.lock import DirectoryLock
+folder = Path(sys.argv[1])
+held = DirectoryLock(folder / "lock")
+held.acquire(shared=True, wait=0)
+os.mkfifo(folder / "never-open")
+stuck = threading.Thread(target=LockHandle, args=(folder / "never-open",), daemon=True)
+stuck.start()
+while sys._current_frames()[stuck.ident].f_code is not LockHandle.__init__.__code__:
+    continue
+print("ends")
+"""
+
+
+def test_a_process_ends_while_another_of_its_threads_opens_a_lock(tmp_path: Path) -> None:
+    """The interpreter ends such a thread in the middle, and collects the locks afterwards."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING, str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")

@@ -1,4 +1,4 @@
-"""What a killed process leaves in the folder for temporary files is removed by the next one, and nothing else is."""
+"""Folders for temporary files: a process removes those of killed processes, and no others."""
 
 import os
 import signal
@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 import idstore
-from idstore import Party
+from idstore import Party, scratch
 from idstore.exchange import rdf
-from idstore.stores import scratch
 
 ALICE = Party("alice")
 HOLDER = """
-from idstore.stores import scratch
+from idstore import scratch
 with scratch.folder() as folder:
     (folder / "draft").write_text("not published")
     print(folder, flush=True)
@@ -28,7 +27,7 @@ LONG_AGO = 1_000_000_000
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where temporary files go, in this process and in those it starts."""
+    """The folder for temporary files, of this process and its children."""
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -37,8 +36,10 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def holder() -> tuple[subprocess.Popen[str], Path]:
-    """A process that works in a folder, and the folder, which looks old."""
-    process = subprocess.Popen([sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    """Start a process that works in a folder; return both. The folder looks old."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     folder = Path(process.stdout.readline().strip())
     os.utime(folder, (LONG_AGO, LONG_AGO))
@@ -50,7 +51,7 @@ def swept() -> None:
         pass
 
 
-def test_it_is_gone_when_the_block_ends_and_nobody_else_may_look_into_it(temporary: Path) -> None:
+def test_a_folder_is_private_and_gone_when_the_block_ends(temporary: Path) -> None:
     with suppress(KeyError), scratch.folder() as folder:
         assert folder.parent == temporary and folder.stat().st_mode & 0o077 == 0
         (folder / "file").touch()
@@ -58,7 +59,7 @@ def test_it_is_gone_when_the_block_ends_and_nobody_else_may_look_into_it(tempora
     assert list(temporary.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_removed(temporary: Path) -> None:
+def test_the_folder_of_a_killed_process_is_removed(temporary: Path) -> None:
     process, folder = holder()
     with process:
         swept()
@@ -66,13 +67,15 @@ def test_what_a_killed_process_left_is_removed(temporary: Path) -> None:
         process.send_signal(signal.SIGKILL)
     os.utime(folder)
     swept()
-    assert folder.exists(), "it may have been made just now"
+    assert folder.exists(), "the folder may be new"
     os.utime(folder, (LONG_AGO, LONG_AGO))
     swept()
     assert list(temporary.iterdir()) == []
 
 
-def test_what_is_not_ours_is_left_alone(temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_entries_are_left_alone(
+    temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     process, folder = holder()
     with process:
         process.kill()
@@ -91,11 +94,15 @@ def test_what_is_not_ours_is_left_alone(temporary: Path, tmp_path: Path, monkeyp
     monkeypatch.undo()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     swept()
-    assert sorted(path.name for path in temporary.iterdir()) == ["idstore-quickstart-x", "idstore-scratch-file", "idstore-scratch-link"]
+    assert sorted(path.name for path in temporary.iterdir()) == [
+        "idstore-quickstart-x",
+        "idstore-scratch-file",
+        "idstore-scratch-link",
+    ]
     assert (elsewhere / "kept").exists()
 
 
-def test_an_import_that_was_killed_leaves_nothing_to_the_next(temporary: Path, tmp_path: Path) -> None:
+def test_the_folder_of_a_killed_import_is_removed_by_the_next_import(temporary: Path, tmp_path: Path) -> None:
     with idstore.open(tmp_path / "one", administrator=ALICE) as registry:
         registry.add_namespace("names", "20.500.1", "handle", ALICE)
         registry.register("names", "a", ALICE)
@@ -104,8 +111,8 @@ def test_an_import_that_was_killed_leaves_nothing_to_the_next(temporary: Path, t
     code = f"""
 import os, sys, idstore
 from pathlib import Path
-from idstore.exchange import rdf, sorting
-sorting.Sorted.number = lambda *_: os.kill(os.getpid(), 9)
+from idstore.exchange import rdf, sorted_import
+sorted_import.SortedImport.number = lambda *_: os.kill(os.getpid(), 9)
 with idstore.open({str(tmp_path / "two")!r}, administrator=idstore.Party("alice")) as registry:
     rdf.import_registry(registry, [Path({str(tmp_path / "all.ttl")!r})], idstore.Party("alice"))
 """

@@ -1,29 +1,29 @@
-"""Snapshots are shared, whole, on disk before they have a name, and gone when nobody needs them."""
+"""Snapshots on disk: shared, pinned, and removed when nothing needs them."""
 
-import fcntl
 import os
 import stat
 import subprocess
-import sys
-import threading
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import pyoxigraph
 import pytest
+from pyoxigraph import NamedNode
+from store_files import ALICE, Thread, create, labels, line, register, running
 
 import idstore
 from idstore import Party, Registry
-from idstore.errors import StoreUnavailable
-from idstore.stores.snapshots import Snapshots, Use
+from idstore.stores.contract import Snapshot, View
+from idstore.stores.projection.oxigraph import Engine
 
-ALICE = Party("alice")
 HOLDER = """
 import sys, idstore
-with idstore.open(sys.argv[1], read_only=True) as registry, registry.store.snapshot() as engine:
-    print(engine, flush=True)
-    sys.stdin.read()
+from pyoxigraph import NamedNode
+base = "https://hdl.handle.net/20.500.1/"
+with idstore.open(sys.argv[1], read_only=True) as registry, registry.store.snapshot() as snapshot:
+    for word in sys.stdin:
+        iris = list(snapshot.catalogue.sorted_identifiers())
+        assert all(any(snapshot.quads(NamedNode(iri))) for iri in iris)
+        print(*sorted(iri.removeprefix(base) for iri in iris), flush=True)
 """
 
 
@@ -33,254 +33,226 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def registry(folder: Path) -> Iterator[Registry]:
-    with idstore.open(folder, administrator=ALICE) as registry:
-        registry.add_namespace("names", "20.500.1", "handle", ALICE)
-        yield registry
+def registry(folder: Path) -> "idstore.Registry":
+    return create(folder)
 
 
 def names(folder: Path) -> list[str]:
-    """The snapshots there are, drafts included."""
-    return sorted(path.name for path in (folder / "snapshots").iterdir() if path.name != "requests")
+    """The snapshots on disk, drafts included."""
+    place = folder / "snapshots"
+    return sorted(path.name for path in place.iterdir() if path.name != "requests") if place.exists() else []
 
 
-def labels(engine: Path) -> set[str]:
-    notation = pyoxigraph.NamedNode("http://www.w3.org/2004/02/skos/core#notation")
-    found = pyoxigraph.Store.read_only(str(engine)).quads_for_pattern(None, notation, None, None)
-    return {quad.object.value for quad in found if isinstance(quad.object, pyoxigraph.Literal)}
+def labels_in(view: View) -> set[str]:
+    """Return the registered labels among ``a`` to ``e``. Fails if engine, catalogue and claims differ."""
+    listed = set(view.catalogue.sorted_identifiers())
+    registered = set()
+    for label in "abcde":
+        iri = NamedNode(f"https://hdl.handle.net/20.500.1/{label}")
+        present = {any(view.quads(iri)), iri.value in listed, view.claim(iri) is not None}
+        assert len(present) == 1, label
+        registered |= {label} if present.pop() else set()
+    return registered
 
 
-def test_a_snapshot_does_not_change(registry: Registry) -> None:
-    registry.register("names", "a", ALICE)
-    with registry.store.snapshot() as engine:
-        registry.register("names", "b", ALICE)
-        assert labels(engine) == {"a"}
-        with registry.store.snapshot() as later:
-            assert labels(later) == {"a", "b"}
+def test_snapshots_of_one_state_share_a_folder(registry: Registry, folder: Path) -> None:
+    with registry:
+        with registry.store.snapshot(), registry.store.snapshot():
+            before = names(folder)
+        with registry.store.snapshot():
+            assert names(folder) == before
+        assert len(before) <= 1
 
 
-def test_the_same_state_is_one_snapshot(registry: Registry, folder: Path) -> None:
-    with registry.store.snapshot() as first, registry.store.snapshot() as second:
-        assert first == second
-    with registry.store.snapshot() as third:
-        assert third == first
-    assert names(folder) == [first.parent.name]
+def test_threads_share_a_snapshot(registry: Registry, folder: Path) -> None:
+    def take() -> set[str]:
+        with registry.store.snapshot() as snapshot:
+            return labels_in(snapshot)
 
-
-def test_threads_share_one(registry: Registry, folder: Path) -> None:
-    found: list[Path] = []
-
-    def take() -> None:
-        with registry.store.snapshot() as engine:
-            found.append(engine)
-            assert labels(engine) == {"a"}
-
-    registry.register("names", "a", ALICE)
-    running = [threading.Thread(target=take) for _ in range(8)]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
-    assert len(found) == 8
-    assert {engine.parent.name for engine in found} == set(names(folder))
-
-
-def test_processes_share_one(registry: Registry, folder: Path) -> None:
-    registry.register("names", "a", ALICE)
-    registry.close()
-    with ExitStack() as held:
-        running = [held.enter_context(holding(folder)) for _ in range(3)]
-        places = {process.stdout.readline().strip() for process in running if process.stdout is not None}
-        assert len(places) == 1
-        assert labels(Path(places.pop())) == {"a"}
-        for process in running:
-            process.communicate()
-
-
-def holding(folder: Path) -> "subprocess.Popen[str]":
-    """A process that holds a snapshot until its standard input ends."""
-    return subprocess.Popen([sys.executable, "-c", HOLDER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def test_what_is_superseded_goes_when_nobody_uses_it(registry: Registry, folder: Path) -> None:
-    with registry.store.snapshot() as first:
+    with registry:
         registry.register("names", "a", ALICE)
-        with registry.store.snapshot() as second:
-            assert names(folder) == sorted([first.parent.name, second.parent.name])
-    registry.register("names", "b", ALICE)
-    with registry.store.snapshot() as third:
-        assert names(folder) == [third.parent.name]
+        threads = [Thread(take) for _ in range(8)]
+        assert [thread.result() for thread in threads] == [{"a"}] * 8
+        assert len(names(folder)) <= 1
 
 
-def test_a_writer_removes_what_is_left(registry: Registry, folder: Path) -> None:
-    with registry.store.snapshot():
+def test_processes_hold_snapshots_while_writers_go_on(registry: Registry, folder: Path) -> None:
+    with registry, ExitStack() as held:
+        registry.register("names", "a", ALICE)
+        holders = [held.enter_context(running(HOLDER, folder)) for _ in range(3)]
+        for holder in holders:
+            assert held_labels(holder) == "a"
+        register(registry, "bc")
+        for holder in holders:
+            assert held_labels(holder) == "a"
+
+
+def held_labels(holder: "subprocess.Popen[str]") -> str:
+    """Return the labels that a process sees in its snapshot."""
+    assert holder.stdin is not None
+    holder.stdin.write("\n")
+    holder.stdin.flush()
+    return line(holder)
+
+
+def test_superseded_snapshots_are_removed_once_they_are_not_used(registry: Registry, folder: Path) -> None:
+    with registry:
+        for label in "abcde":
+            registry.register("names", label, ALICE)
+            with registry.store.snapshot():
+                assert len(names(folder)) <= 2
+    create_again(folder)
+    assert names(folder) == []
+
+
+def create_again(folder: Path) -> None:
+    """Open a store for writing, which removes the leftovers of other processes."""
+    idstore.open(folder).close()
+
+
+def test_a_snapshot_outlives_its_store(registry: Registry, folder: Path) -> None:
+    """`close` leaves the snapshot to its reader; the next writers keep it until the reader closes it."""
+    registry.register("names", "a", ALICE)
+    with running(HOLDER, folder) as holder:
+        assert held_labels(holder) == "a"
         registry.close()
-        idstore.open(folder).close()
-        assert len(names(folder)) == 1
-    idstore.open(folder).close()
-    assert names(folder) == []
-
-
-def test_a_killed_process_holds_nothing(registry: Registry, folder: Path) -> None:
-    registry.close()
-    with holding(folder) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.kill()
-    idstore.open(folder).close()
-    assert names(folder) == []
-
-
-def test_what_is_not_in_the_engines_tables_yet_is_in_the_snapshot(registry: Registry, folder: Path) -> None:
-    """An engine that is open for reading backs up its tables alone, not its log."""
-    registry.register("names", "a", ALICE)
-    registry.close()
-    with idstore.open(folder, read_only=True) as reader, reader.store.snapshot() as engine:
-        assert labels(engine) == {"a"}
-        with idstore.open(folder, read_only=True) as another, another.store.snapshot() as same:
-            assert same == engine
-
-
-def test_a_snapshot_outlives_the_writers_that_follow(registry: Registry, folder: Path) -> None:
-    registry.register("names", "a", ALICE)
-    registry.close()
-    with ExitStack() as held:
-        with idstore.open(folder, read_only=True) as reader:
-            engine = held.enter_context(reader.store.snapshot())
         for label in "bcd":
             with idstore.open(folder) as writer:
                 writer.register("names", label, ALICE)
-        assert labels(engine) == {"a"}
+            assert held_labels(holder) == "a"
+    create_again(folder)
+    assert names(folder) == []
 
 
-def test_after_a_large_change_there_is_another_snapshot(registry: Registry) -> None:
-    with registry.store.snapshot() as before:
-        with registry.store.staging() as staged:
-            Registry(staged).register("names", "a", ALICE)
-            with pytest.raises(StoreUnavailable, match="under way"), staged.snapshot():
-                pass
-        with registry.store.snapshot() as after:
-            assert after != before
-            assert labels(before) == set()
-            assert labels(after) == {"a"}
+def test_a_killed_process_holds_no_snapshot(registry: Registry, folder: Path) -> None:
+    with registry:
+        registry.register("names", "a", ALICE)
+        with running(HOLDER, folder) as holder:
+            assert held_labels(holder) == "a"
+    create_again(folder)
+    assert names(folder) == []
 
 
-def filled(engine: Path) -> None:
-    engine.mkdir()
-    (engine / "table").write_text("x")
+def test_a_reader_sees_what_is_in_the_engine_s_log_alone(registry: Registry, folder: Path) -> None:
+    """An engine that is open for reading backs up its tables only, not its log."""
+    registry.register("names", "a", ALICE)
+    registry.close()
+    with idstore.open(folder, read_only=True) as reader, reader.store.snapshot() as snapshot:
+        assert labels_in(snapshot) == {"a"}
+        with idstore.open(folder, read_only=True) as another, another.store.snapshot() as same:
+            assert labels_in(same) == {"a"}
 
 
-def test_a_draft_is_no_snapshot(tmp_path: Path) -> None:
-    snapshots = Snapshots(tmp_path)
-
-    def fail(engine: Path) -> None:
-        filled(engine)
-        raise OSError("no space")
-
-    with pytest.raises(OSError, match="no space"):
-        snapshots.make("1-1", "store", fail)
-    assert list(tmp_path.iterdir()) == []
-    assert snapshots.use("1-1") is None
-
-
-def test_drafts_of_killed_processes_are_removed(tmp_path: Path) -> None:
-    snapshots = Snapshots(tmp_path)
-    (tmp_path / "draft-1").mkdir()
-    (tmp_path / "draft-1" / "in-use").touch()
-    (tmp_path / "draft-2").mkdir()
-    snapshots.sweep()
-    assert names_in(tmp_path) == ["draft-2"]  # it may be somebody's who has not come to its lock yet
-    os.utime(tmp_path / "draft-2", (0, 0))
-    snapshots.sweep()
-    assert names_in(tmp_path) == []
+def test_drafts_of_killed_processes_are_removed(registry: Registry, folder: Path) -> None:
+    """They are not removed at once: a process may have made a folder and not yet locked it."""
+    registry.close()
+    place = folder / "snapshots"
+    place.mkdir(exist_ok=True)
+    for name, used in (("draft-1", True), ("draft-2", False)):
+        (place / name).mkdir()
+        if used:
+            (place / name / "in-use").touch()
+    create_again(folder)
+    assert "draft-2" in names(folder)
+    os.utime(place / "draft-2", (0, 0))
+    create_again(folder)
+    assert names(folder) == []
 
 
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def test_who_comes_second_uses_the_firsts(tmp_path: Path) -> None:
-    snapshots = Snapshots(tmp_path)
-    others: list[Use] = []
-
-    def overtaken(engine: Path) -> None:
-        filled(engine)
-        others.append(snapshots.make("1-1", "store", filled))
-
-    with snapshots.make("1-1", "store", overtaken) as used, others[0]:
-        assert (used.folder, used.origin) == (tmp_path / "1-1", "store")
-        assert names_in(tmp_path) == ["1-1"]
-    snapshots.sweep()
-    assert names_in(tmp_path) == []
-
-
-def test_one_that_is_being_removed_is_not_used(tmp_path: Path) -> None:
-    snapshots = Snapshots(tmp_path)
-    made = snapshots.make("1-1", "store", filled)
-    with made, (tmp_path / "1-1" / "in-use").open() as file, pytest.raises(BlockingIOError):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with (tmp_path / "1-1" / "in-use").open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        assert snapshots.use("1-1") is None
-
-
-@pytest.mark.parametrize("shared", [0o700, 0o750, 0o770, 0o777])
-def test_whoever_shares_the_folder_shares_what_a_reader_makes(tmp_path: Path, shared: int) -> None:
-    """Whatever its umask: others could neither answer it nor make snapshots."""
-    tmp_path.chmod(shared)
-    snapshots = Snapshots(tmp_path / "snapshots")
+@pytest.mark.parametrize("shared", [0o700, 0o750, 0o770, 0o2770])
+def test_snapshots_are_shared_with_the_users_of_the_folder(
+    registry: Registry, folder: Path, shared: int
+) -> None:
+    """This holds with any umask; otherwise other users could neither answer requests nor make snapshots."""
+    folder.chmod(shared)
     before = os.umask(0o027)
     try:
-        request = snapshots.ask()
-        with snapshots.make("1-1", "store", filled) as used:
-            made = (snapshots.folder, request.parent, used.folder)
+        with registry:
+            registry.register("names", "a", ALICE)
+            with idstore.open(folder, read_only=True) as reader:
+                assert labels(reader) == {"a"}
+            entries = [
+                place for place in (folder / "snapshots", folder / "snapshots" / "requests") if place.exists()
+            ]
+            entries += [folder / "snapshots" / name for name in names(folder)]
+            assert entries
+            assert {stat.S_IMODE(place.stat().st_mode) & 0o777 for place in entries} == {shared & 0o777}
     finally:
         os.umask(before)
-    assert [stat.S_IMODE(place.stat().st_mode) for place in made] == [shared] * 3
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_what_root_makes_belongs_to_the_stores_owner(tmp_path: Path) -> None:
-    os.chown(tmp_path, 65534, 65533)
-    request = Snapshots(tmp_path / "snapshots").ask()
-    assert [(place.stat().st_uid, place.stat().st_gid) for place in (request.parent, request.parent.parent)] == [(65534, 65533)] * 2
+def test_snapshots_that_root_makes_belong_to_the_store_s_owner(registry: Registry, folder: Path) -> None:
+    registry.close()
+    os.chown(folder, 65534, 65533)
+    with idstore.open(folder) as writer:
+        writer.register("names", "a", ALICE)
+        with idstore.open(folder, read_only=True) as reader:
+            assert labels(reader) == {"a"}
+        place = folder / "snapshots"
+        assert [(each.stat().st_uid, each.stat().st_gid) for each in (place, place / "requests")] == [
+            (65534, 65533)
+        ] * 2
 
 
-def test_what_stays_among_the_requests_is_none(tmp_path: Path) -> None:
-    """What cannot be removed is left; what is no file is nobody's request."""
-    snapshots = Snapshots(tmp_path)
-    left, fifo = tmp_path / "requests" / "left", tmp_path / "requests" / "fifo"
-    left.mkdir(parents=True)
-    os.utime(left, (0, 0))
-    os.mkfifo(fifo)
-    snapshots.sweep()
-    assert left.is_dir()
-    assert snapshots.asked() == []
-    request = snapshots.ask()
-    assert snapshots.asked() == [request]
-    snapshots.withdraw(request)
-    snapshots.withdraw(request)
-    snapshots.withdraw(left)
-    assert snapshots.asked() == []
+def test_foreign_entries_among_the_requests_are_ignored(registry: Registry, folder: Path) -> None:
+    """Entries that cannot be removed stay, and only files are requests."""
+    registry.close()
+    requests = folder / "snapshots" / "requests"
+    (requests / "left").mkdir(parents=True)
+    os.utime(requests / "left", (0, 0))
+    os.mkfifo(requests / "fifo")
+    for label in "abc":
+        with idstore.open(folder, wait=10) as writer:
+            writer.register("names", label, ALICE)
+            with idstore.open(folder, read_only=True) as reader:
+                assert label in labels(reader)
+    assert (requests / "left").is_dir()
 
 
-def test_the_newest_whole_one_is_found(tmp_path: Path) -> None:
-    snapshots = Snapshots(tmp_path)
-    for name in ("1-9", "1-10", "2-3", "2-4"):
-        snapshots.make(name, "store", filled).release()
-    for name in ("1-9", "1-10", "2-3"):
-        (tmp_path / name / "catalogue.sqlite").touch()
-    used = snapshots.newest()
-    assert used is not None
-    with used:
-        assert used.folder.name == "2-3"
-        assert used.whole
+def test_an_act_that_narrows_what_is_visible_is_in_the_next_snapshot(registry: Registry) -> None:
+    """The rate of snapshots is limited, except after such an act."""
+    bob = Party("bob")
+    with registry:
+        registry.add_party(bob, ALICE)
+        for number in range(10):
+            iri = registry.register("names", f"n{number}", ALICE).iri.value
+            registry.grant(iri, bob, ALICE)
+            with registry.store.snapshot() as granted:
+                assert iri in set(granted.catalogue.sorted_identifiers())
+            registry.ungrant(iri, bob, ALICE)
+            with registry.quads(bob) as quads:
+                assert iri not in {str(quad.subject).strip("<>") for quad in quads}
 
 
-def test_a_full_disk_is_told(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+def test_a_state_that_is_being_closed_is_not_given_to_another_thread(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other thread asks for a snapshot as the last reader's engine has just been closed."""
+    others: list[set[str]] = []
+    close = Engine.close
 
-    monkeypatch.setattr("idstore.stores.snapshots.os.fsync", full)
-    with pytest.raises(StoreUnavailable, match="No space left"), registry.store.snapshot():
-        pass
+    def take() -> set[str]:
+        with registry.store.snapshot() as snapshot:
+            return labels_in(snapshot)
+
+    def close_and_ask(engine: Engine) -> None:
+        close(engine)
+        if not others:
+            others.append(set())
+            others.append(Thread(take).result())
+
+    with registry:
+        registry.register("names", "a", ALICE)
+        monkeypatch.setattr(Engine, "close", close_and_ask)
+        assert take() == {"a"}
+        monkeypatch.undo()
+    assert others == [set(), {"a"}]
+
+
+def test_a_snapshot_can_be_closed_twice(registry: Registry) -> None:
+    with registry:
+        held: Snapshot = registry.store.snapshot()
+        held.close()
+        held.close()
+        registry.register("names", "a", ALICE)

@@ -1,1 +1,4 @@
-"""The commands, a module for those that belong together. Each is a function of `idstore.cli.options.Call` and its own parameters."""
+"""The commands, related ones in one module.
+
+Each is a function of an `idstore.cli.call.Call` and its own parameters.
+"""

@@ -1,33 +1,35 @@
 """``idstore mint``, ``register`` and ``derive``: new identifiers."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import arguments, exits, giving, session
+from idstore.cli import arguments, exits, session
+from idstore.cli.article_minting import ArticleMinter, collect_ignored_keys, warn_ignored_keys, with_location
 from idstore.cli.call import Call
-from idstore.cli.ending import Misuse
-from idstore.cli.giving import Said
-from idstore.cli.loading import Loading, noting, tell_passed
-from idstore.cli.output import Undelivered
+from idstore.cli.output import StdoutError
+from idstore.cli.termination import UsageError
 from idstore.errors import InvalidData
 
 if TYPE_CHECKING:
-    from idstore.cli.records import Described
-    from idstore.exchange.metadata import Entry
+    from idstore.cli.records import RecordView
+    from idstore.exchange.metadata import ArticleEntry
     from idstore.model.party import Party
     from idstore.registry import Registry
+    from idstore.registry.allocator import Allocator
     from idstore.registry.requests import Request
-    from idstore.registry.resolving import Derivation
+    from idstore.registry.resolution import Derivation
 
-    _Made = tuple[Described, list[str]]
+    _Allocation = tuple[RecordView, list[str]]
+    """A new record, and the other identifiers of its target."""
 
 
-class Kind(StrEnum):
-    """What can be minted below an article."""
+class FileKind(StrEnum):
+    """Parts of an article that get identifiers of their own."""
 
     PDF = "pdf"
     XML = "xml"
@@ -35,13 +37,50 @@ class Kind(StrEnum):
     EVENT = "event"
 
 
-Name = Annotated[str | None, typer.Option(metavar="T", help="What people call the thing.")]
+Name = Annotated[str | None, typer.Option(metavar="T", help="The name of the thing.")]
 Lang = Annotated[str | None, typer.Option(metavar="L", help="The language of the name: en, pt-br.")]
-Comment = Annotated[str | None, typer.Option(metavar="T", help="A comment for the grant list; public after fixation.")]
-Target = Annotated[str | None, typer.Option(metavar="URI", help="What it identifies, and leads to.")]
-Key = Annotated[
-    str | None, typer.Option(metavar="K", help="A key of yours: in this namespace it gives you the same identifier again, for ever.")
+Comment = Annotated[
+    str | None, typer.Option(metavar="T", help="A comment for the grant list, public after fixation.")
 ]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URI", help="The IRI of what it identifies, to which it resolves; or a prefixed name: wd:Q42."
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K",
+        help="A key of your own: in this namespace the same key always returns the same identifier.",
+    ),
+]
+
+
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict", help="Refuse an article with a field that has no known form, instead of a warning."
+    ),
+]
+
+
+def build_request(
+    name: str | None,
+    lang: str | None,
+    comment: str | None,
+    target: str | None,
+    request_key: str | None,
+    *,
+    verbatim: bool,
+) -> "Request":
+    """Return the request that the options of a command describe. Raises UsageError."""
+    from idstore.model.terms import UNDETERMINED
+    from idstore.registry.requests import Request
+
+    if lang is not None and name is None:
+        raise UsageError("--lang is the language of --name")
+    return Request(name, lang or UNDETERMINED, comment, target, request_key, verbatim=verbatim)
 
 
 def mint(
@@ -51,112 +90,149 @@ def mint(
     lang: Lang = None,
     comment: Comment = None,
     target: Target = None,
+    insist: arguments.Insist = False,
     request_key: Key = None,
     file: Annotated[
         str | None,
-        typer.Option("--metadata", metavar="FILE", help="What it is derived from, as for derive; one for each article."),
+        typer.Option(
+            "--metadata", metavar="FILE", help="Metadata of articles, as for derive; one identifier for each."
+        ),
     ] = None,
-    parent: Annotated[str | None, typer.Option(metavar="ID", help="The article that the new identifier is below; with --kind.")] = None,
-    kind: Annotated[Kind | None, typer.Option(help="What it is of the article.")] = None,
-    type_: Annotated[str | None, typer.Option("--type", metavar="T", help="The type of a PUID: x-fmt, fmt.")] = None,
-    count: Annotated[int, typer.Option(metavar="N", min=1, help="Allocate so many, in schemes that give out several at once.")] = 1,
+    strict: Strict = False,
+    parent: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The article that it is a part of; with --kind."),
+    ] = None,
+    kind: Annotated[FileKind | None, typer.Option(help="The kind of part.")] = None,
+    type_: Annotated[
+        str | None, typer.Option("--type", metavar="T", help="The type of a PUID: x-fmt, fmt.")
+    ] = None,
+    count: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Number of identifiers, in schemes that allocate several at once."
+        ),
+    ] = 1,
 ) -> int:
-    """Allocate an identifier that nobody holds, and print its IRI.
+    """Allocate a new identifier, and print its IRI.
 
-    It is on disk when it is printed. Only its grant list sees it until it is fixated.
-    With --metadata there is one for each article, in order. The same DOI, or the same key of yours in the field key, gives the same
-    identifier again, as it is: name, comment and target are not applied to it, and a warning says so. Of several articles a bad one is reported, gives an empty line, and exit code 3 at the end; the others are minted.
+    It is on disk when it is printed. Only its grant list and administrators see it until it is fixated. With
+    --metadata there is one identifier for each article, in order. An article with the DOI of an earlier one,
+    or the same key in the field key, gets the existing identifier unchanged: name, comment and target do not
+    apply to it, and a warning says so. If one of several articles is invalid, an error names it, its line of
+    output is empty, and the exit code is 3; the others are minted.
     """
+    if strict and file is None:
+        raise UsageError("--strict goes with --metadata")
     if (parent is None) != (kind is None):
-        raise Misuse("--parent and --kind go together")
-    said = Said.of(name, lang, comment, target, request_key)
+        raise UsageError("--parent and --kind go together")
+    request = build_request(name, lang, comment, target, request_key, verbatim=insist)
     options = {key: str(value) for key, value in (("kind", kind), ("type", type_)) if value is not None}
     if file is not None:
         if count > 1:
-            raise Misuse("--count does not go with --metadata, which gives one identifier for each article")
+            raise UsageError(
+                "--count does not go with --metadata, which gives one identifier for each article"
+            )
         if type_ is not None:
-            raise Misuse("--type does not go with --metadata, for what is derived from metadata has no type of your choice")
-        return _mint_all(call, namespace, said, file, options, parent)
+            raise UsageError(
+                "--type does not go with --metadata: an identifier derived from metadata has no chosen type"
+            )
+        return _mint_all(call, namespace, replace(request, strict=strict), file, options, parent)
 
-    if count == 1 and parent is None and said.is_brief(call):
-        return giving.give(call, said, namespace, options=options)
+    allocations: list[_Allocation] = []
 
-    made: list[_Made] = []
-
-    def act(registry: "Registry", party: "Party") -> None:
-        below = {} if parent is None else {"parent": registry.identify(parent, party)}
-        request = said.request({**options, **below})
+    def act(registry: "Allocator", party: "Party") -> None:
+        parent_field = {} if parent is None else {"parent": registry.identify(parent, party)}
+        full_request = replace(request, metadata={**options, **parent_field})
         if count > 1:
-            made.extend(_allocate_several(registry, party, request, namespace, count))
+            allocations.extend(_allocate_several(registry, party, full_request, namespace, count))
         else:
-            made.append(_allocate(call, registry, party, request, namespace, None))
+            allocations.append(_allocate(call, registry, party, full_request, namespace, None))
 
     try:
-        session.write(call, act)
-    finally:  # what was minted is there, whatever came after it
-        _tell_all(call, made, target)
+        session.allocate(call, act)
+    finally:  # minted identifiers are durable, also when a later one fails
+        _print_all(call, allocations, target)
+        if target is not None and len(allocations) > 1:
+            call.output.warn(f"{target} is the target of all {len(allocations)} new identifiers")
     return exits.DONE
 
 
-def _tell_all(call: Call, made: "Iterable[_Made]", target: str | None) -> None:
-    """Print new identifiers, and go on behind one that cannot be printed. Raises Undelivered, BrokenPipeError."""
-    failure: Undelivered | None = None
-    for one, others in made:
+def _print_all(call: Call, allocations: "Iterable[_Allocation]", target: str | None) -> None:
+    """Print new identifiers, and continue after one that cannot be printed.
+
+    Raises StdoutError, BrokenPipeError.
+    """
+    failure: StdoutError | None = None
+    for view, others in allocations:
         try:
-            giving.tell(call, one, others, target)
-        except Undelivered as error:
+            print_allocated(call, view, others, target)
+        except StdoutError as error:
             failure = error
     if failure is not None:
         raise failure
 
 
-def _mint_all(call: Call, namespace: str, said: Said, file: str, options: dict[str, str], parent: str | None) -> int:
-    """Mint for each article of a file; print each when it is durable."""
+def print_allocated(call: Call, view: "RecordView", others: list[str], target: str | None) -> None:
+    """Print a new identifier, after a warning on other identifiers of its target."""
+    if others:
+        call.output.warn(f"{target} is already identified by {', '.join(others)}")
+    call.output.new_identifier(view.iri, view.json())
+
+
+def _mint_all(
+    call: Call, namespace: str, request: "Request", file: str, options: dict[str, str], parent: str | None
+) -> int:
+    """Mint an identifier for each article of a file, print each when durable, and return the exit code."""
     from idstore.exchange import metadata
 
-    passed: dict[str, None] = {}
-    found = noting(metadata.entries(file), passed)
-    first = list(islice(found, 2))
+    ignored: dict[str, None] = {}
+    entries = collect_ignored_keys(metadata.entries(file), ignored)
+    first = list(islice(entries, 2))
     single = len(first) == 1
-    if said.request_key is not None and not single:
-        raise Misuse(f"--request-key stands for one identifier, and {file} describes several; give each a field key")
-    loading = Loading(call, said.request(), options, single=single)
+    if request.request_key is not None and not single:
+        raise UsageError(
+            f"--request-key is for one identifier, and {file} describes several; give each a field key"
+        )
+    minter = ArticleMinter(call, request, options, single=single)
 
     def act(registry: "Registry", party: "Party") -> None:
-        loading.run(registry, party, namespace, chain(first, found), parent)
+        minter.run(registry, party, namespace, chain(first, entries), parent)
 
     try:
-        if single and parent is None and said.comment is None and said.is_brief(call) and not call.output.json:
-            session.allocate(call, lambda registry, party: loading.one(registry, party, namespace, first[0]))
-        else:
-            session.write(call, act)
-    finally:  # what was minted is there, whatever came after it
-        loading.sum_up()
-        tell_passed(call, [*passed])
-    return exits.INVALID if loading.refused else exits.DONE
+        session.write(call, act)
+    finally:  # minted identifiers are durable, also when a later one fails
+        minter.print_summary()
+        warn_ignored_keys(call, [*ignored])
+    return exits.INVALID if minter.refused else exits.DONE
 
 
 def register(
     call: Call,
     namespace: arguments.Namespace,
     label: Annotated[
-        str, typer.Argument(metavar="LABEL", help="The label, or the whole identifier as its scheme writes it: full IRI, fmt/18, hdl:…")
+        str,
+        typer.Argument(
+            metavar="LABEL",
+            help="The label, or the whole identifier in a form of its scheme: full IRI, fmt/18, hdl:…",
+        ),
     ],
     name: Name = None,
     lang: Lang = None,
     comment: Comment = None,
     target: Target = None,
+    insist: arguments.Insist = False,
     request_key: Key = None,
 ) -> int:
-    """Take a label of your choice, and print its IRI.
+    """Register a label of your choice, and print its IRI.
 
-    Only in schemes that let people name things.
+    Only in schemes with chosen labels.
     """
-    said = Said.of(name, lang, comment, target, request_key)
-    if said.is_brief(call):
-        return giving.give(call, said, namespace, label)
-    made, others = session.write(call, lambda registry, party: _allocate(call, registry, party, said.request(), namespace, label))
-    giving.tell(call, made, others, target)
+    request = build_request(name, lang, comment, target, request_key, verbatim=insist)
+    view, others = session.allocate(
+        call, lambda registry, party: _allocate(call, registry, party, request, namespace, label)
+    )
+    print_allocated(call, view, others, target)
     return exits.DONE
 
 
@@ -165,68 +241,90 @@ def derive(
     namespace: arguments.Namespace,
     file: Annotated[
         str,
-        typer.Option("--metadata", metavar="FILE", help="Articles: JSON, CSL-JSON, Crossref's JSON, JATS or BibTeX; - is standard input."),
+        typer.Option(
+            "--metadata",
+            metavar="FILE",
+            help="Articles: JSON, CSL-JSON, Crossref's JSON, JATS or BibTeX; - is standard input.",
+        ),
     ],
+    strict: Strict = False,
 ) -> int:
-    """Print the identifiers that articles' metadata give.
+    """Print the identifiers that are derived from the metadata of articles.
 
-    Before collisions are looked at; --json tells whether the label is taken, or given by an earlier article. Nothing is written.
-    A JSON object has the keys issn, volume, issue, page (as printed), title, subtitle, doi; an absent key means that the source has none.
-    Other keys are passed over, with a warning; but those that seem to be meant for an absent one of these (vol, pages, titel) are refused.
-    A bad article is reported, gives an empty line, and exit code 3 at the end.
+    Collisions are not resolved; with --json a field says whether the label is taken, or derived for an
+    earlier article. Nothing is written. A JSON object has the keys issn, volume, issue, page (as printed),
+    title, subtitle, doi; an absent key means that the source has no value. Other keys are ignored, with a
+    warning; a misspelling of an absent key (vol, pages, titel) is an error. For an invalid article an error
+    is printed, its line of output is empty, and the exit code is 3.
     """
     from idstore.exchange import metadata
 
-    bad, passed = False, dict[str, None]()
-    with session.reading(call, detached=True) as (registry, _):
-        for made in _derivations(registry, namespace, noting(metadata.entries(file), passed)):
-            if isinstance(made, InvalidData):
-                bad = True
-                call.output.failure(made.code, made.message, made.fields)
+    failed, ignored = False, dict[str, None]()
+    with session.open_reader(call, detached=True) as (registry, _):
+        entries = collect_ignored_keys(metadata.entries(file), ignored)
+        for result in _derivations(registry, namespace, entries, strict=strict):
+            if isinstance(result, InvalidData):
+                failed = True
+                call.output.error(result.code, result.message, result.fields)
                 print()
                 continue
-            for doubt in made.doubts:
-                call.output.warn(f"{made.iri}: {doubt}")
+            for doubt in result.doubts:
+                call.output.warn(f"{result.iri}: {doubt}")
             call.output.data(
-                made.iri,
-                {"id": made.iri, "label": made.label, "namespace": namespace, "collides": made.collides, "extensions": [*made.extensions]},
+                result.iri,
+                {
+                    "id": result.iri,
+                    "label": result.label,
+                    "namespace": namespace,
+                    "collides": result.collides,
+                    "extensions": [*result.extensions],
+                },
             )
-    tell_passed(call, [*passed])
-    return exits.INVALID if bad else exits.DONE
+    warn_ignored_keys(call, [*ignored])
+    return exits.INVALID if failed else exits.DONE
 
 
-def _derivations(registry: "Registry", namespace: str, entries: "Iterable[Entry]") -> "Iterator[Derivation | InvalidData]":
-    from idstore.cli.loading import placed
-
+def _derivations(
+    registry: "Registry", namespace: str, entries: "Iterable[ArticleEntry]", *, strict: bool
+) -> "Iterator[Derivation | InvalidData]":
     registry.check_deriving(namespace)
     derived: set[str] = set()
     for entry in entries:
         try:
-            made = registry.derive(namespace, entry.fields(), derived)
+            derivation = registry.derive(namespace, entry.fields(), derived, strict=strict)
         except InvalidData as error:
-            yield placed(entry, error)
+            yield with_location(entry, error)
         else:
-            derived.add(made.iri)
-            yield made
+            derived.add(derivation.iri)
+            yield derivation
 
 
 def _allocate(
-    call: Call, registry: "Registry", party: "Party", request: "Request", namespace: str, label: str | None
-) -> "tuple[Described, list[str]]":
-    """The new record, and what is bound already to its target."""
-    from idstore.cli.records import described
+    call: Call, registry: "Allocator", party: "Party", request: "Request", namespace: str, label: str | None
+) -> "_Allocation":
+    """Allocate an identifier. Return the record, and the other identifiers of its target."""
+    from idstore.cli.records import record_views
 
     bound = [] if request.target is None else registry.bound_to(request.target, party)
-    made = giving.given(registry, party, request, namespace, label)
-    if call.output.json:  # the same request may have made it before, and somebody commented on it since
-        [made] = described(registry, party, [made.record], remarks=True)
-    return made, [iri for iri in bound if iri != made.iri]
+    record = (
+        registry.mint(namespace, party, request)
+        if label is None
+        else registry.register(namespace, label, party, request)
+    )
+    # a request key may return an existing record, which may have comments
+    remarks = call.output.json and (request.comment, request.request_key) != (None, None)
+    [view] = record_views(registry, party, [record], remarks=remarks)
+    return view, [iri for iri in bound if iri != view.iri]
 
 
-def _allocate_several(registry: "Registry", party: "Party", request: "Request", namespace: str, count: int) -> "Iterator[_Made]":
-    """New records, one after the other."""
-    from idstore.cli.records import described
+def _allocate_several(
+    registry: "Allocator", party: "Party", request: "Request", namespace: str, count: int
+) -> "Iterator[_Allocation]":
+    """Allocate identifiers, and yield them one by one, the first with the earlier ones of its target."""
+    from idstore.cli.records import record_views
 
+    bound = [] if request.target is None else list(registry.bound_to(request.target, party))
     for record in registry.mint_several(namespace, count, party, request):
-        [made] = described(registry, party, [record], remarks=request.comment is not None)
-        yield made, []
+        [view] = record_views(registry, party, [record], remarks=request.comment is not None)
+        yield view, bound
+        bound = []

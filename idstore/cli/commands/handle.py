@@ -8,54 +8,94 @@ from idstore.cli import arguments, session
 from idstore.cli.call import Call
 
 if TYPE_CHECKING:
+    from idstore.model.event import Event
+    from idstore.model.party import Party
     from idstore.model.value import Value
+    from idstore.registry import Registry
 
 Types = Annotated[
     list[str] | None,
-    typer.Option("--type", metavar="T", help="Only values of this type; behind a dot also its subtypes (URL.). Repeatable."),
+    typer.Option(
+        "--type",
+        metavar="T",
+        help="Only values of this type; with a final dot also its subtypes (URL.). Repeatable.",
+    ),
 ]
-Indexes = Annotated[list[int] | None, typer.Option("--index", metavar="N", help="Only the value of this index. Repeatable.")]
+Indexes = Annotated[
+    list[int] | None, typer.Option("--index", metavar="N", help="Only the value with this index. Repeatable.")
+]
 _ADMIN: Final = "200:add_value,modify_value:0.NA/12345"
 
 
 def values(call: Call, id: arguments.Id, type_: Types = None, index: Indexes = None) -> None:
     """Print the values of a handle that you may read.
 
-    The columns are index, type, time to live, permissions, time of the last change and data, divided by tabs.
+    The columns are index, type, time to live, permissions, time of the last change and data, separated by
+    tabs.
     """
-    from idstore.cli.records import value_json, value_line
+    from idstore.cli.records import value_line
+    from idstore.documents import value_json
 
-    found = session.read(call, lambda registry, party: registry.values(id, party, type_ or (), index or ()))
-    for one in found:
-        call.output.data(value_line(one), value_json(one) if call.output.json else {})
+    selected = session.read(
+        call, lambda registry, party: registry.values(id, party, type_ or (), index or ())
+    )
+    for value in selected:
+        call.output.data(value_line(value), value_json(value) if call.output.json else {})
 
 
 def set_(
     call: Call,
     id: arguments.Id,
-    type_: Annotated[str, typer.Argument(metavar="TYPE", help="URL, EMAIL, DESC, HS_ADMIN, HS_ALIAS, 10320/loc or a word of your own.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help=f"The text. Of HS_ADMIN INDEX:PERMISSIONS:HANDLE, as {_ADMIN}.")],
-    index: Annotated[int | None, typer.Option(metavar="N", help="Its index. [default: the lowest that is free]")] = None,
+    type_: Annotated[
+        str,
+        typer.Argument(
+            metavar="TYPE", help="URL, EMAIL, DESC, HS_ADMIN, HS_ALIAS, 10320/loc or a type of your own."
+        ),
+    ],
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA", help=f"The text; for HS_ADMIN INDEX:PERMISSIONS:HANDLE, such as {_ADMIN}."
+        ),
+    ],
+    index: Annotated[
+        int | None, typer.Option(metavar="N", help="The index. [default: the lowest free one]")
+    ] = None,
     ttl: Annotated[
-        str | None, typer.Option(metavar="S", help="Seconds that it may be kept, or the moment until when. [default: 86400]")
+        str | None,
+        typer.Option(metavar="S", help="Time to live in seconds, or the time of expiry. [default: 86400]"),
     ] = None,
     permissions: Annotated[
-        str | None, typer.Option(metavar="P", help="admin_read, admin_write, public_read, public_write as four digits. [default: 1110]")
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="admin_read, admin_write, public_read, public_write as four digits, 0 or 1. [default: 1110]",
+        ),
     ] = None,
-    hexadecimal: Annotated[bool, typer.Option("--hex", help="DATA are bytes in hexadecimal.")] = False,
+    hexadecimal: Annotated[bool, typer.Option("--hex", help="DATA is bytes in hexadecimal.")] = False,
 ) -> None:
-    """Set a value of a handle, in place of the one of its index. Its owner may.
+    """Set a value of a handle, and replace the one with the same index. For its owner.
 
-    A value without public_read is seen by the owner and administrators only. The first URL that everyone may read is where the handle leads.
+    Only the owner and administrators see a value without public_read. The handle resolves to the first URL
+    with public_read.
     """
-    from idstore.cli.events import done
-    from idstore.registry.valuing import Draft
+    from idstore.cli.events import print_changes
+    from idstore.registry.handle_values import Draft
     from idstore.schemes import value_types
 
-    seconds, until = _lasting(ttl)
-    said = _bytes(data) if hexadecimal else data
-    draft = Draft(type_, said, index, seconds, until, permissions or value_types.PERMISSIONS)
-    done(call, *session.write(call, lambda registry, party: registry.set_value(id, draft, party)))
+    seconds, until = _time_to_live(ttl)
+    content = _bytes(data) if hexadecimal else data
+    draft = Draft(type_, content, index, seconds, until, permissions or value_types.PERMISSIONS)
+
+    def act(registry: "Registry", party: "Party") -> "tuple[list[Event], list[str]]":
+        events = registry.set_value(id, draft, party)
+        others = registry.bound_to(data, party) if draft.leads else []
+        return events, [iri for iri in others if iri != events[-1].about.value]
+
+    events, others = session.write(call, act)
+    if others:
+        call.output.warn(f"{data} is already identified by {', '.join(others)}")
+    print_changes(call, *events)
 
 
 def unset(
@@ -63,10 +103,12 @@ def unset(
     id: arguments.Id,
     indexes: Annotated[list[int], typer.Argument(metavar="INDEX...", help="The indexes of the values.")],
 ) -> None:
-    """Take values of a handle away. Its owner may."""
-    from idstore.cli.events import done
+    """Remove values of a handle. For its owner."""
+    from idstore.cli.events import print_changes
 
-    done(call, *session.write(call, lambda registry, party: registry.unset_values(id, indexes, party)))
+    print_changes(
+        call, *session.write(call, lambda registry, party: registry.unset_values(id, indexes, party))
+    )
 
 
 def admin(
@@ -75,42 +117,43 @@ def admin(
         str,
         typer.Argument(
             metavar="DATA",
-            help="INDEX:PERMISSIONS:HANDLE, with names, all, json=DIGITS or batch=DIGITS; or bytes in hexadecimal with --hex.",
+            help="INDEX:PERMISSIONS:HANDLE, with names, all, json=DIGITS or batch=DIGITS; with --hex bytes.",
         ),
     ],
-    hexadecimal: Annotated[bool, typer.Option("--hex", help="DATA are bytes in hexadecimal.")] = False,
+    hexadecimal: Annotated[bool, typer.Option("--hex", help="DATA is bytes in hexadecimal.")] = False,
 ) -> None:
-    """Print the ways in which an administrator of handles (HS_ADMIN) is written.
+    """Print the written forms of a handle administrator (HS_ADMIN).
 
     Twelve digits stand for twelve permissions: in JSON the last is add_handle, in a batch file the first.
     """
     from idstore.schemes.handle_values import Admin
 
-    found = Admin.decoded(_bytes(data)) if hexadecimal else Admin.parse(data)
+    parsed = Admin.decoded(_bytes(data)) if hexadecimal else Admin.parse(data)
     forms = {
-        "text": str(found),
-        "json": found.json,
-        "batch": f"{found.who.index}:{found.batch}:{found.who.handle}",
-        "bytes": found.encoded().hex().upper(),
+        "text": str(parsed),
+        "json": parsed.json,
+        "batch": f"{parsed.who.index}:{parsed.batch}:{parsed.who.handle}",
+        "bytes": parsed.encoded().hex().upper(),
     }
     call.output.data("\n".join(f"{name}\t{form}" for name, form in forms.items()), forms)
 
 
-def matched(call: Call, found: "tuple[Value, ...]") -> None:
-    """Print the data of values, or with ``--json`` the values."""
-    from idstore.cli.output import one_line
-    from idstore.cli.records import value_json
+def print_values(call: Call, selected: "tuple[Value, ...]") -> None:
+    """Print the data of values; with ``--json`` the values."""
+    from idstore.characters import printable
+    from idstore.documents import value_json
 
-    for one in found:
-        call.output.data(one_line(one.text), value_json(one))
+    for value in selected:
+        call.output.data(printable(value.text), value_json(value))
 
 
-def _lasting(ttl: str | None) -> tuple[int, int | None]:
+def _time_to_live(ttl: str | None) -> tuple[int, int | None]:
+    """Return seconds to live, and the time of expiry in milliseconds since 1970 or None."""
     from idstore.schemes import value_types
 
     if ttl is None or ttl.removeprefix("-").isdigit():
         return value_types.TTL if ttl is None else value_types.ttl_of(ttl), None
-    return value_types.TTL, arguments.moment(ttl)
+    return value_types.TTL, arguments.timestamp(ttl)
 
 
 def _bytes(text: str) -> bytes:
@@ -119,4 +162,6 @@ def _bytes(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError as error:
-        raise InvalidData(f"{text!r} are no bytes in hexadecimal; write two digits 0 to F for each, as in 07F3", text=text) from error
+        raise InvalidData(
+            f"{text!r} is not hexadecimal; write two digits 0 to F for each byte, as in 07F3", text=text
+        ) from error

@@ -1,4 +1,4 @@
-"""``idstore fixate``, ``release``, ``revoke``, ``supersede``, ``deprecate``, ``transfer``, ``grant`` and ``ungrant``: from draft to end."""
+"""Lifecycle of identifiers: ``idstore fixate``, ``release``, ``revoke``, ``supersede`` and so on."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,60 +6,77 @@ import typer
 
 from idstore.cli import arguments, inputs, session
 from idstore.cli.call import Call
-from idstore.cli.ending import Misuse
+from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from idstore.cli.records import RecordView
     from idstore.model.event import Event
     from idstore.model.namespace import Namespace
     from idstore.model.party import Party
     from idstore.registry import Registry
+    from idstore.registry.replacement import Replaced
 
 
 def fixate(call: Call, ids: arguments.Ids) -> None:
-    """Publish identifiers for ever, all of them or none. Their owner may."""
-    from idstore.cli.events import done
+    """Publish identifiers permanently, all of them or none. For their owner."""
+    from idstore.cli.events import print_changes
 
     texts = list(inputs.texts(ids))
 
     def act(registry: "Registry", party: "Party") -> "tuple[list[Event], list[int]]":
-        open_comments = [sum(not remark.internal for remark in registry.remarks(text, party)) for text in texts]
+        open_comments = [
+            sum(not remark.internal for remark in registry.remarks(text, party)) for text in texts
+        ]
         return registry.fixate(texts, party), open_comments
 
-    made, open_comments = session.write(call, act, begins=False)
+    events, open_comments = session.write(call, act, creates=False)
     if count := sum(open_comments):
-        commented = [text for text, said in zip(texts, open_comments, strict=True) if said]
-        place = commented[0] if len(commented) == 1 else f"{len(commented)} identifiers"
-        call.output.warn(f"{count} comment{'s' if count > 1 else ''} on {place} can be read by everyone now")
-    done(call, *made)
+        commented = [text for text, number in zip(texts, open_comments, strict=True) if number]
+        subject = commented[0] if len(commented) == 1 else f"{len(commented)} identifiers"
+        call.output.warn(
+            f"{count} comment{'s' if count > 1 else ''} on {subject} can be read by everyone now"
+        )
+    print_changes(call, *events)
 
 
 def release(call: Call, id: arguments.Id) -> None:
-    """Give a created identifier up. Its owner may. Its label is never issued again."""
-    from idstore.cli.events import done
+    """Release a created identifier. For its owner. Its label is never issued again."""
+    from idstore.cli.events import print_changes
 
-    done(call, session.write(call, lambda registry, party: registry.release(id, party)))
+    print_changes(call, session.write(call, lambda registry, party: registry.release(id, party)))
 
 
 def revoke(
     call: Call,
-    id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.WRITTEN}.")] = None,
-    reason: Annotated[str | None, typer.Option(metavar="T", help="Why; a tombstone tells everyone.")] = None,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.FORMS}.")] = None,
+    reason: Annotated[
+        str | None, typer.Option(metavar="T", help="The reason; a tombstone shows it to everyone.")
+    ] = None,
     of: Annotated[
-        str | None, typer.Option("--party", metavar="U", help="Revoke everything that this party allocated; with --since.")
+        str | None,
+        typer.Option("--party", metavar="U", help="Revoke all that this party allocated; with --since."),
     ] = None,
     since: arguments.Since = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be revoked.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --party: revoke what is listed without it. An ID needs none.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the identifiers without revoking them.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --party: revoke the identifiers instead of listing them.")
+    ] = False,
 ) -> None:
-    """Take back abusive identifiers. Administrators may.
+    """Revoke abusive identifiers. For administrators.
 
-    Created ones are released, fixated ones become tombstones, which resolve to the reason. Neither can be undone. An ID with --reason is
-    revoked at once, unless --dry-run is given; with --party and --since all is only listed, unless --yes is given.
+    Created identifiers are released; fixated ones become tombstones, which resolve to the reason. Neither can
+    be undone. An ID with --reason is revoked at once, unless --dry-run is given. With --party and --since the
+    identifiers are only listed, unless --yes is given.
     """
     if (id is None) == (of is None) or (of is None) != (since is None) or (dry_run and yes):
-        raise Misuse("write ID --reason T, or --party U --since T with --dry-run or --yes; --dry-run goes with ID as well")
+        raise UsageError(
+            "write ID --reason T, or --party U --since T with --dry-run or --yes; "
+            "--dry-run goes with ID as well"
+        )
     if of is not None and since is not None:
         _revoke_all(call, of, since, reason, yes)
     elif id is not None:
@@ -67,104 +84,163 @@ def revoke(
 
 
 def _revoke(call: Call, id: str, reason: str | None, dry_run: bool) -> None:
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
 
     if dry_run:
-        found = session.write(call, lambda registry, party: [registry.may_revoke(id, party)], dry=True, begins=False)
-        _rehearsed(call, found, "leave --dry-run out")
+        iris = session.write(
+            call, lambda registry, party: [registry.may_revoke(id, party)], dry_run=True, creates=False
+        )
+        _print_revocable(call, iris, "leave --dry-run out")
     elif reason is None:
-        raise Misuse("say why with --reason")
+        raise UsageError("give the reason with --reason")
     else:
-        done(call, session.write(call, lambda registry, party: registry.revoke(id, reason, party), begins=False))
+        print_changes(
+            call,
+            session.write(call, lambda registry, party: registry.revoke(id, reason, party), creates=False),
+        )
 
 
 def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) -> None:
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
-    culprit, moment = Party(of), arguments.moment(since) or 0
+    allocator, start = Party(of), arguments.timestamp(since) or 0
     if yes:
-        because = reason or f"everything that {of} allocated since {since} was revoked"
-        made, stranger = session.write(
+        text = reason or f"everything that {of} allocated since {since} was revoked"
+        events, unknown = session.write(
             call,
-            lambda registry, party: (registry.revoke_all(culprit, moment, because, party), registry.is_stranger(culprit, party)),
-            begins=False,
+            lambda registry, party: (
+                registry.revoke_all(allocator, start, text, party),
+                registry.is_stranger(allocator, party),
+            ),
+            creates=False,
         )
-        _warn_of(call, of, stranger=stranger)
-        call.output.say(f"idstore: {len(made)} revoked")
-        done(call, *made)
+        _warn_unknown(call, of, unknown=unknown)
+        call.output.info(f"idstore: {len(events)} revoked")
+        print_changes(call, *events)
         return
-    found, stranger = session.write(
+    iris, unknown = session.write(
         call,
-        lambda registry, party: (registry.revocable(culprit, moment, party), registry.is_stranger(culprit, party)),
-        dry=True,
-        begins=False,
+        lambda registry, party: (
+            registry.revocable(allocator, start, party),
+            registry.is_stranger(allocator, party),
+        ),
+        dry_run=True,
+        creates=False,
     )
-    _warn_of(call, of, stranger=stranger)
-    _rehearsed(call, found, "add --yes")
+    _warn_unknown(call, of, unknown=unknown)
+    _print_revocable(call, iris, "add --yes")
 
 
-def _warn_of(call: Call, name: str, *, stranger: bool) -> None:
-    if stranger:
-        call.output.warn(arguments.unknown(name))
+def _warn_unknown(call: Call, name: str, *, unknown: bool) -> None:
+    if unknown:
+        call.output.warn(arguments.unknown_party_warning(name))
 
 
-def _rehearsed(call: Call, found: "Sequence[str]", remedy: str) -> None:
-    for iri in found:
+def _print_revocable(call: Call, iris: "Sequence[str]", remedy: str) -> None:
+    """Print the identifiers of a dry run, and how to revoke them."""
+    for iri in iris:
         call.output.data(iri, {"id": iri, "revoked": False})
-    call.output.say(
-        f"idstore: dry run, nothing was changed: {len(found)} would be revoked; {remedy} to revoke {'it' if len(found) == 1 else 'them'}"
+    call.output.info(
+        f"idstore: dry run, nothing was changed: {len(iris)} would be revoked; "
+        f"{remedy} to revoke {'it' if len(iris) == 1 else 'them'}"
     )
 
 
-def supersede(call: Call, ids: arguments.IdAndMore, by: arguments.By = None) -> None:
-    """Name what replaces an identifier. Its owner may."""
-    from idstore.cli.events import done
+def supersede(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = None) -> None:
+    """Name the successors of an identifier. For its owner."""
+    from idstore.cli.events import print_changes
 
-    one, successors = arguments.successors(ids, by)
+    id, successors = arguments.successors(ids, by)
     if not successors:
-        raise Misuse(f"say what replaces {one}, with --by ID")
-    done(call, session.write(call, lambda registry, party: registry.supersede(one, successors, party)))
+        raise UsageError(f"name the successors of {id} with --by ID")
+    print_changes(
+        call, session.write(call, lambda registry, party: registry.supersede(id, successors, party))
+    )
 
 
 def replace(
     call: Call,
     id: arguments.Id,
-    file: Annotated[str, typer.Option("--metadata", metavar="FILE", help="The new copy's metadata, as for derive; - is standard input.")],
+    file: Annotated[
+        str,
+        typer.Option(
+            "--metadata", metavar="FILE", help="The new copy's metadata, as for derive; - is standard input."
+        ),
+    ],
+    target: Annotated[
+        str | None, typer.Option(metavar="URI", help="The IRI of the new copy, to which ID resolves.")
+    ] = None,
+    insist: arguments.Insist = False,
 ) -> None:
-    """Let a new copy of an article take its identifier; print the old copy's new one.
+    """Give the identifier of an article to its new copy; print the new identifier of the old copy.
 
-    The owner of the namespace may. The old copy gets _old1, _old2 and so on; it is seen by whom the article is seen by.
+    For the owner of the namespace. The old copy gets the suffix _old1, _old2 and so on, and is visible to the
+    same parties as the article. The target moves to the old copy, with the files and events below the
+    article; without --target, ID resolves to both copies until its owner sets a target. Bindings stay, and
+    are listed. A new DOI in the metadata belongs to ID from now on.
     """
-    from idstore.cli.loading import noting, tell_passed
-    from idstore.cli.records import described
+    from idstore.cli.article_minting import collect_ignored_keys, warn_ignored_keys
+    from idstore.cli.records import record_views
+    from idstore.documents import binding_json, compact_iri
     from idstore.exchange import metadata
 
-    passed: dict[str, None] = {}
-    read = [entry.fields() for entry in noting(metadata.entries(file), passed)]
-    tell_passed(call, [*passed])
-    if len(read) != 1:
-        raise Misuse(f"{file} describes {len(read)} articles; give the metadata of the one that replaces {id}")
-    [made] = session.write(
-        call, lambda registry, party: described(registry, party, [registry.replace(id, read[0], party)], remarks=call.output.json)
+    ignored: dict[str, None] = {}
+    articles = [entry.fields() for entry in collect_ignored_keys(metadata.entries(file), ignored)]
+    warn_ignored_keys(call, [*ignored])
+    if len(articles) != 1:
+        raise UsageError(
+            f"{file} describes {len(articles)} articles; give the metadata of the new copy of {id} alone"
+        )
+
+    def act(registry: "Registry", party: "Party") -> "tuple[Replaced, RecordView, list[str]]":
+        others = [] if target is None else registry.bound_to(target, party)
+        result = registry.replace(id, articles[0], party, target, verbatim=insist)
+        [view] = record_views(registry, party, [result.old], remarks=call.output.json)
+        return result, view, [iri for iri in others if iri != result.old.successors[0].value]
+
+    result, view, others = session.write(call, act)
+    if others:
+        call.output.warn(f"{target} is already identified by {', '.join(others)}")
+    for binding in result.bindings:
+        call.output.info(
+            f"idstore: stays with {view.record.successors[0].value}:"
+            f" {compact_iri(binding.relation.value)} {binding.target.value} (by {binding.by})"
+        )
+    if result.moved:
+        call.output.info(f"idstore: moved to {view.iri}: {', '.join(result.moved)}")
+    call.output.new_identifier(
+        view.iri,
+        view.json()
+        | {
+            "moved": [*result.moved],
+            "staying": [binding_json(binding) for binding in result.bindings],
+        },
     )
-    call.output.made(made.iri, made.json())
 
 
-def deprecate(call: Call, ids: arguments.IdAndMore, reason: arguments.Reason, by: arguments.By = None) -> None:
-    """Mark a fixated identifier as outdated. Its owner may."""
-    from idstore.cli.events import done
+def deprecate(
+    call: Call, ids: arguments.IdAndSuccessors, reason: arguments.Reason, by: arguments.By = None
+) -> None:
+    """Mark a fixated identifier as deprecated. For its owner.
 
-    one, successors = arguments.successors(ids, by)
-    done(call, session.write(call, lambda registry, party: registry.deprecate(one, reason, party, successors)))
+    A deprecated identifier should not be used for new things. It stays valid, and resolves. show prints the
+    reason. supersede also makes an identifier deprecated; revoke keeps the mark as it was.
+    """
+    from idstore.cli.events import print_changes
+
+    id, successors = arguments.successors(ids, by)
+    print_changes(
+        call, session.write(call, lambda registry, party: registry.deprecate(id, reason, party, successors))
+    )
 
 
-def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.Person) -> None:
+def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingParty) -> None:
     """Offer an identifier or namespace to another party.
 
-    Its owner may; it changes hands when the receiver runs the same command.
+    For its owner; the receiver accepts it by running the same command.
     """
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
     receiver = Party(user)
@@ -174,30 +250,38 @@ def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.Person) 
             return registry.transfer_namespace(what, receiver, party)
         return registry.transfer(what, receiver, party)
 
-    done(call, session.write(call, act))
+    print_changes(call, session.write(call, act))
 
 
 def grant(
     call: Call,
     id: arguments.Id,
     user: arguments.User,
-    bind: Annotated[bool, typer.Option("--bind", help="And to bind it.")] = False,
+    bind: Annotated[bool, typer.Option("--bind", help="Let them bind it as well.")] = False,
 ) -> None:
-    """Let others see a created identifier and comment on it.
+    """Let a party or group see a created identifier and comment on it.
 
-    Its owner may. Once it is fixated everyone sees it, and the grant list can still comment.
+    For its owner. After fixation everyone sees the identifier, and the grant list can still comment.
     """
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
     grantee = Party(user)
-    done(call, session.write(call, lambda registry, party: registry.grant(id, grantee, party, bind=bind)))
+
+    def act(registry: "Registry", party: Party) -> "tuple[Event, list[str]]":
+        event = registry.grant(id, grantee, party, bind=bind)
+        return event, arguments.unseen_parties(registry, [grantee.name], party)
+
+    event, unseen = session.write(call, act)
+    print_changes(call, event)
+    for name in unseen:
+        call.output.warn(arguments.unseen_party_warning(name, "take the grant back (idstore ungrant)"))
 
 
 def ungrant(call: Call, id: arguments.Id, user: arguments.User) -> None:
-    """Take a party or group off the grant list. The owner of the identifier may."""
-    from idstore.cli.events import done
+    """Remove a party or group from the grant list. For the owner of the identifier."""
+    from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
     grantee = Party(user)
-    done(call, session.write(call, lambda registry, party: registry.ungrant(id, grantee, party)))
+    print_changes(call, session.write(call, lambda registry, party: registry.ungrant(id, grantee, party)))

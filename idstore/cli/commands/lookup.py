@@ -1,28 +1,28 @@
-"""``idstore show``, ``list`` and ``resolve``: looking identifiers up."""
+"""Lookup of identifiers: ``idstore show``, ``list`` and ``resolve``."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from idstore.characters import printable
 from idstore.cli import arguments, session
 from idstore.cli.call import Call
-from idstore.cli.commands.handle import Indexes, Types, matched
-from idstore.cli.output import one_line
+from idstore.cli.commands.handle import Indexes, Types, print_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from idstore.cli.records import Described
+    from idstore.cli.records import RecordView
     from idstore.model.party import Party
     from idstore.registry import Registry
-    from idstore.registry.resolving import Resolution
+    from idstore.registry.resolution import Resolution
 
 LIMIT: Final = 100
 
 
-class Stage(StrEnum):
-    """Stages that a listed identifier can be in."""
+class ListedStage(StrEnum):
+    """Stages of the identifiers that are listed."""
 
     CREATED = "created"
     FIXATED = "fixated"
@@ -30,128 +30,187 @@ class Stage(StrEnum):
 
 
 def show(call: Call, id: arguments.Id) -> None:
-    """Show all that you may see of an identifier."""
-    from idstore.cli.records import described
+    """Show an identifier with everything that you may see of it."""
+    from idstore.cli.records import record_views
 
-    [found] = session.read(call, lambda registry, party: described(registry, party, [registry.show(id, party)], remarks=True))
-    call.output.data(found.text(), found.json())
+    [view] = session.read(
+        call, lambda registry, party: record_views(registry, party, [registry.show(id, party)], remarks=True)
+    )
+    call.output.data(view.text(), view.json())
 
 
 def list_(
     call: Call,
     namespace: Annotated[str | None, typer.Option(metavar="N", help="Only those in this namespace.")] = None,
     owner: Annotated[str | None, typer.Option(metavar="U", help="Only this party's.")] = None,
-    stage: Annotated[Stage | None, typer.Option(help="Only those in this stage.")] = None,
+    stage: Annotated[ListedStage | None, typer.Option(help="Only those in this stage.")] = None,
+    deprecated: Annotated[
+        bool, typer.Option("--deprecated", help="Only deprecated ones, superseded ones included.")
+    ] = False,
     since: arguments.Since = None,
     until: arguments.Until = None,
-    bound_to: Annotated[str | None, typer.Option(metavar="URI", help="Only those bound to this URI, or leading to it.")] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, max=10**12, help="At most so many; 0: all.")] = LIMIT,
+    bound_to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI", help="Only those bound to this URI, or with this target, in any written form."
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=0, max=10**12, help="The maximum number; 0: all.")
+    ] = LIMIT,
 ) -> None:
     """List the identifiers that you may see, newest first.
 
-    The columns are IRI, stage, owner, time of creation and name, divided by tabs.
+    The columns are IRI, stage, owner, time of creation and name, separated by tabs.
     """
-    from idstore.cli.records import described
-    from idstore.stores.catalogue import Selection
+    from idstore.cli.records import record_views
+    from idstore.model.filter import Filter
 
-    chosen = Selection(
+    filter = Filter(
         namespace=namespace,
-        owner=owner,
+        party=owner,
         stage=stage and stage.value,
-        since=arguments.moment(since),
-        until=arguments.moment(until),
+        since=arguments.timestamp(since),
+        until=arguments.timestamp(until),
+        deprecated=deprecated,
     )
-    most = limit + 1 if limit else None
+    maximum = limit + 1 if limit else None
 
-    def act(registry: "Registry", party: "Party") -> "list[Described]":
-        found = registry.list(party, chosen, limit=most) if bound_to is None else registry.list_bound(bound_to, party, chosen, limit=most)
-        return described(registry, party, found, remarks=call.output.json)
+    def act(registry: "Registry", party: "Party") -> "list[RecordView]":
+        records = (
+            registry.list(party, filter, limit=maximum)
+            if bound_to is None
+            else registry.list_bound(bound_to, party, filter, limit=maximum)
+        )
+        return record_views(registry, party, records, remarks=call.output.json)
 
-    found = session.read(call, act)
-    for one in found[: limit or None]:
-        call.output.data(one.line(), one.json() if call.output.json else {})
-    if limit and len(found) > limit:
+    views = session.read(call, act)
+    for view in views[: limit or None]:
+        call.output.data(view.line(), view.json() if call.output.json else {})
+    if limit and len(views) > limit:
         call.output.warn(f"only the newest {limit} are listed; --limit N lists more, --limit 0 all")
 
 
 def resolve(
     call: Call,
     id: arguments.Id,
-    check: Annotated[bool, typer.Option("--check", help="Ask whether the target answers, and say so on standard error.")] = False,
-    private: Annotated[bool, typer.Option("--private", help="With --check: ask addresses of the local network as well.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Check whether the target answers, and print the result on standard error."
+        ),
+    ] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="With --check: check addresses of the local network as well.")
+    ] = False,
     type_: Types = None,
     index: Indexes = None,
-    ignore_aliases: Annotated[bool, typer.Option("--ignore-aliases", help="Stay with the handle itself.")] = False,
+    ignore_aliases: Annotated[
+        bool, typer.Option("--ignore-aliases", help="Do not follow aliases of the handle.")
+    ] = False,
     locatt: Annotated[
-        str | None, typer.Option(metavar="A:V", help="Of several locations (10320/loc) one with this attribute, as id:1.")
+        str | None,
+        typer.Option(
+            metavar="A:V", help="Of several locations (10320/loc) one with this attribute, such as id:1."
+        ),
     ] = None,
-    country: Annotated[str | None, typer.Option(metavar="C", help="Of several locations one for this country, as gb.")] = None,
-    address: Annotated[str | None, typer.Option(metavar="IP", help="Of several locations one for this address.")] = None,
+    country: Annotated[
+        str | None, typer.Option(metavar="C", help="Of several locations one for this country, such as gb.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="IP", help="Of several locations one for this address.")
+    ] = None,
 ) -> None:
-    """Print where an identifier leads.
+    """Print the target of an identifier.
 
-    Its target; while that is unset, what its owner bound it to first. Of a tombstone the reason, the date and what replaces it. Of a handle
-    that is an alias, where that leads; with --type or --index the data of these values.
-    What is superseded and has no target leads to its only successor's, or else to what replaces it in the end, an IRI a line; a
-    warning tells what is superseded by what on the way.
+    For a superseded identifier without a target, prints the target of its only successor, or else the IRIs of
+    the latest successors, one a line; a warning lists the successions. For any other identifier without a
+    target, prints the target of its owner's first binding by skos:exactMatch or owl:sameAs. For a tombstone,
+    prints reason, date and successors. For a handle that is an alias, prints the target of the other handle;
+    with --type or --index, the data of these values. For an
+    article that was replaced and has no target since, prints the IRIs of both copies.
     """
-    from idstore.registry.resolving import Asked
+    from idstore.registry.resolution import ResolutionOptions
     from idstore.schemes import locations
 
-    place = locations.Asked(locatt, country, address)
-    wanted = Asked(tuple(type_ or ()), tuple(index or ()), not ignore_aliases, place)
-    found = session.read(call, lambda registry, party: registry.resolve(id, party, wanted))
-    asked = found.asked
-    if asked.deprecated and asked.stage.value != Stage.TOMBSTONE:  # of a tombstone the answer tells all
-        said = [asked.reason or "", *_succession(found)]
-        call.output.warn(f"{asked.iri.value} is deprecated: {'; '.join(filter(None, said))}")
-    if found.values:
-        matched(call, found.values)
+    location = locations.Client(() if locatt is None else (locatt,), country, address)
+    question = ResolutionOptions(tuple(type_ or ()), tuple(index or ()), not ignore_aliases, location)
+    resolution = session.read(call, lambda registry, party: registry.resolve(id, party, question))
+    record = resolution.asked
+    if (
+        record.deprecated and record.stage.value != ListedStage.TOMBSTONE
+    ):  # a tombstone's answer has the same facts
+        details = [record.reason or "", *_successions(resolution)]
+        call.output.warn(f"{record.iri.value} is deprecated: {'; '.join(filter(None, details))}")
+    if resolution.copies:
+        article = resolution.copies[0]
+        call.output.warn(
+            f"{article.iri.value} was replaced, and its new copy has no target yet: these are both copies;"
+            f" ask its owner {article.owner} to set one"
+        )
+    if resolution.values:
+        print_values(call, resolution.values)
         return
-    made = _resolution(found)
-    if check and found.target is not None:
-        made["check"] = _checked(call, found.target, private=private)
-    call.output.data(_epitaph(found) if found.buried else found.target or "\n".join(found.current), made)
+    fields = _resolution_json(resolution)
+    if check and resolution.target is not None:
+        fields["check"] = _check_target(call, resolution.target, private=private)
+    answers = [copy.iri.value for copy in resolution.copies] or resolution.current
+    target = resolution.target or "\n".join(answers)
+    call.output.data(_tombstone_text(resolution) if resolution.buried else target, fields)
 
 
-def _checked(call: Call, target: str, *, private: bool) -> dict[str, str]:
-    """What the target answered."""
-    from idstore.exchange import links
+def _check_target(call: Call, target: str, *, private: bool) -> dict[str, str]:
+    """Check a target, print the result, and return it."""
+    from idstore.exchange import link_check
 
-    answer = links.check(target, links.Manners(private=private))
-    said = {name: text for name, text in zip(links.HEADER, answer.row(), strict=True) if text and name != "target"}
-    if not call.output.json:
-        call.output.say(f"idstore: {' '.join(said.values())}")
-    return said
-
-
-def _succession(found: "Resolution") -> "Iterator[str]":
-    """What is superseded by what, from the identifier on."""
-    for one in found.succession:
-        before = "" if one.iri == found.asked.iri.value else f"{one.iri} is "
-        yield f"{before}superseded by {', '.join('itself' if iri == one.iri else iri for iri in one.by)}"
-
-
-def _epitaph(found: "Resolution") -> str:
-    from idstore.model import times
-
-    since = "" if found.ended is None else f" since {times.iso(found.ended)}"
-    lines = [f"{found.answer.iri.value} is a tombstone{since}: {one_line(found.answer.reason or '')}"]
-    return "\n".join(lines + [f"replaced by {one.value}" for one in found.answer.successors])
-
-
-def _resolution(found: "Resolution") -> dict[str, object]:
-    from idstore.model import times
-
-    made: dict[str, object] = {
-        "id": found.asked.iri.value,
-        "target": found.target,
-        "path": [*found.path],
-        "tombstone": found.buried,
-        "supersededBy": [one.value for one in (found.answer if found.buried else found.asked).successors],
-        "succession": [{"id": one.iri, "supersededBy": [*one.by]} for one in found.succession],
-        "current": [*found.current],
+    answer = link_check.check(target, link_check.Politeness(private=private))
+    result = {
+        name: text
+        for name, text in zip(link_check.HEADER, answer.row(), strict=True)
+        if text and name != "target"
     }
-    if found.buried:
-        made |= {"reason": found.answer.reason, "date": None if found.ended is None else times.iso(found.ended)}
-    return made
+    if not call.output.json:
+        call.output.info(f"idstore: {' '.join(result.values())}")
+    return result
+
+
+def _successions(resolution: "Resolution") -> "Iterator[str]":
+    """Yield the successions as texts, from the resolved identifier on."""
+    for step in resolution.succession:
+        subject = "" if step.iri == resolution.asked.iri.value else f"{step.iri} is "
+        yield f"{subject}superseded by {', '.join('itself' if iri == step.iri else iri for iri in step.by)}"
+
+
+def _tombstone_text(resolution: "Resolution") -> str:
+    from idstore.model import times
+
+    since = "" if resolution.ended is None else f" since {times.iso(resolution.ended)}"
+    lines = [
+        f"{resolution.answer.iri.value} is a tombstone{since}: {printable(resolution.answer.reason or '')}"
+    ]
+    return "\n".join(lines + [f"replaced by {successor.value}" for successor in resolution.answer.successors])
+
+
+def _resolution_json(resolution: "Resolution") -> dict[str, object]:
+    from idstore.model import times
+
+    answer = resolution.answer if resolution.buried else resolution.asked
+    fields: dict[str, object] = {
+        "id": resolution.asked.iri.value,
+        "target": resolution.target,
+        "path": [*resolution.path],
+        "tombstone": resolution.buried,
+        "supersededBy": [successor.value for successor in answer.successors],
+        "succession": [{"id": step.iri, "supersededBy": [*step.by]} for step in resolution.succession],
+        "current": [*resolution.current],
+    }
+    if resolution.copies:
+        fields["copies"] = [
+            {"id": copy.iri.value, "target": copy.target and copy.target.value} for copy in resolution.copies
+        ]
+    if resolution.buried:
+        fields |= {
+            "reason": resolution.answer.reason,
+            "date": None if resolution.ended is None else times.iso(resolution.ended),
+        }
+    return fields

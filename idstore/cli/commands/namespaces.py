@@ -1,78 +1,153 @@
 """``idstore namespace``: the namespaces of the registry."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from idstore.cli import arguments, session
 from idstore.cli.call import Call
-from idstore.cli.ending import Misuse
+from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
     from idstore.model.namespace import Namespace
+
+_ALLOW_AGAIN: Final = "name the right parties instead (idstore namespace allow)"
+_SYNONYMS: Final = {"license": "licence", "aliases": "alias"}
 
 
 def add(
     call: Call,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A short name of your choice.")],
     base: Annotated[
-        str, typer.Argument(metavar="BASE", help="What every identifier begins with: http://rdl.example.org/data#, 102.100.272")
+        str,
+        typer.Argument(
+            metavar="BASE",
+            help="The common beginning of its identifiers: http://rdl.example.org/data#, 102.100.272",
+        ),
     ],
     scheme: Annotated[str, typer.Option(metavar="S", help="The scheme of its identifiers.")],
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="key=value", help="A setting of the scheme; may be given again, the same one (alias) for several values."
+            "--set",
+            metavar="key=value",
+            help="A setting of the scheme; most cannot be changed later. Repeatable, with the same key"
+            " (alias) for several values.",
         ),
     ] = None,
 ) -> None:
-    """Add a namespace; you own it. Administrators may."""
-    given = _settings(settings or [])
-    _print(call, session.write(call, lambda registry, party: registry.add_namespace(name, base, scheme, party, given)))
+    """Add a namespace, which you own. For administrators."""
+    parsed = _settings(settings or [])
+    _print(
+        call,
+        session.write(
+            call, lambda registry, party: registry.add_namespace(name, base, scheme, party, parsed)
+        ),
+    )
 
 
 def list_(call: Call) -> None:
     """List the namespaces: name, base, scheme, owner, open or frozen."""
-    for known in session.read(call, lambda registry, _: registry.namespaces()):
-        _print(call, known)
+    for namespace in session.read(call, lambda registry, _: registry.namespaces()):
+        _print(call, namespace)
 
 
 def show(call: Call, name: arguments.Namespace) -> None:
-    """Show a namespace with its settings, who may allocate, and comments."""
-    from idstore.cli.records import namespace_json, namespace_text
+    """Show a namespace with its settings, its allocators, the prefixes derived from it, and its comments.
 
-    known, remarks = session.read(call, lambda registry, party: (registry.namespace(name), registry.remarks(name, party)))
-    call.output.data(namespace_text(known, remarks), namespace_json(known, remarks))
+    The identifiers are those that you may see; in schemes that generate labels the number of labels that
+    there are follows.
+    """
+    from idstore.cli.records import namespace_text
+    from idstore.documents import namespace_json
+
+    namespace, derived, remarks, fullness = session.read(
+        call,
+        lambda registry, party: (
+            registry.namespace(name),
+            registry.derived(name),
+            registry.remarks(name, party),
+            registry.fullness(name, party),
+        ),
+    )
+    fields = {
+        **namespace_json(namespace, remarks),
+        "derived": [child.base for child in derived],
+        "identifiers": fullness.identifiers,
+        "space": fullness.space,
+    }
+    call.output.data(namespace_text(namespace, remarks, derived, fullness), fields)
 
 
 def allow(
     call: Call,
     name: arguments.Namespace,
     parties: Annotated[
-        list[str] | None, typer.Argument(metavar="[USER]...", help="Parties and groups, instead of those named before.")
+        list[str] | None,
+        typer.Argument(metavar="[USER]...", help="Parties and groups, which replace the present ones."),
     ] = None,
-    everyone: Annotated[bool, typer.Option("--everyone", help="Let every party allocate, as in a new namespace.")] = False,
+    everyone: Annotated[
+        bool, typer.Option("--everyone", help="Let every party allocate, as in a new namespace.")
+    ] = False,
     per_minute: Annotated[
-        int | None, typer.Option(metavar="N", help="Identifiers that one party may allocate in a minute. [default: any number]")
+        int | None,
+        typer.Option(
+            metavar="N", help="Identifiers that a party may allocate in a minute. [default: any number]"
+        ),
     ] = None,
 ) -> None:
-    """Say who may allocate in a namespace. Its owner may.
+    """Set who may allocate in a namespace. For its owner.
 
-    It takes the place of what was said before. The owner may allocate always.
+    Replaces the previous choice. The owner may always allocate.
     """
     if everyone == bool(parties):
-        raise Misuse("name parties and groups, or give --everyone")
-    _print(call, session.write(call, lambda registry, party: registry.allow(name, parties or [], party, per_minute=per_minute)))
+        raise UsageError("name parties and groups, or give --everyone")
+    allowed = parties or []
+    namespace, unseen = session.write(
+        call,
+        lambda registry, party: (
+            registry.allow(name, allowed, party, per_minute=per_minute),
+            arguments.unseen_parties(registry, allowed, party),
+        ),
+    )
+    _print(call, namespace)
+    for user in unseen:
+        call.output.warn(arguments.unseen_party_warning(user, _ALLOW_AGAIN))
+
+
+def set_(
+    call: Call,
+    name: arguments.Namespace,
+    settings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="key=value...",
+            help="description, contact, policy, licence, publisher, or a setting of the scheme that can"
+            " change: alias, pass_through, template, proxy, cite_as, no_issue, reserved. An empty value"
+            " removes it.",
+        ),
+    ],
+) -> None:
+    """Change what a namespace says of itself, and settings that change no identifier. For its owner.
+
+    The base, the name, the scheme, and settings that decide which labels there are never change, and an alias
+    is never taken away: give the present ones too.
+    """
+    changes = {_SYNONYMS.get(key, key): value for key, value in _settings(settings, "").items()}
+    _print(call, session.write(call, lambda registry, party: registry.set_namespace(name, changes, party)))
 
 
 def type_(
     call: Call,
     name: arguments.Namespace,
-    type: Annotated[str, typer.Argument(metavar="TYPE", help="Lower-case letters and digits, such as lan; x-lan comes with it.")],
-    title: Annotated[str, typer.Option("--name", metavar="T", help="What it means, in a few words.")],
+    type: Annotated[
+        str,
+        typer.Argument(metavar="TYPE", help="Lower-case letters and digits, such as lan; includes x-lan."),
+    ],
+    title: Annotated[str, typer.Option("--name", metavar="T", help="Its meaning, in a few words.")],
 ) -> None:
-    """Let PUIDs of a namespace have one type more. Administrators may."""
+    """Add a type of PUIDs to a namespace. For administrators."""
     _print(call, session.write(call, lambda registry, party: registry.add_type(name, type, title, party)))
 
 
@@ -81,21 +156,25 @@ def freeze(
     name: arguments.Namespace,
     thaw: Annotated[bool, typer.Option("--thaw", help="Allow allocation again.")] = False,
 ) -> None:
-    """Allocate nothing more in a namespace. Its owner may. Administrators can still import what was issued elsewhere."""
+    """Stop allocation in a namespace.
+
+    For its owner. Administrators can still import identifiers issued elsewhere.
+    """
     _print(call, session.write(call, lambda registry, party: registry.freeze(name, party, frozen=not thaw)))
 
 
-def _settings(given: Iterable[str]) -> dict[str, str]:
-    made: dict[str, str] = {}
-    for text in given:
+def _settings(texts: Iterable[str], option: str = "--set ") -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
-            raise Misuse(f"{text!r} is no setting; write --set key=value")
-        made[key] = f"{made[key]} {value}" if key in made else value
-    return made
+            raise UsageError(f"{text!r} is not a setting; write {option}key=value")
+        settings[key] = f"{settings[key]} {value}" if key in settings else value
+    return settings
 
 
-def _print(call: Call, known: "Namespace") -> None:
-    from idstore.cli.records import namespace_json, namespace_line
+def _print(call: Call, namespace: "Namespace") -> None:
+    from idstore.cli.records import namespace_line
+    from idstore.documents import namespace_json
 
-    call.output.data(namespace_line(known), namespace_json(known))
+    call.output.data(namespace_line(namespace), namespace_json(namespace))

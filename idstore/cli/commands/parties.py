@@ -1,4 +1,4 @@
-"""``idstore party``, ``suspend`` and ``reinstate``: who acts."""
+"""``idstore party``, ``suspend`` and ``reinstate``: users, groups and administrators."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -7,14 +7,15 @@ import typer
 
 from idstore.cli import arguments, session
 from idstore.cli.call import Call
-from idstore.cli.ending import Misuse
+from idstore.cli.termination import UsageError
 from idstore.errors import UnknownParty
 
 if TYPE_CHECKING:
     from idstore.model.party import Party, PartyFacts
     from idstore.registry import Registry
 
-    _Standing = tuple[PartyFacts, Sequence[PartyFacts]]
+    _PartyList = tuple[PartyFacts, Sequence[PartyFacts]]
+    """A party, and all parties."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a party.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP", help="The name of a group.")]
@@ -23,47 +24,49 @@ Group = Annotated[str, typer.Argument(metavar="GROUP", help="The name of a group
 def add(
     call: Call,
     name: Name,
-    group: Annotated[bool, typer.Option("--group", help="A group of parties.")] = False,
-    administrator: Annotated[bool, typer.Option("--administrator", help="One who administers the registry.")] = False,
+    group: Annotated[bool, typer.Option("--group", help="Add a group of parties.")] = False,
+    administrator: Annotated[
+        bool, typer.Option("--administrator", help="Add an administrator of the registry.")
+    ] = False,
 ) -> None:
-    """Make a user, group or administrator known. Administrators may."""
+    """Add a user, a group or an administrator. For administrators."""
     from idstore.model.party import Party
 
     if group and administrator:
-        raise Misuse("a group does not administer; leave --group or --administrator out")
+        raise UsageError("a group cannot be an administrator; leave --group or --administrator out")
     kind = "group" if group else "administrator" if administrator else "user"
 
-    def act(registry: "Registry", party: "Party") -> "_Standing":
+    def act(registry: "Registry", party: "Party") -> "_PartyList":
         registry.add_party(Party(name), party, kind)
-        return _standing(registry, party, name)
+        return _find(registry, party, name)
 
     _print(call, session.write(call, act))
 
 
 def join(call: Call, name: Name, group: Group) -> None:
-    """Make a party a member of a group. Administrators may.
+    """Make a party a member of a group. For administrators.
 
-    It sees what the group may see.
+    The party sees all that the group may see.
     """
     from idstore.model.party import Party
 
-    def act(registry: "Registry", party: "Party") -> "_Standing":
+    def act(registry: "Registry", party: "Party") -> "_PartyList":
         registry.join(Party(name), Party(group), party)
-        return _standing(registry, party, name)
+        return _find(registry, party, name)
 
     _print(call, session.write(call, act))
 
 
 def leave(call: Call, name: Name, group: Group) -> None:
-    """End a membership. Administrators may.
+    """End a membership. For administrators.
 
-    What the group alone may see is out of its sight at once.
+    The party no longer sees what only the group may see.
     """
     from idstore.model.party import Party
 
-    def act(registry: "Registry", party: "Party") -> "_Standing":
+    def act(registry: "Registry", party: "Party") -> "_PartyList":
         registry.leave(Party(name), Party(group), party)
-        return _standing(registry, party, name)
+        return _find(registry, party, name)
 
     _print(call, session.write(call, act))
 
@@ -72,58 +75,68 @@ def list_(call: Call) -> None:
     """List the parties that were added: name, kind, groups."""
     from idstore.cli.records import party_json, party_line
 
-    everyone = session.read(call, lambda registry, party: registry.parties(party))
-    for known in everyone:
-        call.output.data(party_line(known), party_json(known, everyone))
+    parties = session.read(call, lambda registry, party: registry.parties(party))
+    for party in parties:
+        call.output.data(party_line(party), party_json(party, parties))
 
 
 def show(call: Call, name: Name) -> None:
     """Show a party with its groups, a group with its members."""
     from idstore.cli.records import party_json, party_text
 
-    known, everyone = session.read(call, lambda registry, party: _standing(registry, party, name))
-    call.output.data(party_text(known, everyone), party_json(known, everyone))
+    found, parties = session.read(call, lambda registry, party: _find(registry, party, name))
+    call.output.data(party_text(found, parties), party_json(found, parties))
 
 
-def suspend(call: Call, user: arguments.Person, reason: Annotated[str, typer.Option(metavar="T", help="Why; the party is told.")]) -> None:
-    """Refuse every further act of a party. Administrators may.
+def suspend(
+    call: Call,
+    user: arguments.ActingParty,
+    reason: Annotated[str, typer.Option(metavar="T", help="The reason, which the party sees.")],
+) -> None:
+    """Refuse every further act of a party. For administrators.
 
-    It reads what it could read.
+    The party can still read.
     """
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
-    culprit = Party(user)
-    made, stranger = session.write(
+    suspended = Party(user)
+    event, unknown = session.write(
         call,
-        lambda registry, party: (registry.suspend(culprit, reason, party), registry.is_stranger(culprit, party)),
-        begins=False,
+        lambda registry, party: (
+            registry.suspend(suspended, reason, party),
+            registry.is_stranger(suspended, party),
+        ),
+        creates=False,
     )
-    if stranger:
-        call.output.warn(arguments.unknown(user))
-    done(call, made)
+    if unknown:
+        call.output.warn(arguments.unknown_party_warning(user))
+    print_changes(call, event)
 
 
-def reinstate(call: Call, user: arguments.Person) -> None:
-    """Let a suspended party act again. Administrators may."""
-    from idstore.cli.events import done
+def reinstate(call: Call, user: arguments.ActingParty) -> None:
+    """Let a suspended party act again. For administrators."""
+    from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
-    done(call, session.write(call, lambda registry, party: registry.reinstate(Party(user), party), begins=False))
+    print_changes(
+        call,
+        session.write(call, lambda registry, party: registry.reinstate(Party(user), party), creates=False),
+    )
 
 
-def _standing(registry: "Registry", party: "Party", name: str) -> "_Standing":
-    """A party, and all of them."""
-    everyone = registry.parties(party)
-    known = next((one for one in everyone if one.name == name), None)
-    if known is None:
+def _find(registry: "Registry", party: "Party", name: str) -> "_PartyList":
+    """Return the party of a name, and all parties. Raises UnknownParty."""
+    parties = registry.parties(party)
+    match = next((candidate for candidate in parties if candidate.name == name), None)
+    if match is None:
         raise UnknownParty(name)
-    return known, everyone
+    return match, parties
 
 
-def _print(call: Call, standing: "_Standing") -> None:
-    """Say nothing, but with ``--json`` how the party stands now."""
+def _print(call: Call, found: "_PartyList") -> None:
+    """With ``--json`` print the party; otherwise print nothing."""
     from idstore.cli.records import party_json
 
     if call.output.json:
-        call.output.data("", party_json(*standing))
+        call.output.data("", party_json(*found))

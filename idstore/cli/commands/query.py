@@ -1,59 +1,78 @@
-"""``idstore query``: SPARQL over what the acting party may see."""
+"""``idstore query``: SPARQL over the data that the acting party may see."""
 
-from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
 from idstore.cli import inputs, session
 from idstore.cli.call import Call
-from idstore.cli.ending import Misuse
-from idstore.cli.output import deliver
+from idstore.cli.output import copy_to_stdout
+from idstore.cli.termination import UsageError
 from idstore.errors import InvalidData
 from idstore.queries.formats import FORMATS
 from idstore.queries.limits import LONGEST, MEMORY, ROWS, SECONDS
 
 
 def _seconds(value: float) -> float:
-    """The limit. Raises a usage error, as the registry would refuse it."""
+    """Return the time limit. Raises BadParameter: the registry would refuse it."""
     if not 0 < value < LONGEST:
-        raise typer.BadParameter(f"{value:g} is no time limit; give seconds, more than 0 and less than {LONGEST:g}")
+        raise typer.BadParameter(
+            f"{value:g} is not a time limit; give seconds, more than 0 and less than {LONGEST:g}"
+        )
     return value
 
 
 def query(
     call: Call,
-    sparql: Annotated[str | None, typer.Argument(metavar="SPARQL", help="The query; - reads it from standard input.")] = None,
-    file: Annotated[str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the query from this file.")] = None,
-    format: Annotated[str | None, typer.Option(metavar="F", help=f"{', '.join(FORMATS)}. [default: table, or turtle for triples]")] = None,
-    timeout: Annotated[float, typer.Option(metavar="S", callback=_seconds, help="End the query after so many seconds.")] = SECONDS,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, max=10**12, help="At most so many rows or triples; 0: all.")] = ROWS,
+    sparql: Annotated[
+        str | None, typer.Argument(metavar="SPARQL", help="The query; - reads it from standard input.")
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the query from this file.")
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="F", help=f"{', '.join(FORMATS)}. [default: table, or turtle for triples]"),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(metavar="S", callback=_seconds, help="The time limit in seconds.")
+    ] = SECONDS,
+    limit: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, max=10**12, help="The maximum number of rows or triples; 0: all."),
+    ] = ROWS,
 ) -> None:
-    """Answer a SPARQL query from all that you may see.
+    """Answer a SPARQL query over the data that you may see.
 
-    SELECT, ASK, CONSTRUCT and DESCRIBE. The usual prefixes need no declaration: ids, skos, rdfs, rdf, owl, dcterms, prov, adms, xsd.
-    A query cannot change anything nor reach out of the store, and uses at most 2 GB.
+    SELECT, ASK, CONSTRUCT and DESCRIBE.
+    These prefixes are known: ids, setting, with-setting, skos, rdfs, rdf, owl, dcterms, prov, adms, xsd.
+    A query cannot change data or read outside the store, and uses at most 2 GB of memory.
     """
-    with ExitStack() as held:
-        with session.reading(call) as (registry, party):
-            wanted = format or ("json" if call.output.json else None)
-            run = held.enter_context(
-                registry.query_prepared(_text(sparql, file), party, wanted, timeout=timeout, rows=limit or None, memory=MEMORY)
+    text, result_format = _text(sparql, file), format or ("json" if call.output.json else None)
+    with session.read(
+        call,
+        lambda registry, party: registry.query(
+            text, party, result_format, timeout=timeout, rows=limit or None, memory=MEMORY
+        ),
+        detached=True,
+    ) as answer:
+        copy_to_stdout(answer.stream)
+        if answer.truncated:
+            call.output.warn(
+                f"only the first {answer.rows} are printed; --limit N prints more, --limit 0 all"
             )
-        with run() as answer:  # the store is given up by now
-            deliver(answer.stream)
-            if answer.truncated:
-                call.output.warn(f"only the first {answer.rows} are given; --limit N gives more, --limit 0 all")
 
 
 def _text(sparql: str | None, file: str | None) -> str:
-    """The query. Raises a usage error unless there is exactly one; InvalidData when it cannot be read."""
+    """Return the query. Raises UsageError unless there is exactly one; InvalidData: it cannot be read."""
     if (sparql is None) == (file is None):
-        raise Misuse("give either a query or --file FILE")
+        raise UsageError("give either a query or --file FILE")
     if sparql is not None and sparql != inputs.STDIN:
         return sparql
-    place = file or inputs.STDIN
+    source = file or inputs.STDIN
     try:
-        return inputs.content(place).decode("utf-8-sig")
+        return inputs.content(source).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidData(f"{inputs.name(place)}: not UTF-8 (byte {error.start + 1})", file=inputs.name(place)) from error
+        raise InvalidData(
+            f"{inputs.name(source)}: not UTF-8 (byte {error.start + 1})", file=inputs.name(source)
+        ) from error

@@ -1,17 +1,19 @@
-"""``idstore reconcile``: where registries and mapping files disagree, and what a curator has decided about it."""
+"""``idstore reconcile``: disagreements of registries and mapping files, and the decisions of a curator."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from idstore.characters import printable, printable_json
 from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.call import Call
-from idstore.cli.commands import stating
-from idstore.cli.ending import Misuse
-from idstore.cli.output import one_line
-from idstore.cli.outputs import output
+from idstore.cli.commands import imports
+from idstore.cli.output_files import open_output
+from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
     from idstore.reconciliation.report import Reconciliation
@@ -24,55 +26,90 @@ def reconcile(
     call: Call,
     sides: Annotated[
         list[str] | None,
-        typer.Argument(metavar="A B...", help="Folders of stores, exports or other RDF files, tables of mappings (SSSOM, TSV, CSV)."),
+        typer.Argument(
+            metavar="A B...",
+            help="Folders of stores, addresses of servers, exports or other RDF files, tables of mappings"
+            " (SSSOM, TSV, CSV).",
+        ),
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(metavar="F", help="table, json (one finding a line), turtle or html. [default: by FILE's ending, else table]"),
+        typer.Option(
+            metavar="F",
+            help="table, json (a finding a line), turtle or html. [default: by FILE's suffix, else table]",
+        ),
     ] = None,
-    file: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to; - is standard output.")] = inputs.STDIN,
+    file: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
+    ] = inputs.STDIN,
     read_as: Annotated[
         str | None,
         typer.Option(
-            "--input", metavar="F", help="Format of the files to read: sssom, tsv, csv or an RDF format. [default: by their endings]"
+            "--input",
+            metavar="F",
+            help="Format of the input files: sssom, tsv, csv or an RDF format. [default: by their suffixes]",
         ),
     ] = None,
     column: arguments.Column = None,
     base: arguments.Base = None,
     relation: arguments.RelationName = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 5 if anything is found but chains and clusters.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with 5 if there are findings other than chains and clusters."),
+    ] = False,
+    clusters: Annotated[
+        bool,
+        typer.Option(
+            "--clusters", help="List also the clusters without a contradiction, which are else counted only."
+        ),
+    ] = False,
     accept: Annotated[
         str | None,
         typer.Option(
             "--accept",
             metavar="FILE",
-            help="Carry out decisions in the store: what the HTML page has saved, or a table with a column action.",
+            help="Carry out decisions: a file saved by the HTML page, or a table with a column action.",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --accept: only say what would be done.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --accept: print the changes without making them.")
+    ] = False,
 ) -> int:
-    """Compare registries and mapping files, and report where they disagree.
+    """Compare registries and mapping files, and report their disagreements.
 
-    Reads two or more sides; one by itself is searched for contradictions in it. Of stores, what you may see is compared.
-    The HTML page needs no network: decide there, save the decisions, and carry them out with --accept, all of them or none.
+    Compares two or more sources; a single one is checked for contradictions. Of a store, the data that you
+    may see is compared. A server other than that of --store is not sent your token, and gives what is public.
+    The HTML page needs no network: decide there, save the decisions, and carry them out
+    with --accept, all or none.
     """
     if accept is not None:
         if sides:
-            raise Misuse("--accept changes the store of --store; compare in a second command")
-        return stating.state(call, accept, read_as, dry_run=dry_run)
+            raise UsageError("--accept changes the store of --store; compare sources in a separate command")
+        return _accept(call, accept, read_as, dry_run=dry_run)
     if not sides:
-        raise Misuse("name what is to be compared: folders of stores, exports, tables of mappings")
+        raise UsageError("name the sources to compare: folders of stores, exports, tables of mappings")
     if dry_run:
-        raise Misuse("--dry-run goes with --accept; comparing changes nothing")
+        raise UsageError("--dry-run goes with --accept; a comparison changes nothing")
     from idstore.exchange.sources import ending
 
     chosen = format or ("json" if call.output.json else SUFFIXES.get(ending(file), "table"))
     if chosen not in FORMATS:
-        raise Misuse(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")
-    tally = _compare(call, sides, chosen, file, read_as, column, base, relation)
+        raise UsageError(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")
+    tally = _compare(call, sides, chosen, file, read_as, column, base, relation, clusters)
     from idstore.reconciliation.kinds import HARMLESS
 
     return exits.BROKEN if strict and tally.keys() - HARMLESS else exits.DONE
+
+
+def _accept(call: Call, file: str, format: str | None, *, dry_run: bool) -> int:
+    """Carry out a table of decisions, and return the exit code. Raises UsageError."""
+    from idstore.exchange import tables
+    from idstore.exchange.importing import ImportChoices
+
+    format = format or tables.format_of(file) or "tsv"
+    if format not in tables.FORMATS:
+        raise UsageError(f"no table format {format!r}; there are {', '.join(tables.FORMATS)}")
+    return imports.carry_out(call, [file], ImportChoices(format, dry_run=dry_run))
 
 
 def _compare(
@@ -84,28 +121,60 @@ def _compare(
     column: list[str] | None,
     base: list[str] | None,
     relation: list[str] | None,
+    clusters: bool,
 ) -> Counter[str]:
+    from idstore.exchange import mappings
     from idstore.model.party import Party
     from idstore.reconciliation import report
 
     columns = arguments.columns(column, base, relation)
     tally: Counter[str] = Counter()
 
-    def tell(doing: str) -> None:
-        if doing and call.output.shows_progress:
-            call.output.say(f"idstore: {doing}")
+    def show_progress(task: str) -> None:
+        if task and call.output.shows_progress:
+            call.output.info(f"idstore: {task}")
 
-    comparing = report.reconcile(sides, Party(call.user), format=read_as, columns=columns, wait=call.wait, progress=tell)
-    with output(file) as target, comparing as found:
-        for name, why in {side.name: side.behind for side in found.sides}.items():
-            session.tell_behind(call, name, why)
-        _write(found, format, tally, target)
-    if tally or format != "table" or file != inputs.STDIN:  # else the report says it
-        call.output.say(f"idstore: {', '.join(f'{many} {slug}' for slug, many in tally.items()) or 'nothing to reconcile'}")
+    with (
+        open_output(file) as target,
+        _exports(call, sides) as exports,
+        report.reconcile(
+            sides,
+            Party(call.user),
+            format=read_as,
+            columns=columns,
+            wait=call.wait,
+            clusters=clusters,
+            exports=exports,
+            progress=show_progress,
+        ) as result,
+    ):
+        for name, reason in {side.name: side.behind for side in result.sides}.items():
+            session.warn_if_behind(call, name, reason)
+        for side in result.sides:
+            if side.literals:
+                call.output.info(f"idstore: {side.name}: {mappings.literals_passed_over(side.literals)}")
+        _write(result, format, tally, target)
+    if tally or format != "table" or file != inputs.STDIN:  # otherwise the table says it
+        counts = ", ".join(f"{count} {slug}" for slug, count in tally.items())
+        call.output.info(f"idstore: {counts or 'nothing to reconcile'}")
     return tally
 
 
-def _write(found: "Reconciliation", format: str, tally: Counter[str], target: IO[bytes]) -> None:
+@contextmanager
+def _exports(call: Call, sides: Sequence[str]) -> Iterator[dict[str, Path]]:
+    """Return an export of each side that is the address of a server; the files last for the block."""
+    from idstore import scratch
+
+    files: dict[str, Path] = {}
+    with scratch.folder() as folder:
+        for number, address in enumerate(side for side in sides if "://" in side):
+            files[address] = folder / f"{number}.nq"
+            with files[address].open("wb") as target:
+                session.export_from(call, address, target)
+        yield files
+
+
+def _write(result: "Reconciliation", format: str, tally: Counter[str], target: IO[bytes]) -> None:
     import json
 
     from pyoxigraph import RdfFormat, serialize
@@ -115,12 +184,12 @@ def _write(found: "Reconciliation", format: str, tally: Counter[str], target: IO
 
     match format:
         case "html":
-            target.write(page.page(found, tally).encode())
+            target.write(page.page(result, tally).encode())
         case "turtle":
-            serialize(graph.triples(found, tally), target, format=RdfFormat.TURTLE, prefixes=PREFIXES)
+            serialize(graph.triples(result, tally), target, format=RdfFormat.TURTLE, prefixes=PREFIXES)
         case "json":
-            for finding in found.findings():
-                tally[finding.kind.slug] += 1
-                target.write((json.dumps(report.json(found, finding), ensure_ascii=False) + "\n").encode())
+            for finding in result.listed(tally):
+                text = json.dumps(report.json(result, finding), ensure_ascii=False)
+                target.write(f"{printable_json(text)}\n".encode())
         case _:
-            target.writelines(f"{one_line(line)}\n".encode() for line in report.lines(found, tally))
+            target.writelines(f"{printable(line)}\n".encode() for line in report.lines(result, tally))

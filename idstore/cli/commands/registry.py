@@ -6,38 +6,52 @@ import typer
 
 from idstore.cli import session
 from idstore.cli.call import Call
-from idstore.cli.ending import Misuse
+from idstore.cli.termination import UsageError
 
 
 def init(
     call: Call,
-    administrator: Annotated[str | None, typer.Option(metavar="NAME", help="The first administrator. [default: the acting party]")] = None,
+    administrator: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The first administrator. [default: the acting party]")
+    ] = None,
 ) -> None:
-    """Make a store, with its first administrator."""
+    """Create a store, with its first administrator.
+
+    A folder that is made is for your account alone. To share a store with colleagues, first make the folder,
+    give it their group and mode 2770.
+    """
     from idstore.model.party import Party
 
     party = Party(administrator or call.user)
-    place = session.begin(call, party)
-    call.output.data(str(place), {"store": str(place), "administrator": party.name})
+    path = session.initialize(call, party)
+    call.output.data(str(path), {"store": str(path), "administrator": party.name})
 
 
 def stats(
     call: Call,
-    days: Annotated[bool, typer.Option("--days", help="By day of creation and namespace instead.")] = False,
-    pace: Annotated[bool, typer.Option("--pace", help="Who allocates fastest instead.")] = False,
+    days: Annotated[
+        bool, typer.Option("--days", help="Count by day of creation and namespace instead.")
+    ] = False,
+    pace: Annotated[
+        bool, typer.Option("--pace", help="Show the allocation rate of each party instead.")
+    ] = False,
     since: Annotated[
-        str | None, typer.Option(metavar="T", help="With --pace: from this date or time (UTC) on. [default: a day ago]")
+        str | None,
+        typer.Option(
+            metavar="T", help="With --pace: at or after this date or time (UTC). [default: a day ago]"
+        ),
     ] = None,
 ) -> None:
     """Count the identifiers that you may see.
 
-    By namespace, stage and owner, with the total in the last line; with --pace by party, with the most of a minute, and when that was.
-    The columns are divided by tabs. With --json one object; with --pace one for each party.
+    By namespace, stage and owner, with the total in the last line. With --pace by party: the total, the
+    largest number in a minute, and that minute. The columns are separated by tabs. With --json prints one
+    object; with --pace one for each party.
     """
     if pace and days:
-        raise Misuse("give --days or --pace")
+        raise UsageError("give --days or --pace")
     if since is not None and not pace:
-        raise Misuse("--since is for --pace; `idstore list --since` lists what is new")
+        raise UsageError("--since is for --pace; `idstore list --since` lists what is new")
     if pace:
         _print_pace(call, since)
     else:
@@ -48,20 +62,33 @@ def _print_pace(call: Call, since: str | None) -> None:
     from idstore.model import times
 
     start = times.now() - times.DAY if since is None else times.parse(since)
-    for one in session.read(call, lambda registry, party: registry.pace(party, start)):
-        minute = times.iso(one.minute)
-        made = {"party": one.party, "total": one.total, "most": one.most, "minute": minute}
-        call.output.data("\t".join(map(str, made.values())), made)
+    for pace in session.read(call, lambda registry, party: registry.pace(party, start)):
+        minute = times.iso(pace.minute)
+        fields = {"party": pace.party, "total": pace.total, "most": pace.most, "minute": minute}
+        call.output.data("\t".join(map(str, fields.values())), fields)
 
 
 def _print_counts(call: Call, *, days: bool) -> None:
     from idstore.model import times
 
     counts, names = session.read(
-        call, lambda registry, party: (registry.counts(party), {known.base: known.name for known in registry.namespaces()})
+        call,
+        lambda registry, party: (
+            registry.counts(party),
+            {namespace.base: namespace.name for namespace in registry.namespaces()},
+        ),
     )
     tallies = sorted((names[base], stage, owner, count) for base, owner, stage, count in counts.tallies)
-    by_owner = [{"namespace": name, "stage": stage, "owner": owner, "count": count} for name, stage, owner, count in tallies]
-    by_day = [{"day": times.day_text(day), "namespace": names[base], "count": count} for day, base, count in counts.days]
+    by_owner = [
+        {"namespace": name, "stage": stage, "owner": owner, "count": count}
+        for name, stage, owner, count in tallies
+    ]
+    by_day = [
+        {"day": times.day_text(day), "namespace": names[base], "count": count}
+        for day, base, count in counts.days
+    ]
     lines = ["\t".join(map(str, row.values())) for row in (by_day if days else by_owner)]
-    call.output.data("\n".join([*lines, f"total\t{counts.total}"]), {"total": counts.total, "counts": by_owner, "days": by_day})
+    call.output.data(
+        "\n".join([*lines, f"total\t{counts.total}"]),
+        {"total": counts.total, "counts": by_owner, "days": by_day},
+    )

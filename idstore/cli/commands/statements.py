@@ -1,4 +1,4 @@
-"""``idstore target``, ``name``, ``bind``, ``unbind``, ``comment`` and ``vet``: what is said of an identifier."""
+"""Statements on identifiers: ``idstore target``, ``name``, ``bind``, ``unbind``, ``comment`` and ``vet``."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -6,7 +6,7 @@ import typer
 
 from idstore.cli import arguments, session
 from idstore.cli.call import Call
-from idstore.cli.ending import Misuse
+from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
     from idstore.model.event import Event
@@ -20,24 +20,27 @@ EXACT: Final = "skos:exactMatch"
 def target(
     call: Call,
     id: arguments.Id,
-    uri: Annotated[str | None, typer.Argument(metavar="URI", help="An absolute IRI.")] = None,
-    unset: Annotated[bool, typer.Option("--unset", help="Let it lead nowhere of its own any more.")] = False,
+    uri: Annotated[
+        str | None, typer.Argument(metavar="URI", help="An absolute IRI, or a prefixed name: wd:Q42.")
+    ] = None,
+    unset: Annotated[bool, typer.Option("--unset", help="Remove the target.")] = False,
+    insist: arguments.Insist = False,
 ) -> None:
-    """Say what an identifier leads to. Its owner may."""
-    from idstore.cli.events import done
+    """Set the target of an identifier. For its owner."""
+    from idstore.cli.events import print_changes
 
     if unset == (uri is not None):
-        raise Misuse("give the URI, or --unset")
+        raise UsageError("give the URI, or --unset")
 
     def act(registry: "Registry", party: "Party") -> "tuple[Event, list[str]]":
         others = [] if uri is None else registry.bound_to(uri, party)
-        made = registry.target(id, uri, party)
-        return made, [iri for iri in others if iri != made.about.value]
+        event = registry.target(id, uri, party, verbatim=insist)
+        return event, [iri for iri in others if iri != event.about.value]
 
-    made, others = session.write(call, act)
+    event, others = session.write(call, act)
     if others:
-        call.output.warn(f"{uri} is identified already by {', '.join(others)}")
-    done(call, made)
+        call.output.warn(f"{uri} is already identified by {', '.join(others)}")
+    print_changes(call, event)
 
 
 def name(
@@ -46,14 +49,17 @@ def name(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The name.")],
     lang: Annotated[str | None, typer.Option(metavar="L", help="Its language: en, pt-br.")] = None,
 ) -> None:
-    """Give an identifier a name. Its owner may.
+    """Give an identifier a name. For its owner.
 
-    It takes the place of the one it had in that language.
+    Replaces its name in the same language.
     """
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
     from idstore.model.terms import UNDETERMINED
 
-    done(call, session.write(call, lambda registry, party: registry.name(id, text, party, lang or UNDETERMINED)))
+    print_changes(
+        call,
+        session.write(call, lambda registry, party: registry.name(id, text, party, lang or UNDETERMINED)),
+    )
 
 
 def bind(
@@ -61,78 +67,96 @@ def bind(
     id: arguments.Id,
     uri: arguments.Uri,
     relation: arguments.Relation = EXACT,
-    note: Annotated[str | None, typer.Option(metavar="T", help="A remark on the binding.")] = None,
-    confidence: Annotated[str | None, typer.Option(metavar="C", help="How sure it is, from 0 to 1.")] = None,
-    justification: Annotated[
-        str | None, typer.Option(metavar="IRI", help="How it was found: an IRI, or in short semapv:ManualMappingCuration.")
+    note: Annotated[str | None, typer.Option(metavar="T", help="A note on the binding.")] = None,
+    confidence: Annotated[
+        str | None, typer.Option(metavar="C", help="The confidence in it, from 0 to 1.")
     ] = None,
-    author: Annotated[str | None, typer.Option(metavar="A", help="Who found it, if not you: an ORCID's IRI, or a name.")] = None,
+    justification: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IRI",
+            help="The justification: an IRI, or a prefixed name such as semapv:ManualMappingCuration.",
+        ),
+    ] = None,
+    author: Annotated[
+        str | None, typer.Option(metavar="A", help="Its author, if not you: the IRI of an ORCID, or a name.")
+    ] = None,
+    insist: arguments.Insist = False,
 ) -> None:
-    """Associate an identifier with another URI.
+    """Bind an identifier to another URI.
 
-    Binding again changes nothing. While it is created, its owner may, and parties with grant --bind; once it is fixated every party may.
+    A repeated binding changes nothing. Before fixation for the owner and parties with grant --bind, then for
+    all parties.
     """
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
     from idstore.registry.bindings import Statement
 
     statement = Statement(
         uri,
-        arguments.relation_iri(relation),
+        relation,
         note,
         None if confidence is None else arguments.confidence(confidence),
-        None if justification is None else arguments.relation_iri(justification),
+        justification,
         author,
+        verbatim=insist,
     )
-    made = session.write(call, lambda registry, party: registry.bind(id, statement, party))
-    if made is None:
+    event = session.write(call, lambda registry, party: registry.bind(id, statement, party))
+    if event is None:
         call.output.warn("you have bound it already; nothing was changed")
-    done(call, made)
+    print_changes(call, event)
 
 
 def unbind(call: Call, id: arguments.Id, uri: arguments.Uri, relation: arguments.Relation = EXACT) -> None:
-    """Take a binding back.
+    """Remove a binding.
 
-    Your own, or any of an identifier that you own. The log keeps both acts.
+    For the party that made it, and the owner of the identifier. The log keeps both acts.
     """
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
     from idstore.registry.bindings import Statement
 
-    statement = Statement(uri, arguments.relation_iri(relation))
-    done(call, session.write(call, lambda registry, party: registry.unbind(id, statement, party)))
+    statement = Statement(uri, relation)
+    print_changes(call, session.write(call, lambda registry, party: registry.unbind(id, statement, party)))
 
 
 def comment(
     call: Call,
     about: arguments.IdOrNamespace,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The comment.")],
-    internal: Annotated[bool, typer.Option("--internal", help="Keep it with the grant list also after fixation.")] = False,
+    internal: Annotated[
+        bool,
+        typer.Option(
+            "--internal", help="Show it only to the grant list and administrators, also after fixation."
+        ),
+    ] = False,
 ) -> None:
     """Comment on an identifier or a namespace.
 
-    On an identifier its grant list may, on a namespace its owner.
+    For the grant list of the identifier, or the owner of the namespace.
     """
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
 
     def act(registry: "Registry", party: "Party") -> "Event | Namespace":
         if not arguments.is_namespace(registry, about):
             return registry.comment(about, text, party, internal=internal)
         if internal:
-            raise Misuse("a comment on a namespace is for everyone; leave --internal out")
+            raise UsageError("everyone can read a comment on a namespace; leave --internal out")
         registry.comment_namespace(about, text, party)
         return registry.namespace(about)
 
-    done(call, session.write(call, act))
+    print_changes(call, session.write(call, act))
 
 
 def vet(
     call: Call,
     id: arguments.Id,
-    note: Annotated[str | None, typer.Option(metavar="T", help="What you compared, or with what.")] = None,
+    note: Annotated[
+        str | None, typer.Option(metavar="T", help="What you checked, and against which source.")
+    ] = None,
 ) -> None:
-    """Say that you looked an identifier over, and what is said of it, and found them right.
+    """Record that you checked an identifier and its statements, and found them correct.
 
-    Whoever sees it may. idstore authority tells who did, and whether it was changed since.
+    For all parties that see it. idstore authority shows who vetted it, and whether it changed since.
     """
-    from idstore.cli.events import done
+    from idstore.cli.events import print_changes
 
-    done(call, session.write(call, lambda registry, party: registry.vet(id, party, note)))
+    print_changes(call, session.write(call, lambda registry, party: registry.vet(id, party, note)))

@@ -1,100 +1,183 @@
-"""``idstore storage``: where deliveries go."""
+"""``idstore storage``: directories for deliveries."""
 
 import re
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import session
+from idstore.cli import arguments, session
 from idstore.cli.call import Call
-from idstore.cli.ending import Misuse
+from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from idstore.cli.records import Json
+    from idstore.documents import Json
     from idstore.model.storage import Storage
-    from idstore.registry.storing import Placed
+    from idstore.registry.storage_plan import Placed
 
-_UNITS: Final = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_UNITS: Final = {
+    "": 1,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
 _SIZE: Final = re.compile("([0-9]{1,19}) ?([A-Za-z]*)", re.ASCII)
+_ALLOW_AGAIN: Final = "name the right parties instead (idstore storage allow)"
 
 Collection = Annotated[
-    str, typer.Argument(metavar="COLLECTION", help="A collection; its file systems are COLLECTION1, COLLECTION2 and so on.")
+    str,
+    typer.Argument(
+        metavar="COLLECTION", help="A collection; its file systems are COLLECTION1, COLLECTION2 and so on."
+    ),
 ]
 
 
 def add(
     call: Call,
     collection: Collection,
-    path: Annotated[str, typer.Option(metavar="PATH", help="Where its file systems are mounted: /mnt/pillar")],
+    path: Annotated[
+        str,
+        typer.Option(metavar="PATH", help="The path under which its file systems are mounted: /mnt/pillar"),
+    ],
     directory_limit: Annotated[
-        str, typer.Option(metavar="SIZE", help="When a publisher's directory is closed: bytes, or with kB, MB, GB, TB, KiB and so on.")
+        str,
+        typer.Option(
+            metavar="SIZE",
+            help="Size at which a publisher's directory is closed: bytes, or with kB, MB, KiB and so on.",
+        ),
     ] = "200GB",
-    file_system_limit: Annotated[str, typer.Option(metavar="SIZE", help="When a file system is closed, and read-only.")] = "2TB",
+    file_system_limit: Annotated[
+        str, typer.Option(metavar="SIZE", help="Size at which a file system is closed, and read-only.")
+    ] = "2TB",
+    present: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DIRECTORY[=SIZE]",
+            help="A directory that exists already, with its content: ejournals3/wiley6=120GB. Repeatable; "
+            "without SIZE it is empty.",
+        ),
+    ] = None,
 ) -> None:
-    """Give a collection a storage. Administrators may."""
+    """Add the storage of a collection. For administrators.
+
+    With --present the plan goes on from there: on the last file system, and in the last directory of each
+    publisher. Give every directory of the last file system, and the last one of each other publisher.
+    """
     limits = {"directory_limit": _bytes(directory_limit), "file_system_limit": _bytes(file_system_limit)}
-    _print(call, session.write(call, lambda registry, party: registry.add_storage(collection, path, party, **limits)))
+    _print(
+        call,
+        session.write(
+            call,
+            lambda registry, party: registry.add_storage(
+                collection, path, party, **limits, present=_directories(present or [])
+            ),
+        ),
+    )
 
 
-def list_(call: Call, collection: Annotated[str | None, typer.Argument(metavar="COLLECTION", help="Only this one.")] = None) -> None:
-    """List storage: file systems and publishers' directories with their bytes, open or closed; closed file systems are read-only."""
+def list_(
+    call: Call,
+    collection: Annotated[
+        str | None, typer.Argument(metavar="COLLECTION", help="Only this collection.")
+    ] = None,
+) -> None:
+    """List storage: file systems and publishers' directories with their sizes, open or closed.
+
+    Closed file systems are read-only.
+    """
     from idstore.errors import NotRegistered
 
-    found = session.read(call, lambda registry, _: registry.storages())
-    chosen = [one for one in found if collection in {None, one.name}]
-    if collection is not None and not chosen:
+    storages = session.read(call, lambda registry, _: registry.storages())
+    selected = [storage for storage in storages if collection in {None, storage.name}]
+    if collection is not None and not selected:
         raise NotRegistered(collection, f"no storage {collection!r} here; `idstore storage list` shows them")
-    for one in chosen:
-        _print(call, one)
+    for storage in selected:
+        _print(call, storage)
 
 
 def allow(
     call: Call,
     collection: Collection,
     parties: Annotated[
-        list[str] | None, typer.Argument(metavar="[USER]...", help="Parties and groups, instead of those named before.")
+        list[str] | None,
+        typer.Argument(metavar="[USER]...", help="Parties and groups, which replace the present ones."),
     ] = None,
 ) -> None:
-    """Say who may place deliveries, beside administrators, who alone may say so."""
-    _print(call, session.write(call, lambda registry, party: registry.allow_storage(collection, parties or [], party)))
+    """Set who may place deliveries, in addition to administrators. For administrators."""
+    allowed = parties or []
+    storage, unseen = session.write(
+        call,
+        lambda registry, party: (
+            registry.allow_storage(collection, allowed, party),
+            arguments.unseen_parties(registry, allowed, party),
+        ),
+    )
+    _print(call, storage)
+    for user in unseen:
+        call.output.warn(arguments.unseen_party_warning(user, _ALLOW_AGAIN))
 
 
 def place(
     call: Call,
     collection: Annotated[str, typer.Option(metavar="C", help="The collection.")],
-    publisher: Annotated[str, typer.Option(metavar="P", help="What the publisher's directories are called: wiley")],
-    size: Annotated[str, typer.Option(metavar="BYTES", help="How much it is: bytes, or with kB, MB, GB, TB, KiB and so on.")],
+    publisher: Annotated[
+        str, typer.Option(metavar="P", help="The name of the publisher's directories: wiley")
+    ],
+    size: Annotated[
+        str,
+        typer.Option(
+            metavar="BYTES", help="The size of the delivery: bytes, or with kB, MB, GB, TB, KiB and so on."
+        ),
+    ],
     delivery: Annotated[
-        str | None, typer.Option("--delivery", metavar="K", help="A key of yours: the same key gives the same directory again, for ever.")
+        str | None,
+        typer.Option(
+            "--delivery",
+            metavar="K",
+            help="A key of your own: the same key always returns the same directory.",
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say where it would go.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the directory without placing the delivery.")
+    ] = False,
 ) -> None:
-    """Decide into which directory an incoming delivery goes, and print it.
+    """Choose the directory for an incoming delivery, and print it.
 
-    The open directory of the publisher on the collection's open file system; the next one, where it would hold more than its limit. A file
-    system that would hold more than its limit is closed with every directory on it. Administrators may, and who is allowed to.
+    It is the open directory of the publisher on the collection's open file system, or the next one if it
+    would exceed its limit. A file system that would exceed its limit is closed with every directory on it.
+    For administrators and the parties of storage allow.
     """
-    many = _bytes(size)
+    number = _bytes(size)
     if dry_run:
         placed = session.read(
-            call, lambda registry, party: registry.place(collection, publisher, many, party, delivery=delivery, dry_run=True)
+            call,
+            lambda registry, party: registry.place(
+                collection, publisher, number, party, delivery=delivery, dry_run=True
+            ),
         )
     else:
-        placed = session.write(call, lambda registry, party: registry.place(collection, publisher, many, party, delivery=delivery))
-    _tell(call, placed)
+        placed = session.write(
+            call,
+            lambda registry, party: registry.place(collection, publisher, number, party, delivery=delivery),
+        )
+    _print_changes(call, placed)
     call.output.data(placed.path, _placed_json(placed))
 
 
-def _tell(call: Call, placed: "Placed") -> None:
-    """Say what somebody has to do about it."""
+def _print_changes(call: Call, placed: "Placed") -> None:
+    """Print the file systems and directories that were opened or closed."""
     if placed.read_only is not None:
-        call.output.say(f"idstore: {placed.read_only} is closed: unmount it, and mount it read-only")
+        call.output.info(f"idstore: {placed.read_only} is closed; remount it read-only")
     if placed.new_file_system:
-        call.output.say(f"idstore: the file system {placed.file_system} begins")
+        call.output.info(f"idstore: {placed.file_system} is a new file system")
     if placed.new_directory:
-        call.output.say(f"idstore: the directory {placed.path} begins")
+        call.output.info(f"idstore: {placed.path} is a new directory")
 
 
 def _placed_json(placed: "Placed") -> "Json":
@@ -109,42 +192,69 @@ def _placed_json(placed: "Placed") -> "Json":
     }
 
 
+def _directories(texts: "Iterable[str]") -> dict[str, int]:
+    """Return directories with their sizes. Raises UsageError."""
+    sizes: dict[str, int] = {}
+    for text in texts:
+        directory, _, size = text.partition("=")
+        if directory in sizes:
+            raise UsageError(f"--present names {directory} twice")
+        sizes[directory] = _bytes(size or "0")
+    return sizes
+
+
 def _bytes(text: str) -> int:
-    """A number of bytes. Raises a usage error."""
-    form = _SIZE.fullmatch(text)
-    if form is None or form[2] not in _UNITS:
-        raise Misuse(f"{text!r} is no size; write bytes, or 200GB, 2TB, 512MiB")
-    return int(form[1]) * _UNITS[form[2]]
+    """Return a size in bytes. Raises UsageError."""
+    match = _SIZE.fullmatch(text)
+    if match is None or match[2] not in _UNITS:
+        raise UsageError(f"{text!r} is not a size; write bytes, or 200GB, 2TB, 512MiB")
+    return int(match[1]) * _UNITS[match[2]]
 
 
-def _print(call: Call, known: "Storage") -> None:
-    call.output.data("\n".join(_lines(known)), _json(known))
+def _print(call: Call, storage: "Storage") -> None:
+    call.output.data("\n".join(_lines(storage)), _json(storage))
 
 
-def _lines(known: "Storage") -> "Iterator[str]":
+def _lines(storage: "Storage") -> "Iterator[str]":
     yield "\t".join(
-        (f"{known.path}{known.name}", f"{known.directory_limit}", f"{known.file_system_limit}", ",".join(sorted(known.placers)))
+        (
+            f"{storage.path}{storage.name}",
+            f"{storage.directory_limit}",
+            f"{storage.file_system_limit}",
+            ",".join(sorted(storage.placers)),
+        )
     ).rstrip()
-    for number, size in known.file_systems().items():
-        yield f"{known.file_system_path(number)}\t{size}\t{'read-only' if known.closed_file_system(number) else 'open'}"
-        for place, held in known.sizes:
+    for number, size in storage.file_systems().items():
+        status = "read-only" if storage.closed_file_system(number) else "open"
+        yield f"{storage.file_system_path(number)}\t{size}\t{status}"
+        for place, held in storage.sizes:
             if place.file_system == number:
-                yield f"{known.directory_path(place)}\t{held}\t{'closed' if known.closed(place) else 'open'}"
+                status = "closed" if storage.closed(place) else "open"
+                yield f"{storage.directory_path(place)}\t{held}\t{status}"
 
 
-def _json(known: "Storage") -> "Json":
+def _json(storage: "Storage") -> "Json":
     return {
-        "collection": known.name,
-        "path": known.path,
-        "directoryLimit": known.directory_limit,
-        "fileSystemLimit": known.file_system_limit,
-        "placers": sorted(known.placers),
+        "collection": storage.name,
+        "path": storage.path,
+        "directoryLimit": storage.directory_limit,
+        "fileSystemLimit": storage.file_system_limit,
+        "placers": sorted(storage.placers),
         "fileSystems": [
-            {"path": known.file_system_path(number), "size": size, "readOnly": known.closed_file_system(number)}
-            for number, size in known.file_systems().items()
+            {
+                "path": storage.file_system_path(number),
+                "size": size,
+                "readOnly": storage.closed_file_system(number),
+            }
+            for number, size in storage.file_systems().items()
         ],
         "directories": [
-            {"path": known.directory_path(place), "publisher": place.publisher, "size": size, "closed": known.closed(place)}
-            for place, size in known.sizes
+            {
+                "path": storage.directory_path(place),
+                "publisher": place.publisher,
+                "size": size,
+                "closed": storage.closed(place),
+            }
+            for place, size in storage.sizes
         ],
     }

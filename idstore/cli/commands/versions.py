@@ -1,57 +1,80 @@
 """``idstore version``: works and their versions."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from idstore.cli import arguments, session
 from idstore.cli.call import Call
 from idstore.cli.commands import allocation
-from idstore.cli.ending import Misuse
-from idstore.cli.giving import Said
+from idstore.cli.termination import UsageError
+
+if TYPE_CHECKING:
+    from idstore.cli.records import RecordView
+    from idstore.model.party import Party
+    from idstore.registry import Registry
 
 
 def add(
     call: Call,
-    work: Annotated[str, typer.Argument(metavar="ID", help=f"The identifier of the work, {arguments.WRITTEN}.")],
-    number: Annotated[str, typer.Option(metavar="N", help="The version: V0.1, V0.2 drafts, V1.0 the first release, V1.1 with amendments.")],
+    work: Annotated[
+        str, typer.Argument(metavar="ID", help=f"The identifier of the work, {arguments.FORMS}.")
+    ],
+    number: Annotated[
+        str,
+        typer.Option(
+            metavar="N", help="The version: V0.1, V0.2 drafts, V1.0 the first release, V1.1 with amendments."
+        ),
+    ],
     existing: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="An identifier of yours that is the version's, instead of a new one.")
+        str | None,
+        typer.Option("--id", metavar="ID", help="An identifier that you own, instead of a new one."),
     ] = None,
     name: allocation.Name = None,
     lang: allocation.Lang = None,
     comment: allocation.Comment = None,
     target: allocation.Target = None,
+    insist: arguments.Insist = False,
     request_key: allocation.Key = None,
 ) -> None:
-    """Give a version of a work an identifier of its own, and print its IRI.
+    """Allocate an identifier for a version of a work, and print its IRI.
 
-    The owner of the work may, once it is fixated. The work leads to the newest version that is fixated as well; a version stays.
+    For the owner of the work, after its fixation. The work resolves to its newest fixated version; a version
+    stays a version.
     """
-    from idstore.cli.records import described
+    from idstore.cli.records import record_views
 
-    request = Said.of(name, lang, comment, target, request_key).request()
+    request = allocation.build_request(name, lang, comment, target, request_key, verbatim=insist)
     if existing is not None and (name, comment, target, request_key) != (None, None, None, None):
-        raise Misuse("what describes a new identifier does not go together with --id")
-    [made] = session.write(
-        call,
-        lambda registry, party: described(
-            registry, party, [registry.add_version(work, number, party, request, existing=existing)], remarks=call.output.json
-        ),
-    )
-    call.output.made(made.iri, made.json())
+        raise UsageError("the options that describe a new identifier do not go with --id")
+
+    def act(registry: "Registry", party: "Party") -> "tuple[RecordView, list[str]]":
+        bound = [] if target is None else registry.bound_to(target, party)
+        record = registry.add_version(work, number, party, request, existing=existing)
+        [view] = record_views(registry, party, [record], remarks=call.output.json)
+        return view, [iri for iri in bound if iri != view.iri]
+
+    view, others = session.write(call, act)
+    allocation.print_allocated(call, view, others, target)
 
 
 def list_(
     call: Call,
-    work: Annotated[str, typer.Argument(metavar="ID", help=f"The identifier of the work, {arguments.WRITTEN}.")],
+    work: Annotated[
+        str, typer.Argument(metavar="ID", help=f"The identifier of the work, {arguments.FORMS}.")
+    ],
 ) -> None:
     """List the versions of a work that you may see, the newest first.
 
-    The columns are the number, then those of idstore list.
+    The columns are the version, then those of idstore list.
     """
-    from idstore.cli.records import described
+    from idstore.cli.records import record_views
 
-    found = session.read(call, lambda registry, party: described(registry, party, registry.versions(work, party), remarks=call.output.json))
-    for one in found:
-        call.output.data(f"{one.record.version}\t{one.line()}", one.json())
+    views = session.read(
+        call,
+        lambda registry, party: record_views(
+            registry, party, registry.versions(work, party), remarks=call.output.json
+        ),
+    )
+    for view in views:
+        call.output.data(f"{view.record.version}\t{view.line()}", view.json())

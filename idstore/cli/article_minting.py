@@ -1,0 +1,189 @@
+"""Minting for each article of a metadata file, and the report on each."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from idstore.cli.call import Call
+from idstore.errors import IdstoreError, InvalidData
+
+if TYPE_CHECKING:
+    from idstore.cli.records import RecordView
+    from idstore.exchange.articles import ArticleEntry
+    from idstore.model.names import Names
+    from idstore.model.party import Party
+    from idstore.model.record import Record
+    from idstore.registry import Registry
+    from idstore.registry.requests import Request
+
+
+_COMMANDS: Final = {"--name": "name", "--comment": "comment", "--target": "target"}
+"""Option for a new identifier → command that sets the same on an existing one."""
+
+
+_LISTED: Final = 20
+"""Number of ignored keys that a warning lists."""
+
+
+def with_location(entry: "ArticleEntry", error: IdstoreError) -> InvalidData:
+    """Return the error with the file and line of the article that caused it."""
+    if error.fields.get("file") == entry.file:
+        assert isinstance(error, InvalidData)
+        return error
+    location = {"file": entry.file, "line": entry.line}
+    return InvalidData(f"{entry.file}, line {entry.line}: {error.message}", **{**error.fields, **location})
+
+
+def collect_ignored_keys(
+    entries: "Iterable[ArticleEntry]", ignored: dict[str, None]
+) -> "Iterator[ArticleEntry]":
+    """Yield the entries, and add the keys that they ignored to ``ignored``."""
+    for entry in entries:
+        ignored.update(dict.fromkeys(entry.passed))
+        yield entry
+
+
+def warn_ignored_keys(call: Call, ignored: Sequence[str]) -> None:
+    """Warn of ignored keys, if there are any."""
+    from idstore.exchange.articles import FIELDS
+
+    if ignored:
+        more = f" and {len(ignored) - _LISTED} more" if len(ignored) > _LISTED else ""
+        call.output.warn(
+            f"unknown keys, ignored: {', '.join(ignored[:_LISTED])}{more}; the keys are {', '.join(FIELDS)}"
+        )
+
+
+class ArticleMinter:
+    """A run over one metadata file.
+
+    base     the request whose name, comment and target apply to every identifier.
+    options  metadata from the command line that apply to every article.
+    single   whether the file has one article: its error ends the command.
+    """
+
+    def __init__(self, call: Call, base: "Request", options: Mapping[str, str], *, single: bool) -> None:
+        self._call = call
+        self._base = base
+        self._options = options
+        self._single = single
+        self.minted = self.existing = self.refused = 0
+        self._not_applied: dict[str, int] = {}
+        self._names: Names
+
+    def run(
+        self,
+        registry: "Registry",
+        party: "Party",
+        base: str,
+        entries: "Iterable[ArticleEntry]",
+        parent: str | None,
+    ) -> None:
+        """Mint in a namespace, and print each identifier when it is durable.
+
+        Raises the error that ends the run.
+        """
+        from idstore.cli.records import RecordView
+        from idstore.model.names import Names
+
+        self._names = Names(registry.namespaces())
+        namespace = registry.namespace(base)
+        parent_field = {} if parent is None else {"parent": registry.identify(parent, party)}
+        bound = [] if self._base.target is None else registry.bound_to(self._base.target, party)
+        if bound:
+            self._call.output.warn(f"{self._base.target} is already identified by {', '.join(bound)}")
+        read: list[ArticleEntry] = []
+        results = registry.load(base, party, self._requests(entries, read, parent_field))
+        for result, entry in zip(results, _consume(read), strict=False):
+            if result.record is None:
+                assert result.error is not None
+                self._refuse(entry, result.error)
+                continue
+            record, fresh = result.record, result.fresh
+            remarks = registry.remarks(record.iri.value, party) if self._needs_comments(fresh=fresh) else ()
+            if not fresh:
+                self._note_not_applied(record, [remark.text for remark in remarks])
+            self._print(RecordView(record, namespace, remarks), entry, fresh=fresh)
+
+    def _needs_comments(self, *, fresh: bool) -> bool:
+        """Return whether to read the comments of a record. A new one has none but that of the request."""
+        return self._base.comment is not None or (self._call.output.json and not fresh)
+
+    def _requests(
+        self, entries: "Iterable[ArticleEntry]", read: "list[ArticleEntry]", parent_field: Mapping[str, str]
+    ) -> "Iterator[Request | InvalidData]":
+        for entry in entries:
+            read.append(entry)
+            try:
+                metadata = {**entry.fields(), **self._options, **parent_field}
+            except InvalidData as error:
+                yield error
+            else:
+                key = metadata.pop("key", None)
+                yield replace(
+                    self._base,
+                    metadata=metadata,
+                    request_key=key if self._base.request_key is None else self._base.request_key,
+                )
+
+    def _refuse(self, entry: "ArticleEntry", error: IdstoreError) -> None:
+        self.refused += 1
+        located = with_location(entry, error)
+        if self._single:
+            raise located if isinstance(error, InvalidData) else error
+        code = located.code if isinstance(error, InvalidData) else error.code
+        self._call.output.error(code, located.message, located.fields)
+        print()
+
+    def _print(self, view: "RecordView", entry: "ArticleEntry", *, fresh: bool) -> None:
+        """Print the identifier, after warnings on doubtful metadata that it was derived from."""
+        from idstore.schemes import Deriving
+
+        self.minted += fresh
+        self.existing += not fresh
+        scheme = view.namespace.scheme
+        if fresh and view.record.below is None and isinstance(scheme, Deriving):
+            for doubt in scheme.derive(entry.fields(), view.namespace.context).doubts:
+                self._call.output.warn(f"{view.iri}: {doubt}")
+        self._call.output.new_identifier(view.iri, view.json() if self._call.output.json else {})
+
+    def _note_not_applied(self, record: "Record", remarks: Sequence[str]) -> None:
+        """Count the options that do not apply to an existing identifier and differ from its values."""
+        base = self._base
+        present = {
+            "--name": base.name is None or (base.lang.lower(), base.name) in record.names,
+            "--comment": base.comment is None or base.comment in remarks,
+            "--target": base.target is None
+            or (record.target is not None and self._names.same(record.target.value, base.target)),
+        }
+        for option in (option for option, is_present in present.items() if not is_present):
+            self._not_applied[option] = self._not_applied.get(option, 0) + 1
+
+    def print_summary(self) -> None:
+        """Print the numbers of articles by outcome, and a warning on options that were not applied.
+
+        For a single article the summary says only that its identifier existed already.
+        """
+        if self._not_applied:
+            options = ", ".join(
+                option if self._single else f"{option} ({count} times)"
+                for option, count in self._not_applied.items()
+            )
+            commands = " or ".join(f"`idstore {_COMMANDS[option]}`" for option in self._not_applied)
+            self._call.output.warn(
+                "not applied, because existing identifiers stay as they are: "
+                f"{options}; set it with {commands}"
+            )
+        if self._single and self.existing:
+            self._call.output.info("idstore: known by its DOI or key; nothing was minted")
+        elif not self._single:
+            self._call.output.info(
+                f"idstore: {self.minted} minted, {self.existing} known by their DOI or key, "
+                f"{self.refused} refused; what is minted is kept"
+            )
+
+
+def _consume(read: "list[ArticleEntry]") -> "Iterator[ArticleEntry]":
+    """Yield the entries in the order in which they were read, and remove each from the list."""
+    while True:
+        yield read.pop(0)

@@ -1,0 +1,193 @@
+"""``idstore export``."""
+
+from typing import IO, TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from idstore.cli import arguments, inputs, session
+from idstore.cli.call import Call
+from idstore.cli.commands.lookup import ListedStage
+from idstore.cli.output_files import open_output
+from idstore.cli.progress import Progress
+from idstore.cli.termination import UsageError
+
+if TYPE_CHECKING:
+    from idstore.model.party import Party
+    from idstore.registry import Registry
+    from idstore.registry.export import Extract
+
+
+def export(
+    call: Call,
+    namespace: Annotated[str | None, typer.Option(metavar="N", help="Only this namespace.")] = None,
+    stage: Annotated[ListedStage | None, typer.Option(help="Only identifiers in this stage.")] = None,
+    since: arguments.Since = None,
+    after: Annotated[
+        int | None,
+        typer.Option(
+            "--after",
+            metavar="SEQ",
+            min=0,
+            help="Changes after this sequence number, as an RDF Patch that another store can apply.",
+        ),
+    ] = None,
+    description: Annotated[
+        bool,
+        typer.Option("--description", help="A description of the data instead: VoID and DCAT, in Turtle."),
+    ] = False,
+    title: Annotated[
+        str | None, typer.Option(metavar="T", help="With --description or sssom: the title of the data.")
+    ] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--license",
+            metavar="IRI",
+            help="With --description or sssom: the licence of the data. [default: what the namespaces state]",
+        ),
+    ] = None,
+    digest: Annotated[
+        bool,
+        typer.Option(
+            "--digest",
+            help="A digest of the data instead: registries with equal data have equal digests.",
+        ),
+    ] = False,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="F",
+            help=(
+                "turtle, trig, ntriples, nquads, jsonld, sssom, csv or handle-batch; rdf-patch with --after. "
+                "[default: by the suffix of FILE, else turtle]"
+            ),
+        ),
+    ] = None,
+    file: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
+    ] = inputs.STDIN,
+) -> None:
+    """Write the data that you may see; equal states give equal bytes.
+
+    A complete export by an administrator can be imported without loss; any other export is marked as partial.
+    An extract (--namespace, --stage, --since) also holds the namespaces and parties that it names, with their
+    events, so that it can be imported.
+    Tables (sssom, csv) hold identifiers with their names and bindings, without the log.
+    """
+    from idstore.exchange import patch
+    from idstore.registry.export import Extract
+
+    partial, chosen = bool(namespace or stage or since), format or _format_of(file)
+    if (title or licence) and not description and chosen != "sssom":
+        raise UsageError("--title and --license go with --description or --format sssom")
+    if description:
+        if partial or format or digest or after is not None:
+            raise UsageError(
+                "--description covers all data that you may see; it goes with --title, --license and --output"
+            )
+        _describe(call, file, title, licence)
+    elif after is not None or (chosen == patch.FORMAT and not digest):
+        if partial or digest or format not in (None, patch.FORMAT):
+            raise UsageError(
+                f"--after SEQ gives an {patch.FORMAT} of all data that you may see; leave other choices out"
+            )
+        _patch(call, file, after or 0)
+    else:
+        extract = Extract(namespace, stage and stage.value, arguments.timestamp(since))
+        if not digest:
+            _write(call, file, chosen, extract, title, licence)
+        elif format or file != inputs.STDIN:
+            raise UsageError(
+                "--digest is the same for every format; it goes with --namespace, --stage and --since only"
+            )
+        else:
+            _digest(call, extract)
+
+
+def _format_of(file: str) -> str:
+    """Return the format for the suffix of the file to write, else turtle."""
+    from idstore.exchange import patch, rdf, tables
+    from idstore.exchange.sources import ending
+
+    suffixes = {**rdf.SUFFIXES, patch.SUFFIX: patch.FORMAT}
+    return suffixes.get(ending(file)) or tables.format_of(file) or "turtle"
+
+
+def _describe(call: Call, file: str, title: str | None, licence: str | None) -> None:
+    from idstore.exchange.description import describe
+
+    with open_output(file) as target, Progress(call.output) as progress:
+        session.read(
+            call,
+            lambda registry, party: session.perform(
+                registry, describe, target, party, title=title, licence=licence, progress=progress.step
+            ),
+            detached=True,
+        )
+
+
+def _patch(call: Call, file: str, after: int) -> None:
+    from idstore.exchange import exporting, patch
+    from idstore.registry.export import Extract
+
+    with open_output(file) as target, Progress(call.output) as progress:
+        tail = patch.Tail(target)
+        session.read(
+            call,
+            lambda registry, party: session.perform(
+                registry,
+                exporting.export,
+                cast("IO[bytes]", tail),
+                party,
+                Extract(),
+                patch.FORMAT,
+                after=after,
+                progress=progress.step,
+            ),
+            detached=True,
+        )
+    call.output.info(f"idstore: exported up to {tail.last}; continue with --after {tail.last}")
+
+
+def _digest(call: Call, extract: "Extract") -> None:
+    from idstore.exchange.digest import digest
+
+    with Progress(call.output) as progress:
+        result = session.read(
+            call,
+            lambda registry, party: session.perform(registry, digest, party, extract, progress=progress.step),
+            detached=True,
+        )
+    call.output.data(
+        str(result), {"digest": str(result), "canonicalization": "RDFC-1.0", "statements": result.statements}
+    )
+
+
+def _write(
+    call: Call, file: str, format: str, extract: "Extract", title: str | None, licence: str | None
+) -> None:
+    from idstore.exchange import exporting, handle_batch
+
+    if format not in exporting.FORMATS:
+        raise UsageError(f"no format {format!r} to export to; there are {', '.join(exporting.FORMATS)}")
+    omissions: list[str] = []
+
+    def act(registry: "Registry", party: "Party") -> None:
+        session.perform(
+            registry,
+            exporting.export,
+            target,
+            party,
+            extract,
+            format,
+            title=title,
+            licence=licence,
+            progress=progress.step,
+        )
+        if format == handle_batch.FORMAT:
+            omissions.extend(session.perform(registry, exporting.omissions, party, extract))
+
+    with open_output(file) as target, Progress(call.output) as progress:
+        session.read(call, act, detached=True)
+    for reason in omissions:
+        call.output.warn(reason)

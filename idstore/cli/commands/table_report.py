@@ -1,0 +1,54 @@
+"""Report on an imported table, line by line, for ``idstore import`` and ``reconcile --accept``."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from idstore.characters import printable
+from idstore.cli import exits
+from idstore.cli.output import Output
+
+if TYPE_CHECKING:
+    from idstore.exchange.importing import TableReport
+
+
+def print_table(output: Output, report: "TableReport", name: str, *, keep_going: bool, dry_run: bool) -> int:
+    """Print the outcome of each line, and return the exit code.
+
+    A line of RDF can say several things of one identifier. Those with the same outcome are printed once.
+    """
+    from idstore.exchange import mappings
+
+    output.info(f"idstore: reading {report.reading}")
+    for outcome in report.outcomes:
+        if outcome.verdict == "absent":
+            output.warn(f"{name}, line {outcome.line}: there is no binding to remove: {outcome.reason}")
+        if outcome.warning:
+            output.warn(f"line {outcome.line}: {outcome.warning}")
+    rows = [(outcome.line, str(outcome.verdict), outcome.id, outcome.reason) for outcome in report.outcomes]
+    rows += [(row.line, "malformed", "", row.reason) for row in report.malformed]
+    rows = sorted(dict.fromkeys(rows))
+    tally = Counter(verdict for _, verdict, _, _ in rows)
+    failed = tally["refused"] + tally["malformed"]
+    notable = {"contradictory", "refused", "malformed"}
+    complete = dry_run or output.json or (failed and not keep_going)
+    for line, verdict, id, reason in rows:
+        if complete or verdict in notable:
+            output.data(
+                "\t".join(map(printable, filter(None, (f"line {line}", verdict, id, reason)))),
+                {"line": line, "verdict": verdict, "id": id, "reason": reason},
+            )
+    status = _status(failed, keep_going=keep_going, dry_run=dry_run)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.items()))
+    if report.literals:
+        output.info(f"idstore: {mappings.literals_passed_over(report.literals)}")
+    output.info(f"idstore: {counts or 'no lines'}; {status}")
+    return exits.INVALID if failed else exits.DONE
+
+
+def _status(failed: int, *, keep_going: bool, dry_run: bool) -> str:
+    if failed and not keep_going:
+        return "nothing was changed"
+    if dry_run:
+        return "nothing is changed yet"
+    lines = "line that is wrong" if failed == 1 else f"{failed} lines that are wrong"
+    return f"done without the {lines}" if failed else "done"

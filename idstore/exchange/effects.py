@@ -1,0 +1,73 @@
+"""What an import changes about power: parties, permissions, ownership and publication.
+
+An administrator who imports a file carries out what its events say. So each import, and its dry run, names
+the new events of these kinds.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from pyoxigraph import NamedNode
+
+from idstore.model.event import Event
+from idstore.vocabulary import IDS
+
+Power: TypeAlias = Literal["parties", "permissions", "ownership", "publication"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventSelection:
+    """The events of an import that concern one kind of power.
+
+    kinds      all events of these kinds.
+    arguments  and all events with one of these properties or values among their arguments.
+    """
+
+    power: Power
+    kinds: Collection[NamedNode]
+    arguments: Collection[NamedNode] = ()
+
+
+LISTED: Final = 10
+"""Events of each kind of power that a report names."""
+SELECTIONS: Final = (
+    EventSelection(
+        "parties",
+        (
+            IDS.Initialization,
+            IDS.PartyAddition,
+            IDS.Joining,
+            IDS.Leaving,
+            IDS.Suspension,
+            IDS.Reinstatement,
+        ),
+    ),
+    EventSelection(
+        "permissions",
+        (
+            IDS.Grant,
+            IDS.NamespaceAllowance,
+            IDS.NamespaceFreeze,
+            IDS.NamespaceChange,
+            IDS.StorageAllowance,
+        ),
+        (IDS.grantee, IDS.bindGrantee),
+    ),
+    EventSelection("ownership", (IDS.NamespaceAddition, IDS.Transfer)),
+    EventSelection("publication", (IDS.Fixation, IDS.Revocation), (IDS.Fixated,)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """New events of an import that concern one kind of power.
+
+    power  what they concern.
+    count  their number.
+    first  the first `LISTED` of them, in order.
+    """
+
+    power: Power
+    count: int
+    first: tuple[Event, ...]

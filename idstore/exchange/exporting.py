@@ -1,0 +1,85 @@
+"""Exports of a registry in every format: the one place that knows which writer a format has."""
+
+from collections.abc import Mapping
+from typing import IO, Final
+
+from idstore.errors import InvalidData
+from idstore.exchange import handle_batch, patch, rdf, table_export
+from idstore.model.filter import Filter
+from idstore.model.party import Party
+from idstore.progress import Progress, unwatched
+from idstore.registry import Registry
+from idstore.registry.export import Extract
+
+MEDIA_TYPES: Final[Mapping[str, str]] = {
+    "turtle": "text/turtle",
+    "trig": "application/trig",
+    "ntriples": "application/n-triples",
+    "nquads": "application/n-quads",
+    "jsonld": "application/ld+json",
+    "sssom": "text/tab-separated-values; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    handle_batch.FORMAT: "text/plain; charset=utf-8",
+    patch.FORMAT: "text/plain; charset=utf-8",
+}
+"""Format → media type."""
+FORMATS: Final = (*rdf.FORMATS, *table_export.FORMATS, handle_batch.FORMAT)
+"""Formats of a state; changes have the format `patch.FORMAT`."""
+
+
+def export(
+    registry: Registry,
+    target: IO[bytes],
+    party: Party,
+    extract: Extract = Extract(),
+    format: str = "turtle",
+    *,
+    after: int = 0,
+    title: str | None = None,
+    licence: str | None = None,
+    progress: Progress = unwatched,
+) -> None:
+    """Write the data that the party may see; equal states give equal bytes.
+
+    format          the format of the file.
+    after           with rdf-patch: only changes after this number; without it all.
+    title, licence  with sssom: of the mapping set.
+    Raises InvalidData (format, or a choice that the format does not have), UnknownNamespace, OSError.
+    Memory: flat, but for handle-batch, which holds the records.
+    """
+    if format not in MEDIA_TYPES:
+        raise InvalidData(f"no format {format!r} to export to; there are {', '.join(MEDIA_TYPES)}")
+    _check_choices(format, extract, after=after, titled=title is not None or licence is not None)
+    match format:
+        case patch.FORMAT:
+            patch.export(registry, target, party, after, progress=progress)
+        case "csv":
+            table_export.export_csv(registry, target, party, extract, progress=progress)
+        case "sssom":
+            table_export.export_sssom(
+                registry, target, party, extract, title=title, licence=licence, progress=progress
+            )
+        case handle_batch.FORMAT:
+            handle_batch.export(registry, target, party, _filter(extract))
+        case _:
+            rdf.export(registry, target, party, format, extract, progress=progress)
+
+
+def omissions(registry: Registry, party: Party, extract: Extract = Extract()) -> list[str]:
+    """Return what a batch file of handles leaves out, and why, a sentence each. Raises UnknownNamespace."""
+    return handle_batch.omissions(registry, party, _filter(extract))
+
+
+def _filter(extract: Extract) -> Filter:
+    return Filter(namespace=extract.namespace, stage=extract.stage, since=extract.since)
+
+
+def _check_choices(format: str, extract: Extract, *, after: int, titled: bool) -> None:
+    """Raise InvalidData for a choice that the format does not have."""
+    _filter(extract).check_identifiers()
+    if format == patch.FORMAT and not extract.whole:
+        raise InvalidData(f"{format} gives changes of all data; choose no namespace, stage or time")
+    if format != patch.FORMAT and after:
+        raise InvalidData(f"only {patch.FORMAT} gives the changes after a number; choose that format")
+    if format != "sssom" and titled:
+        raise InvalidData(f"{format} has no title and no licence; choose sssom, or leave them out")

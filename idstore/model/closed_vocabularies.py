@@ -1,0 +1,69 @@
+"""Vocabularies that define every one of their terms: SKOS, OWL and RDF Schema. Another term is a misspelling.
+
+A misspelt relation would be bound as an unknown one, and contradictions would not be found.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from idstore.vocabulary import PREFIXES
+
+_VOCABULARIES: Final = ("skos", "owl", "rdfs")
+_FAMILIAR: Final = frozenset(
+    f"{PREFIXES[prefix]}{term}"
+    for prefix, terms in {
+        "skos": "exactMatch closeMatch broadMatch narrowMatch relatedMatch broader narrower related",
+        "owl": "sameAs equivalentClass equivalentProperty",
+        "rdfs": "seeAlso isDefinedBy subClassOf",
+    }.items()
+    for term in terms.split()
+)
+"""Terms that need no look at the whole vocabulary."""
+_ADDRESS: Final = re.compile(r"https?://(?:www\.)?(w3\.org/.*?)[#/]*([^#/]*)", re.IGNORECASE)
+_ALIKE: Final = 0.87
+"""Likeness of two addresses, from 0 to 1, from which one is a misspelling of the other."""
+
+
+def correction(iri: str) -> str | None:
+    """Return the term that a misspelt term of a closed vocabulary probably means.
+
+    None: the IRI is a term, or belongs to another vocabulary. Cost: the import of rdflib, for a rare term.
+
+    >>> correction("http://www.w3.org/2004/02/skos/core#exactmatch")
+    'http://www.w3.org/2004/02/skos/core#exactMatch'
+    >>> correction("https://www.w3.org/2004/02/skos/core#exactMatch")
+    'http://www.w3.org/2004/02/skos/core#exactMatch'
+    >>> correction("http://purl.org/dc/terms/relation")
+    """
+    address = _ADDRESS.fullmatch(iri)
+    if address is None or iri in _FAMILIAR:
+        return None
+    place, term = address[1].lower(), address[2]
+    for prefix in _VOCABULARIES:
+        space = PREFIXES[prefix]
+        if iri.startswith(space):
+            terms = _terms(prefix)
+            return None if iri.removeprefix(space) in terms else space + _nearest(term, terms)
+    alike = {prefix: _likeness(place, PREFIXES[prefix]) for prefix in _VOCABULARIES}
+    prefix = max(alike, key=alike.__getitem__)
+    return PREFIXES[prefix] + _nearest(term, _terms(prefix)) if alike[prefix] >= _ALIKE else None
+
+
+def _terms(prefix: str) -> frozenset[str]:
+    from rdflib import namespace  # slow import
+
+    return frozenset(getattr(namespace, prefix.upper()).__annotations__)
+
+
+def _nearest(term: str, terms: Iterable[str]) -> str:
+    from difflib import SequenceMatcher
+
+    return max(sorted(terms), key=lambda one: SequenceMatcher(None, one.lower(), term.lower()).ratio())
+
+
+def _likeness(place: str, space: str) -> float:
+    from difflib import SequenceMatcher
+
+    known = space.removeprefix("http://www.").rstrip("#")
+    return SequenceMatcher(None, place, known).ratio()

@@ -1,0 +1,349 @@
+"""The operations of a registry, and the methods of `Registry` that are none, each with the reason."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from idstore.errors import (
+    AlreadyRegistered,
+    AmbiguousIdentifier,
+    ExchangeError,
+    IdstoreError,
+    ImportConflict,
+    InvalidData,
+    InvalidIdentifier,
+    LimitReached,
+    NamespaceExhausted,
+    NotPermitted,
+    NotRegistered,
+    QueryRefused,
+    RequestConflict,
+    StageConflict,
+    UnknownNamespace,
+    UnknownParty,
+    UnknownScheme,
+)
+from idstore.exchange.changes import public_changes
+from idstore.exchange.description import describe
+from idstore.exchange.digest import digest
+from idstore.exchange.exporting import MEDIA_TYPES, export, omissions
+from idstore.exchange.importing import FORMATS as IMPORTED
+from idstore.exchange.importing import import_file, packed
+from idstore.model.event import split
+from idstore.model.filter import LISTED, Filter
+from idstore.model.party import Party
+from idstore.operations.operation import ApiOperation, Rights
+from idstore.queries.formats import FORMATS
+from idstore.queries.limits import ROWS, SECONDS, never
+from idstore.registry import Registry
+from idstore.registry.lists import position
+from idstore.registry.log import LogEntry, LogPosition
+from idstore.registry.parties import KINDS as PARTY_KINDS
+from idstore.stores.contract import Answer
+from idstore.tokens import NewToken, add_token, list_tokens, revoke_token
+from idstore.validation.registries import check, check_changed
+
+ALL, PARTY, ADMINISTRATOR = Rights.EVERYONE, Rights.PARTY, Rights.ADMINISTRATOR
+
+_Errors = tuple[type[IdstoreError], ...]
+_FOUND: Final[_Errors] = (NotRegistered, AmbiguousIdentifier, InvalidIdentifier)
+_NAMED: Final[_Errors] = (UnknownNamespace, InvalidData)
+_ACT: Final[_Errors] = (*_FOUND, NotPermitted, StageConflict, InvalidData)
+_NEW: Final[_Errors] = (
+    *_NAMED,
+    InvalidIdentifier,
+    NotPermitted,
+    AlreadyRegistered,
+    NamespaceExhausted,
+    RequestConflict,
+)
+_ID: Final = {"text": "id"}
+_LISTS: Final[Mapping[str, Any]] = {
+    "names": {"party": "owner"},
+    "unused": ("id", "kinds"),
+    "choices": {"stage": LISTED},
+    "position": position,
+}
+_LOGS: Final = ("namespace", "stage", "deprecated")
+"""Fields of a filter that the log refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewsPage:
+    """The next entries of a log, and the position after them.
+
+    entries  the events, oldest first.
+    last, publication, shown  the position, for the next request.
+    """
+
+    entries: list[LogEntry]
+    last: str | None
+    publication: int | None
+    shown: list[int]
+
+
+def news_page(
+    registry: Registry,
+    party: Party,
+    filter: Filter = Filter(),
+    follows: bool = False,  # noqa: FBT002 a parameter of the operation
+    last: str | None = None,
+    publication: int | None = None,
+    shown: Sequence[int] = (),
+) -> NewsPage:
+    """Return the next events that the party may see, and the position after them: see `Log.news`.
+
+    follows      whether events that become public later are wanted too.
+    last, publication, shown  the position: what the answer before returned; none of them at first.
+    """
+    if last is not None and not _names_event(last):
+        raise InvalidData(f"{last!r} is no position in a log; give the last one that was returned", text=last)
+    position = LogPosition(follows, last, publication, set(shown))
+    entries = registry.news(party, filter, position)
+    return NewsPage(entries, position.last, position.publication, sorted(position.shown))
+
+
+def _names_event(text: str) -> bool:
+    try:
+        split(text)
+    except ValueError:
+        return False
+    return True
+
+
+def query_text(
+    registry: Registry,
+    text: str,
+    party: Party,
+    format: str | None = None,
+    timeout: float = SECONDS,
+    rows: int | None = ROWS,
+    cancelled: Callable[[], bool] = never,
+) -> Answer:
+    """Answer a SPARQL query over the graphs that the party sees: see `Queries.query`.
+
+    text     the query.
+    format   None: ``table`` for rows, ``turtle`` for triples.
+    timeout  seconds.
+    rows     how many rows or triples at most; a longer answer is cut there, and says so.
+    """
+    return registry.query(text, party, format, timeout=timeout, rows=rows, cancelled=cancelled)
+
+
+def new_token(
+    registry: Registry,
+    party: Party,
+    owner: str | None = None,
+    namespaces: Sequence[str] = (),
+    acts: Sequence[str] = (),
+    expires: int | None = None,
+) -> NewToken:
+    """Make a token, and return its secret this once: see `idstore.tokens.add_token`. Checks the acts."""
+    known = sorted(name for name, operation in OPERATIONS.items() if operation.writes)
+    for act in acts:
+        if act not in known:
+            raise InvalidData(f"no act {act!r}; there are {', '.join(known)}", act=act)
+    return add_token(registry, party, owner, namespaces, acts, expires)
+
+
+def _read(name: str, errors: _Errors = (), **more: object) -> ApiOperation:
+    return ApiOperation(name, ALL, errors, **more)  # type: ignore[arg-type]
+
+
+def _act(name: str, errors: _Errors = _ACT, **more: object) -> ApiOperation:
+    return ApiOperation(name, PARTY, errors, writes=True, **{"names": _ID, **more})  # type: ignore[arg-type]
+
+
+def _administer(name: str, errors: _Errors, **more: object) -> ApiOperation:
+    return ApiOperation(name, ADMINISTRATOR, (NotPermitted, *errors), writes=True, **more)  # type: ignore[arg-type]
+
+
+OPERATIONS: Final[Mapping[str, ApiOperation]] = {
+    operation.name: operation
+    for operation in (
+        # new identifiers
+        _act("mint", _NEW, creates=True, route="/namespaces/{namespace}/identifiers"),
+        _act("mint_once", _NEW, creates=True, route="/namespaces/{namespace}/requests"),
+        _act("mint_several", _NEW, route="/namespaces/{namespace}/batches"),
+        _act("register", _NEW, creates=True, route="/namespaces/{namespace}/registrations"),
+        _act("add_version", (*_ACT, *_NEW), creates=True),
+        _act("replace", (*_ACT, UnknownNamespace)),
+        # look-up
+        _read("identify", _FOUND, names=_ID),
+        _read("show", _FOUND, names=_ID, route="/identifier"),
+        _read("remarks", _FOUND, names=_ID, route="/comments"),
+        _read("list", _NAMED, route="/identifiers", **_LISTS),
+        _read("list_bound", _NAMED, **_LISTS),
+        _read("bound_to", (InvalidData,)),
+        _read("shared_targets", (InvalidData,), verb="POST"),
+        _read("resolve", (*_FOUND, InvalidData), names=_ID),
+        _read("citation", _FOUND, names=_ID),
+        _read("cite", _FOUND, names=_ID),
+        _read("file_name", (*_FOUND, InvalidData), names=_ID),
+        _read("authority", _FOUND, names=_ID),
+        _read("versions", _FOUND),
+        _read("values", (*_FOUND, InvalidData), names=_ID),
+        _read("handles", _NAMED),
+        _read("at", (*_FOUND, InvalidData), names=_ID),
+        _read("all_at", _NAMED),
+        _read("differences", _NAMED),
+        _read("check_deriving", _NAMED),
+        _read("derive", (*_NAMED, InvalidIdentifier), verb="POST"),
+        _read("counts"),
+        # statements
+        _act("target"),
+        _act("name"),
+        _act("bind"),
+        _act("unbind"),
+        _act("comment"),
+        _act("vet"),
+        _act("set_value"),
+        _act("unset_values"),
+        _act("put_handle", (*_ACT, *_NEW), creates=True),
+        _act("delete_handle"),
+        # lifecycle
+        _act("fixate", names={"texts": "ids"}),
+        _act("release"),
+        _act("deprecate"),
+        _act("supersede"),
+        _act("transfer"),
+        _act("grant"),
+        _act("ungrant"),
+        _administer("revoke", (*_FOUND, StageConflict, InvalidData), names=_ID),
+        _administer("may_revoke", (*_FOUND, StageConflict), names=_ID),
+        _administer("revocable", (InvalidData,)),
+        _administer("revoke_all", (StageConflict, InvalidData)),
+        _administer("redact_text", (NotRegistered, InvalidData)),
+        _administer("redact_party", (NotRegistered, InvalidData)),
+        # namespaces
+        _read("namespaces"),
+        _read("namespace", (UnknownNamespace,)),
+        _read("derived", (UnknownNamespace,)),
+        _read("fullness", (UnknownNamespace,)),
+        _administer(
+            "add_namespace",
+            (AlreadyRegistered, UnknownScheme, InvalidData),
+            creates=True,
+            names={"scheme_name": "scheme"},
+            route="/namespaces",
+        ),
+        _act("allow", (*_NAMED, NotPermitted), names={}),
+        _act("freeze", (*_NAMED, NotPermitted), names={}),
+        _act("set_namespace", (*_NAMED, NotPermitted, StageConflict), names={}),
+        _act("add_type", (*_NAMED, NotPermitted, AlreadyRegistered), names={}),
+        _act("transfer_namespace", (*_NAMED, NotPermitted, StageConflict), names={}),
+        _act("comment_namespace", (*_NAMED, NotPermitted), names={}),
+        # parties
+        _read("parties"),
+        _read("administers"),
+        ApiOperation("is_stranger", ADMINISTRATOR, (NotPermitted, InvalidData)),
+        ApiOperation("only_administrators", ADMINISTRATOR, (NotPermitted,)),
+        _administer(
+            "add_party",
+            (AlreadyRegistered, InvalidData),
+            creates=True,
+            route="/parties",
+            choices={"kind": PARTY_KINDS},
+        ),
+        _administer("join", (UnknownParty, StageConflict, InvalidData)),
+        _administer("leave", (UnknownParty, StageConflict, InvalidData)),
+        _administer("suspend", (StageConflict, InvalidData)),
+        _administer("reinstate", (StageConflict, InvalidData)),
+        # the log, the figures, queries
+        _read("log", (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted), unused=_LOGS),
+        _read(
+            "news",
+            (NotRegistered, InvalidIdentifier, InvalidData),
+            verb="POST",
+            function=news_page,
+            unused=_LOGS,
+        ),
+        _read("published"),
+        _read("changes", (InvalidData,), function=public_changes),
+        ApiOperation("pace", PARTY),
+        _read(
+            "query",
+            (QueryRefused, LimitReached),
+            verb="POST",
+            function=query_text,
+            choices={"format": FORMATS},
+        ),
+        _read(
+            "export",
+            _NAMED,
+            function=export,
+            download="target",
+            media=MEDIA_TYPES,
+            choices={"format": MEDIA_TYPES, "stage": LISTED},
+        ),
+        _read("export_omissions", _NAMED, function=omissions),
+        _read("describe", (InvalidData,), function=describe, download="target", media={"": "text/turtle"}),
+        _read("digest", _NAMED, function=digest),
+        _act(
+            "import_file",
+            (*_NAMED, NotPermitted, ExchangeError, ImportConflict, AlreadyRegistered),
+            names={},
+            route="/imports",
+            function=import_file,
+            upload="file",
+            pack=packed,
+            near=("others", "metadata"),
+            choices={"format": IMPORTED},
+        ),
+        # checks
+        ApiOperation("validate", PARTY, function=check),
+        ApiOperation("validate_changed", ADMINISTRATOR, (NotPermitted,), function=check_changed),
+        _administer("keep_checked", ()),
+        ApiOperation("verify", ADMINISTRATOR, (NotPermitted,)),
+        _administer("repair_counters", ()),
+        # tokens
+        _act(
+            "add_token",
+            (*_NAMED, NotPermitted),
+            creates=True,
+            names={"owner": "party"},
+            route="/tokens",
+            function=new_token,
+        ),
+        ApiOperation("tokens", PARTY, route="/tokens", function=list_tokens),
+        _act(
+            "revoke_token",
+            (NotRegistered,),
+            verb="DELETE",
+            names={},
+            route="/tokens/{id}",
+            function=revoke_token,
+        ),
+        # storage
+        _read("storages"),
+        _administer("add_storage", (AlreadyRegistered, InvalidData), creates=True),
+        _administer("allow_storage", (NotRegistered, InvalidData)),
+        _act("place", (NotRegistered, NotPermitted, InvalidData, AlreadyRegistered), names={}),
+    )
+}
+"""Name → operation. Routes, OpenAPI, client and reference come from it."""
+
+LOCAL: Final[Mapping[str, str]] = {
+    "adopt": "a part of `import_file`",
+    "as_graph": "an object of rdflib lives in one process",
+    "backup": "it writes to a folder of the server's machine",
+    "close": "it ends the process's own access",
+    "enrol": "a part of `import_file`",
+    "forms": "its argument is a record of this process; `cite` asks by identifier",
+    "home": "a client answers from the namespaces it has read",
+    "initialize": "a served registry is initialised",
+    "load": "a client calls `mint_once` for each request",
+    "matching": "patterns of triples are asked by SPARQL",
+    "nquads": "a part of `export`",
+    "pristine": "it tells whether a local store can be filled",
+    "publish": "a part of `import_file`",
+    "quads": "a part of `export`",
+    "records": "a part of `export`",
+    "relate": "a part of `import_file`",
+    "set_values": "a part of `import_file` for a batch file; `put_handle` sets several values at once",
+    "state": "a part of `import_file` for a table of bindings",
+    "steps": "a part of `changes`, and of `export` with the format rdf-patch",
+    "visible": "it gives a snapshot of this process",
+    "visible_graphs": "graphs are asked by SPARQL",
+}
+"""Methods of `Registry` that are no operations → the reason."""

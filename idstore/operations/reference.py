@@ -1,0 +1,143 @@
+"""The reference of the HTTP API, from the declared operations: ``python -m idstore.operations.reference``."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from importlib.resources import files
+from types import UnionType
+from typing import Any, Final, Literal, Union, get_args, get_origin
+
+from idstore.operations.declared import LOCAL, OPERATIONS
+from idstore.operations.descriptions import field_texts, has_fields, parameter_text, result_text, summary
+from idstore.operations.operation import REQUIRED, ApiOperation, Parameter
+from idstore.operations.wire import DOCUMENTS, camel, hints, is_moment, optional
+from idstore.stores.contract import Answer
+
+_NAMES: Final = {
+    "NoneType": "null",
+    "str": "text",
+    "NamedNode": "text",
+    "Party": "text",
+    "Decimal": "number",
+    "int": "number",
+    "float": "number",
+    "bool": "truth value",
+    "bytes": "object with `format` (`hex`) and `value`",
+}
+
+
+def reference() -> str:
+    """Return the page."""
+    head = files("idstore.operations").joinpath("introduction.md").read_text(encoding="utf-8")
+    operations = "".join(f"\n{section}" for section in map(_section, OPERATIONS.values()))
+    results = "".join(f"\n{_result_section(kind)}" for kind in result_types())
+    local = "".join(f"- `{name}`: {reason}.\n" for name, reason in LOCAL.items())
+    return f"{head}{operations}\n## Results\n{results}\n## Not over HTTP\n\n{local}"
+
+
+def _section(operation: ApiOperation) -> str:
+    lines = [f"## {operation.name}\n\n`{operation.method} /api/v1{operation.path}`\n\n{summary(operation)}"]
+    lines += [f" For {operation.rights}; the result is {_result(operation)}.\n\n"]
+    lines += _parameters(operation)
+    if operation.errors:
+        codes = dict.fromkeys(error.code for error in operation.errors)
+        lines.append(f"Errors: {', '.join(f'`{code}`' for code in codes)}.\n")
+    return "".join(lines).rstrip("\n") + "\n"
+
+
+def _parameters(operation: ApiOperation) -> Iterator[str]:
+    for one in operation.parameters:
+        yield f"- `{one.name}`: {_kind(one)}{_default(one)}{_explanation(parameter_text(operation, one))}\n"
+    if operation.parameters:
+        yield "\n"
+
+
+def _explanation(text: str) -> str:
+    return f": {text}" if text else ""
+
+
+def _kind(parameter: Parameter) -> str:
+    may_be_none = optional(parameter.kind)[1]
+    if parameter.is_moment:
+        return "time"
+    if parameter.choices:
+        words = " or ".join(f"`{choice}`" for choice in parameter.choices)
+        return f"{words} or null" if may_be_none else words
+    return _words(parameter.kind)
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.default is REQUIRED:
+        return ", required"
+    plain = getattr(parameter.default, "value", parameter.default)
+    return (
+        ""
+        if plain in (None, (), {})
+        else f", default `{str(plain).lower() if plain in (True, False) else plain}`"
+    )
+
+
+def _result(operation: ApiOperation) -> str:
+    if operation.download:
+        return "a file, which is written aside and sent as it is read"
+    if operation.result is Answer:
+        return "a file in the format asked for"
+    words = _words(operation.result)
+    if operation.is_long:
+        words += ", one a line" if operation.streams else ""
+        return f"{words}, among lines that tell of the progress"
+    return f"{words}, one a line (NDJSON)" if operation.streams else words
+
+
+def result_types() -> list[Any]:
+    """Return the types of results, and of items of parameters, that are objects, by name."""
+    found = dict[Any, None]()
+
+    def add(kinds: Iterable[Any]) -> None:
+        for kind in kinds:
+            own = DOCUMENTS.get(kind, kind)
+            if has_fields(own) and own not in found:
+                found[own] = None
+                add(hints(own).values())
+            add(get_args(kind))
+
+    add(operation.result for operation in OPERATIONS.values() if operation.result is not Answer)
+    add(one.kind for operation in OPERATIONS.values() for one in operation.parameters)
+    return sorted(found, key=_name)
+
+
+def _result_section(kind: Any) -> str:
+    fields = "".join(
+        f"- `{camel(name)}`: {'time' if is_moment(name, field) else _words(field)}"
+        f"{_explanation(field_texts(kind)[camel(name)])}\n"
+        for name, field in hints(kind).items()
+    )
+    return f"### {_name(kind)} object\n\n{result_text(kind)}\n\n{fields}"
+
+
+def _name(kind: Any) -> str:
+    """Return the name of a type of results."""
+    return str(DOCUMENTS.get(kind, kind).__name__).removesuffix("Document")
+
+
+def _words(kind: Any) -> str:
+    """Return a type for people: ``list of Record``, ``text or null``."""
+    if bytes in get_args(kind):
+        return "text, or [Data](#data-object)"
+    if has_fields(kind) and not get_args(kind):
+        return f"[{_name(kind)}](#{_name(kind).lower()}-object)"
+    if get_origin(kind) is Literal:
+        return " or ".join(f"`{text}`" for text in get_args(kind))
+    if isinstance(kind, type) and not get_args(kind):
+        return _NAMES.get(kind.__name__, "text" if issubclass(kind, Enum) else kind.__name__)
+    arguments = [one for one in get_args(kind) if one is not ...]
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(map(_words, arguments))
+    if get_origin(kind) in (Mapping, dict):
+        return f"object of {_words(arguments[-1])}"
+    if get_origin(kind) is tuple and ... not in get_args(kind):
+        return f"list of {' and '.join(map(_words, arguments))}"
+    return f"list of {_words(arguments[-1])}"
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

@@ -1,0 +1,130 @@
+"""IRIs as people write them: whole ones, and prefixed names such as ``wd:Q42``.
+
+The known prefixes are the names of the registry's namespaces, those of `MAPPING_PREFIXES`, and those of the
+package bioregistry where it is installed.
+"""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Final
+
+from pyoxigraph import NamedNode
+
+from idstore.errors import InvalidData, InvalidIdentifier, UnknownScheme
+from idstore.model import terms
+from idstore.model.names import Names
+from idstore.model.namespace import Namespace
+from idstore.model.uri_schemes import begins_uri
+from idstore.registry.facts import Facts
+from idstore.vocabulary import MAPPING_PREFIXES
+
+_WEB: Final = r"(?i:https?):"
+_HOST: Final = _WEB + r"//([^/?#@]*@)?[^/?#@:]"
+_NAME: Final = r"([A-Za-z0-9_][A-Za-z0-9_.+-]*):(.+)"
+
+
+def expanded(text: str, by_name: Mapping[str, Namespace], *, lenient: bool = False) -> str:
+    """Return the IRI that a text stands for: the expansion of a prefixed name, else the text itself.
+
+    by_name  the namespaces of the registry.
+    lenient  whether a text with an unknown prefix stands for itself.
+
+    Raises InvalidData: the prefix is unknown, or the rest is not an identifier of the namespace.
+    """
+    match = re.fullmatch(_NAME, text, re.DOTALL)
+    if match is None or begins_uri(text) or text.startswith(tuple(space.base for space in by_name.values())):
+        return text
+    prefix, rest = match.groups()
+    if not rest.startswith("//"):
+        if prefix in by_name:
+            return _identifier(by_name[prefix], rest, text)
+        base = MAPPING_PREFIXES.get(prefix) or _of_bioregistry(prefix)
+        if base is not None:
+            return base + rest
+    if lenient:
+        return text
+    close = get_close_matches(prefix, [*MAPPING_PREFIXES, *by_name], n=1)
+    raise InvalidData(
+        f"{text!r} is no IRI, because {prefix} is neither a registered URI scheme nor a known prefix"
+        f"{f' (perhaps {close[0]}?)' if close else ''}; write the whole IRI, or insist that this is one",
+        text=text,
+        prefix=prefix,
+    )
+
+
+def identified(text: str, facts: Facts) -> str:
+    """Return the IRI that a target stands for: see `expanded`; of a bare name in one namespace its IRI.
+
+    Raises InvalidData: see `expanded`; several namespaces read the name.
+    """
+    if ":" in text:
+        return expanded(text, facts.by_name)
+    found = sorted(
+        space.scheme.iri(label, space.context) for space, label in facts.index.readings(text, whole=True)
+    )
+    if found[1:]:
+        raise InvalidData(
+            f"{text!r} is a name in several namespaces; write the one that is meant: {', '.join(found)}",
+            text=text,
+        )
+    return found[0] if found else text
+
+
+def check_target(uri: str, names: Names, about: str | None = None) -> str:
+    """Return a URI unchanged. Raises InvalidData for a web address without host, or a form of ``about``.
+
+    about  the identifier that leads or is bound to the URI.
+    """
+    if re.match(_WEB, uri) and not re.match(_HOST, uri):
+        raise InvalidData(
+            f"{uri!r} is not a web address, because it has no host; write it as in http://example.org/a",
+            text=uri,
+        )
+    if about is not None and names.same(uri, about):
+        form = "" if uri == about else f" ({uri} is another form of it)"
+        raise InvalidData(f"{about} cannot lead or be bound to itself{form}", id=about, text=uri)
+    return uri
+
+
+def target(uri: str, facts: Facts, about: str | None = None, *, verbatim: bool = False) -> NamedNode:
+    """Return the IRI of a target. Raises InvalidData.
+
+    about     the identifier that is to lead there, if it is known already.
+    verbatim  whether it is taken as it is, without expansion.
+    """
+    whole = uri if verbatim else identified(uri, facts)
+    return terms.iri(check_target(whole, facts.names, about))
+
+
+def readings(text: str, facts: Facts) -> tuple[str, ...]:
+    """Return what a text may stand for in stored data: itself, and the IRI that is `identified`."""
+    try:
+        return tuple(dict.fromkeys((text, identified(text, facts))))
+    except InvalidData:  # it may be stored as it is
+        return (text,)
+
+
+def _identifier(namespace: Namespace, label: str, text: str) -> str:
+    """Return the IRI of ``NAMESPACE:label``, whether or not it is registered."""
+    try:
+        return namespace.scheme.iri(namespace.scheme.label(label, namespace.context), namespace.context)
+    except (InvalidIdentifier, UnknownScheme) as error:
+        raise InvalidData(
+            f"{text!r} is a short form of this store that cannot be read ({error}); write the whole IRI,"
+            f" those of namespace {namespace.name} begin with {namespace.base}",
+            text=text,
+            namespace=namespace.name,
+        ) from error
+
+
+@cache
+def _of_bioregistry(prefix: str) -> str | None:
+    """Return the IRI of a prefix in bioregistry's data, which the package contains; None without it."""
+    try:
+        import bioregistry
+    except ImportError:
+        return None
+    resource = bioregistry.get_resource(prefix, strict=False)
+    return None if resource is None else resource.get_rdf_uri_prefix() or resource.get_uri_prefix()

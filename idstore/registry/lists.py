@@ -1,0 +1,221 @@
+"""Lists and counts of identifiers, and allocation rates of parties."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from pyoxigraph import NamedNode
+
+from idstore.errors import InvalidData, NotRegistered, UnknownScheme
+from idstore.model import terms, times
+from idstore.model.filter import Filter
+from idstore.model.namespace import TRUE, Namespace
+from idstore.model.party import Party
+from idstore.model.record import Record
+from idstore.registry.bindings import Bindings
+from idstore.registry.visibility import Sight
+from idstore.schemes import Generating
+from idstore.stores.contract import View
+from idstore.vocabulary import OWL
+
+_PAGE: Final = 1000
+"""Most records that `list` reads at once; it reads longer lists from a snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierCounts:
+    """Counts of the identifiers that a party sees.
+
+    tallies  namespace, owner, stage, number.
+    days     day of creation, namespace, number: days since 1970-01-01.
+    """
+
+    tallies: Sequence[tuple[str, str, str, int]]
+    days: Sequence[tuple[int, str, int]]
+
+    @property
+    def total(self) -> int:
+        """The number of all visible identifiers."""
+        return sum(count for *_, count in self.tallies)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The allocation rate of a party.
+
+    total   identifiers in the period.
+    most    the largest number within one minute.
+    minute  start of that minute, milliseconds since 1970.
+    """
+
+    party: str
+    total: int
+    most: int
+    minute: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fullness:
+    """How full a namespace is.
+
+    identifiers  how many identifiers of it the party sees.
+    space        how many labels of the shortest length there are, in schemes that generate labels; else None.
+    """
+
+    identifiers: int
+    space: int | None
+
+
+class Lists(Bindings):
+    """Lists and counts of identifiers."""
+
+    def list(
+        self,
+        party: Party,
+        filter: Filter = Filter(),
+        *,
+        limit: int | None = 100,
+        after: str | None = None,
+    ) -> list[Record]:
+        """Return the records that the party may see, newest first. Raises UnknownNamespace, InvalidData.
+
+        after  only those that follow a record: the time of its creation, a blank and its IRI (`position`).
+               New identifiers do not move those that follow.
+        Cost: grows with the records returned; of deprecated ones, with all that the party may see.
+        """
+        filter.check_identifiers()
+        place = None if after is None else _place(after)
+        if filter.deprecated:
+            with self.store.snapshot() as snapshot:  # how many there are is not known before
+                return [*_following(self._deprecated(snapshot, party, filter), place)[:limit]]
+
+        def question(view: View) -> list[Record]:
+            selection, sight = self.core.selection(view, party, filter), self.core.sight(view, party)
+            return [
+                self.core.load(view, NamedNode(iri), sight)
+                for iri in view.catalogue.identifiers(selection, limit, place)
+            ]
+
+        if limit is not None and limit <= _PAGE:
+            return self.store.read(question)
+        with self.store.snapshot() as snapshot:  # a long read must not block writers
+            return question(snapshot)
+
+    def list_bound(
+        self,
+        text: str,
+        party: Party,
+        filter: Filter = Filter(),
+        *,
+        limit: int | None = 100,
+        after: str | None = None,
+    ) -> Sequence[Record]:
+        """Return the visible records that are bound to a URI or have it as target, newest first, then by IRI.
+
+        text   the URI, in any written form.
+        after  as in `list`.
+        Cost: all of them are read at once, also with a limit.
+        Raises InvalidData, AmbiguousIdentifier, UnknownNamespace.
+        """
+        filter.check_identifiers()
+        place = None if after is None else _place(after)
+
+        def question(view: View) -> Sequence[Record]:
+            sight = self.core.sight(view, party)
+            return self._passing(view, sight, self._bound_to(view, text, party), filter)
+
+        return _following(self.store.read(question), place)[:limit]
+
+    def _deprecated(self, view: View, party: Party, filter: Filter) -> Sequence[Record]:
+        sight = self.core.sight(view, party)
+        quads = self.core.visible_quads(view, sight, None, OWL.deprecated, TRUE, of_records=True)
+        return self._passing(view, sight, {terms.iri_of(quad.subject).value for quad in quads}, filter)
+
+    def _passing(self, view: View, sight: Sight, iris: Iterable[str], filter: Filter) -> Sequence[Record]:
+        """Return the visible records among some that pass a filter, newest first, then by IRI."""
+        base = None if filter.namespace is None else self.core.namespace(view, filter.namespace).base
+        records = []
+        for iri in iris:
+            with suppress(NotRegistered):  # only a binding to it is visible
+                records.append(self.core.load(view, NamedNode(iri), sight))
+        return sorted(
+            (record for record in records if _passes(record, filter, base)),
+            key=lambda record: (record.created, record.iri.value),
+            reverse=True,
+        )
+
+    def counts(self, party: Party) -> IdentifierCounts:
+        """Return the counts of the identifiers that the party sees, from counters."""
+
+        def question(view: View) -> IdentifierCounts:
+            audiences = self.core.audiences(view, party)
+            return IdentifierCounts(view.catalogue.tallies(audiences), view.catalogue.days(audiences))
+
+        return self.store.read(question)
+
+    def fullness(self, name: str, party: Party) -> Fullness:
+        """Return how full a namespace is, as far as the party sees it. Raises UnknownNamespace."""
+
+        def question(view: View) -> Fullness:
+            namespace = self.core.namespace(view, name)
+            tallies = view.catalogue.tallies(self.core.audiences(view, party))
+            seen = sum(count for base, _, _, count in tallies if base == namespace.base)
+            return Fullness(seen, _space(namespace))
+
+        return self.store.read(question)
+
+    def pace(self, party: Party, since: int) -> Sequence[Pace]:
+        """Return the allocation rates since a moment (milliseconds since 1970), the fastest first.
+
+        Administrators get all parties, others themselves.
+        """
+
+        def question(view: View) -> Sequence[Pace]:
+            everything = self.core.sight(view, party).everything
+            return [
+                Pace(*row)
+                for row in view.catalogue.pace(since, self.store.origin)
+                if everything or row[0] == party.name
+            ]
+
+        return self.store.read(question)
+
+
+def position(record: Record) -> str:
+    """Return the position of a record in lists: the time of its creation and its IRI."""
+    return f"{times.iso(record.created)} {record.iri.value}"
+
+
+def _place(position: str) -> tuple[int, str]:
+    """Return time and IRI of a position. Raises InvalidData."""
+    moment, _, iri = position.partition(" ")
+    with suppress(InvalidData):
+        return times.parse(moment), terms.iri(iri).value
+    raise InvalidData(
+        f"{position!r} is no position in a list; give the one that came with a page", text=position
+    )
+
+
+def _following(records: Sequence[Record], place: tuple[int, str] | None) -> Sequence[Record]:
+    """Return the records after a place in their order."""
+    return [record for record in records if place is None or (record.created, record.iri.value) < place]
+
+
+def _passes(record: Record, filter: Filter, base: str | None) -> bool:
+    """Return whether a filter, whose namespace is ``base``, accepts a record."""
+    pairs = ((base, record.namespace), (filter.party, record.owner), (filter.stage, record.stage.value))
+    return (
+        all(value is None or value == actual for value, actual in pairs)
+        and (record.deprecated or not filter.deprecated)
+        and filter.is_within(record.created)
+    )
+
+
+def _space(namespace: Namespace) -> int | None:
+    """Return how many labels of the shortest length there are; None if they are not generated."""
+    try:
+        code = namespace.scheme
+    except UnknownScheme:  # its package is not installed
+        return None
+    return code.space(namespace.context.settings) if isinstance(code, Generating) else None

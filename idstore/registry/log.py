@@ -1,0 +1,224 @@
+"""The log: events with parties and times, of the whole registry, one party, or one identifier."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pyoxigraph import NamedNode
+
+from idstore.errors import NotRegistered
+from idstore.model.event import Event
+from idstore.model.filter import Filter
+from idstore.model.listing import EventRow
+from idstore.model.party import Party
+from idstore.registry.authority import Authority, authority_of
+from idstore.registry.core import read_event
+from idstore.registry.lookup import Lookup
+from idstore.stores.contract import View
+from idstore.vocabulary import IDS, RDF
+
+PAGE: Final = 1000
+"""Most events read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """An event of the log, with its numbers.
+
+    event        the event itself.
+    sequence     its number in this store; for administrators only, because gaps reveal the number of hidden
+                 events.
+    publication  its number in the public feed; None while it is not public.
+    """
+
+    event: Event
+    sequence: int | None
+    publication: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A comment on an identifier or a namespace."""
+
+    text: str
+    by: str
+    at: int
+    internal: bool
+
+
+@dataclass(slots=True)
+class LogPosition:
+    """The position of a reader in the log; reading advances it.
+
+    follows      whether the reader also wants skipped events that became public since.
+    last         the IRI of the last event read; its sequence number would reveal the number of hidden events.
+    publication  number of the last event that was public at that time.
+    shown        events read that are not public yet and would reappear in the feed. Memory: 100 bytes for
+                 each.
+    """
+
+    follows: bool = True
+    last: str | None = None
+    publication: int | None = None
+    shown: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _News:
+    """The next entries of a reader, and its position after them.
+
+    last         None: no event was read.
+    publication  None: the state is older than the position.
+    new, gone    events to add to and to remove from those shown.
+    """
+
+    entries: list[LogEntry]
+    last: str | None = None
+    publication: int | None = None
+    new: frozenset[int] = frozenset()
+    gone: frozenset[int] = frozenset()
+
+
+class Log(Lookup):
+    """The log and the authority metadata."""
+
+    def log(self, party: Party, filter: Filter = Filter(), *, after: int = 0) -> Iterator[LogEntry]:
+        """Yield the events that the party may see, oldest first, page by page.
+
+        after  only events after this sequence number: for administrators only, unless it is 0.
+        Raises NotRegistered for an ``id`` without a visible event, InvalidData, NotPermitted.
+        """
+        filter.check_events()
+        if after:
+            self.core.only_administrators(party)
+        about = self.store.read(lambda view: self._about(view, filter.id, party))
+
+        def question(view: View) -> tuple[list[LogEntry], int]:
+            """Return a page, and the sequence number of its last event."""
+            selection = self.core.selection(view, party, filter)
+            rows = view.catalogue.events(selection, about=about, kinds=filter.kinds, after=after, limit=PAGE)
+            numbered = self.core.sight(view, party).everything
+            return [entry(view, row, numbered=numbered) for row in rows], rows[-1].sequence if rows else after
+
+        while True:
+            page, after = self.store.read(question)
+            yield from page
+            if len(page) < PAGE:
+                return
+
+    def published(self, after: int = 0, limit: int = PAGE) -> Sequence[LogEntry]:
+        """Return a page of the public feed after a publication number; the feed has no gaps.
+
+        after  the publication number of the last entry that is known; 0: from the beginning.
+        limit  how many entries at most.
+        """
+        return self.store.read(
+            lambda view: [entry(view, row) for row in view.catalogue.published(after, limit)]
+        )
+
+    def _about(self, view: View, text: str | None, party: Party) -> str | None:
+        """Return the subject that a filter's ``id`` selects; None for no restriction."""
+        return None if text is None else self._subject(view, text, party)
+
+    def _subject(self, view: View, text: str, party: Party) -> str:
+        """Return the IRI of a namespace or an identifier, also of a released one with visible events."""
+        facts = self.core.facts(view)
+        namespace = facts.by_name.get(text) or facts.by_base.get(text)
+        if namespace is not None:
+            return namespace.base
+        try:
+            return self._identify(view, text, party).value
+        except NotRegistered:
+            sight = self.core.sight(view, party)
+            for namespace, label in self._readings(view, text):
+                iri = NamedNode(namespace.scheme.iri(label, namespace.context))
+                if any(self.core.visible_quads(view, sight, None, IDS.about, iri)):
+                    return iri.value
+            raise
+
+    def remarks(self, text: str, party: Party) -> list[Remark]:
+        """Return the visible comments on an identifier or a namespace, oldest first. Raises as `show`."""
+
+        def question(view: View) -> list[Remark]:
+            facts = self.core.facts(view)
+            namespace = facts.by_name.get(text) or facts.by_base.get(text)
+            about = namespace.iri if namespace is not None else self._identify(view, text, party)
+            history = self.core.history(view, about, self.core.sight(view, party))
+            return [
+                Remark(remark.value, event.by, event.at, event.internal)
+                for event, _ in history
+                for remark in event.all(RDF.value)
+            ]
+
+        return self.store.read(question)
+
+    def news(
+        self, party: Party, filter: Filter = Filter(), position: LogPosition | None = None
+    ) -> list[LogEntry]:
+        """Return the next events that the party may see, oldest first, at most a page.
+
+        Then older ones made public since.
+        No event is repeated, and no public event is missed. The list is empty if there is nothing new, also
+        in a state older than the position. Raises NotRegistered for an ``id`` without a visible event.
+        """
+        filter.check_events()
+        cursor = position or LogPosition(follows=False)
+        news = self.store.read(lambda view: self._news(view, party, filter, cursor))
+        if news.publication is not None:
+            cursor.publication = news.publication
+            cursor.last = news.last or cursor.last
+            cursor.shown |= news.new
+            cursor.shown -= news.gone
+        return news.entries
+
+    def _news(self, view: View, party: Party, filter: Filter, position: LogPosition) -> _News:
+        about = self._about(view, filter.id, party)
+        selection = self.core.selection(view, party, filter)
+        after = 0 if position.last is None else view.catalogue.place_of(position.last)
+        if after is None:
+            return _News([])
+        rows = view.catalogue.events(selection, about=about, kinds=filter.kinds, after=after, limit=PAGE)
+        last = rows[-1].iri if rows else None
+        entries = [entry(view, row) for row in rows]
+        publication = view.catalogue.publication if position.publication is None else position.publication
+        if not position.follows:
+            return _News(entries, last, publication)
+        new = {row.token for row in rows if (row.publication or publication + 1) > publication}
+        gone: set[int] = set()
+        if len(rows) < PAGE:
+            while late := view.catalogue.published(publication, PAGE):
+                publication = late[-1].publication or publication
+                gone |= {row.token for row in late if row.token in position.shown or row.token in new}
+                others = (entry(view, row) for row in late if row.token not in gone)
+                entries += [other for other in others if _concerns(other.event, filter, about)]
+        return _News(entries, last, publication, frozenset(new), frozenset(gone))
+
+    def authority(self, text: str, party: Party) -> Authority:
+        """Return the authority metadata of an identifier. Raises as `show`."""
+
+        def question(view: View) -> Authority:
+            iri = self._identify(view, text, party)
+            return authority_of(
+                iri, [event for event, _ in self.core.history(view, iri, self.core.sight(view, party))]
+            )
+
+        return self.store.read(question)
+
+
+def entry(view: View, row: EventRow, *, numbered: bool = False) -> LogEntry:
+    """Return the log entry of a row; its sequence number only with ``numbered``."""
+    assert row.graph is not None
+    return LogEntry(
+        read_event(view, NamedNode(row.iri), NamedNode(row.graph)),
+        row.sequence if numbered else None,
+        row.publication,
+    )
+
+
+def _concerns(event: Event, filter: Filter, about: str | None) -> bool:
+    return (
+        about in (None, event.about.value)
+        and filter.party in (None, event.by)
+        and (not filter.kinds or event.act in filter.kinds)
+        and filter.is_within(event.at)
+    )

@@ -1,0 +1,198 @@
+"""Bulk binding and unbinding: imported mappings and the decisions of a curator."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from idstore.errors import IdstoreError, InvalidData, NotRegistered
+from idstore.model.names import Names
+from idstore.model.party import Party
+from idstore.model.record import Record
+from idstore.registry import iris
+from idstore.registry.bindings import Bindings, Statement
+from idstore.registry.core import Core, DryRunEnded
+from idstore.stores.contract import View
+from idstore.vocabulary import IDS, MAPPING_PREFIXES, RDF, SKOS
+
+Act = Literal["bind", "unbind"]
+Verdict = Literal["new", "known", "contradictory", "absent", "refused", "malformed"]
+IDENTITY: Final = frozenset(
+    {SKOS.exactMatch.value, MAPPING_PREFIXES["skos"] + "closeMatch", MAPPING_PREFIXES["owl"] + "sameAs"},
+)
+"""Relations of identity: two targets of one kind contradict each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An act to carry out: bind an identifier, or remove a binding.
+
+    line    line number of the source, from 1.
+    id      the identifier, in any written form.
+    source  the list that the target is of, if the table names one.
+    """
+
+    line: int
+    act: Act
+    id: str
+    statement: Statement
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LineOutcome:
+    """The outcome of a proposal, real or predicted.
+
+    verdict  ``new``: done; ``known``: it was so before, or of a list, its identifier was registered before,
+             and `reason` names what the line adds; ``contradictory``: done, and `reason` names the
+             contradiction; ``absent``: no such binding exists or ever was visible to the party; ``refused``:
+             not possible, for `reason`; ``malformed``: the subject is not an identifier of the namespace.
+    warning  the other identifiers of a target that the line sets, in words.
+    """
+
+    line: int
+    verdict: Verdict
+    id: str
+    reason: str = ""
+    warning: str = ""
+
+
+def unobserved(outcome: LineOutcome) -> None:
+    """Ignore an outcome."""
+
+
+class Mappings(Bindings):
+    """Bulk binding and unbinding."""
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
+        self._sources: dict[str, set[str]] = {}
+        """key of a target → the lists that the proposals so far named for it."""
+
+    def state(
+        self,
+        proposals: Iterable[Proposal],
+        party: Party,
+        *,
+        dry_run: bool = False,
+        on_outcome: Callable[[LineOutcome], object] = unobserved,
+    ) -> list[LineOutcome]:
+        """Carry out the proposals: all, or none if any is refused. Returns one outcome for each, in order.
+
+        dry_run     only predict the outcomes.
+        on_outcome  called with each outcome in turn; if it raises, nothing is changed.
+
+        The rights are those of `bind` and `unbind`. A repeated call changes nothing.
+        Raises StoreUnavailable. Cost: as `bind` for each, and one commit. Memory: the outcomes.
+        """
+        outcomes: list[LineOutcome] = []
+        try:
+            with self.store.bulk() as bulk:
+                mappings = Mappings(Core(bulk))
+                for proposal in proposals:
+                    outcomes.append(_outcome(mappings, proposal, party))
+                    on_outcome(outcomes[-1])
+                if (
+                    dry_run
+                    or all(outcome.verdict in ("known", "absent", "refused") for outcome in outcomes)
+                    or refused(outcomes)
+                ):
+                    raise DryRunEnded  # noqa: TRY301 the bulk has no effect
+        except DryRunEnded:
+            pass
+        return outcomes
+
+    def carry_out(self, proposal: Proposal, party: Party) -> tuple[str, Verdict, str]:
+        """Carry out one proposal; return the identifier, the verdict, and the contradiction if any.
+
+        Raises as `bind` and `unbind`.
+        """
+        if proposal.act == "unbind":
+            try:
+                iri = self.unbind(proposal.id, proposal.statement, party).about.value
+            except NotRegistered as error:
+                return proposal.id, *self._unbound(proposal, error.message, party)
+            return iri, "new", ""
+        record, statement = self.show(proposal.id, party), proposal.statement
+        iri = record.iri.value
+        stored = {binding.key for binding in record.bindings}
+        if (statement.relation, statement.target, party.name) not in stored:
+            statement = statement.expanded(self.store.read(self.core.facts))
+        if proposal.source:
+            self._sources.setdefault(self._names().key(statement.target), set()).add(proposal.source)
+        if (statement.relation, statement.target, party.name) in stored:
+            return iri, "known", ""
+        contradiction = "; ".join(self._contradictions(record, statement, party))
+        if self.bind(iri, statement, party) is None:
+            return iri, "known", ""
+        return iri, "contradictory" if contradiction else "new", contradiction
+
+    def _unbound(self, proposal: Proposal, reason: str, party: Party) -> tuple[Verdict, str]:
+        """Return the outcome for a missing binding: removed before, or never there."""
+        statement = proposal.statement
+
+        def question(view: View) -> bool:
+            try:
+                about = self._identify(view, proposal.id, party)
+            except NotRegistered:
+                return False
+            events = [
+                event
+                for event, _ in self.core.history(view, about, self.core.sight(view, party))
+                if event.kind == IDS.Unbind
+            ]
+            facts = self.core.facts(view)
+            relations = iris.readings(statement.relation, facts)
+            targets = iris.readings(statement.target, facts)
+            return any(
+                event.text(RDF.predicate) in relations
+                and any(facts.names.same(event.text(RDF.object) or "", target) for target in targets)
+                for event in events
+            )
+
+        return ("known", "it was taken back before") if self.store.read(question) else ("absent", reason)
+
+    def _contradictions(self, record: Record, statement: Statement, party: Party) -> Iterator[str]:
+        """Yield the visible statements that contradict a statement of identity."""
+        if statement.relation not in IDENTITY:
+            return
+        names = self._names()
+        kinds = self._kinds(names, statement.target)
+        for binding in record.bindings:
+            if (
+                binding.relation.value in IDENTITY
+                and not names.same(binding.target.value, statement.target)
+                and not kinds.isdisjoint(self._kinds(names, binding.target.value))
+            ):
+                yield f"{record.iri.value} is bound to {binding.target.value}"
+        for other in self.bound_to(statement.target, party):
+            if other != record.iri.value and other.startswith(record.namespace):
+                yield f"{statement.target} is claimed by {other}"
+
+    def _kinds(self, names: Names, target: str) -> set[str]:
+        """Return the kinds of a target: that of its IRI, and the lists that the proposals name for it."""
+        return {names.kind(target), *self._sources.get(names.key(target), ())} - {""}
+
+    def _names(self) -> Names:
+        return self.store.read(lambda view: self.core.facts(view).names)
+
+
+def _outcome(registry: Mappings, proposal: Proposal, party: Party) -> LineOutcome:
+    try:
+        iri, verdict, reason = registry.carry_out(proposal, party)
+    except IdstoreError as error:
+        return LineOutcome(proposal.line, "refused", proposal.id, error.message)
+    return LineOutcome(proposal.line, verdict, iri, reason)
+
+
+def refused(outcomes: Iterable[LineOutcome]) -> bool:
+    """Return whether any outcome is a refusal."""
+    return any(outcome.verdict in ("refused", "malformed") for outcome in outcomes)
+
+
+def proposal(line: int, action: str, id: str, statement: Statement, source: str = "") -> Proposal:
+    """Return a proposal from the words of a table. Raises InvalidData: no such action."""
+    match action or "bind":
+        case "bind" | "unbind" as act:
+            return Proposal(line, act, id, statement, source)
+        case other:
+            raise InvalidData(f"{other!r} is not an action; write bind, unbind or keep", text=other)

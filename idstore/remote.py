@@ -1,0 +1,533 @@
+"""A registry that a server holds: the same methods, results and errors as `Registry`, over HTTP.
+
+>>> import idstore
+>>> with idstore.connect("https://ids.example.org/", token="ids_…") as registry:  # doctest: +SKIP
+...     registry.mint("rdl", idstore.Party("alice"), idstore.Request(name="valve"))
+"""
+
+import http.client
+import inspect
+import ipaddress
+import json
+import select
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from os import SEEK_END
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
+
+from idstore.errors import (
+    AlreadyRegistered,
+    InvalidData,
+    LocalOnly,
+    NotPermitted,
+    NotRegistered,
+    OutcomeUnknown,
+    RequestConflict,
+    SignInRequired,
+    StoreUnavailable,
+    restored,
+)
+from idstore.exchange import description, exporting, importing
+from idstore.exchange import digest as digests
+from idstore.model.filter import Filter
+from idstore.model.namespace import Namespace
+from idstore.model.party import NOBODY, Party
+from idstore.model.record import Record
+from idstore.operations.declared import LOCAL, OPERATIONS, new_token
+from idstore.operations.operation import LONGEST_PAGE, PROGRESS, ApiOperation
+from idstore.operations.wire import dump, load
+from idstore.progress import Progress, unwatched
+from idstore.registry.batch_mint import MintOutcome
+from idstore.registry.log import LogEntry, LogPosition
+from idstore.registry.requests import Request
+from idstore.store_socket import socket_address
+from idstore.stores.contract import Answer
+from idstore.tokens import list_tokens, revoke_token
+from idstore.validation import registries
+
+if TYPE_CHECKING:
+    from idstore.registry import Registry as _Base
+else:
+    _Base = object
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_API: Final = "/api/v1"
+_PARTY: Final = "party"
+_USER: Final = "Idstore-User"
+_PATIENCE: Final = 3600.0
+"""Seconds until an import must be answered."""
+_HALVES: Final = "surrogatepass"
+"""Arguments of a command line may hold bytes that are not UTF-8; the server finds nothing by such a text."""
+_BLOCK: Final = 1 << 16
+"""Bytes that are copied at once."""
+
+
+def connect(
+    url: str, *, token: str | None = None, timeout: float = 90.0, insecure: bool = False
+) -> "RemoteRegistry":
+    """Connect to the server of a registry. Close the connection after use, or open it in a ``with`` block.
+
+    The result has the operations of `Registry`, with the same results and errors, and those that are
+    functions of the library, such as `export`; other methods of `Registry` raise LocalOnly.
+
+    token     signs in as its party; None: see what is public.
+    timeout   seconds until an answer must begin.
+    insecure  send the token over plain HTTP to another machine, where others may read it on the way.
+
+    Raises InvalidData (no web address, or one with more than a path), NotPermitted (a token over plain HTTP),
+    SignInRequired (a text that cannot be a token).
+    """
+    parts = _address(url)
+    host, port = parts.hostname or "", parts.port
+    if token is not None and parts.scheme == "http" and not insecure and not _is_loopback(host):
+        raise NotPermitted("a token over plain HTTP can be read by others on the way; use https", url=url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        raise SignInRequired("the token has characters that no token has; use a valid token")
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    return RemoteRegistry(url, lambda: kind(host, port, timeout=timeout), parts.path.rstrip("/"), headers)
+
+
+def _address(url: str) -> SplitResult:
+    """Return the parts of the address of a server. Raises InvalidData."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        is_address = False
+    if not is_address:
+        raise InvalidData(f"{url!r} is not the address of a server; write https://HOST/", text=url)
+    if parts.username is not None:
+        raise InvalidData(
+            "the address of a server names no user, because others can read it; give a token instead"
+        )
+    if parts.query or parts.fragment:
+        raise InvalidData("the address of a server has no query and no fragment; end it after the path")
+    return parts
+
+
+def connect_folder(folder: Path, *, timeout: float = 90.0) -> "RemoteRegistry":
+    """Connect to the server that holds the store in a folder; each call acts as the party that it names."""
+    return RemoteRegistry(str(folder), lambda: _FolderConnection(folder, timeout), "", {})
+
+
+def _function(
+    function: "Callable[Concatenate[_Base, P], T]",
+) -> "Callable[Concatenate[RemoteRegistry, P], T]":
+    """Return the method for an operation that is a function of the library."""
+
+    def method(self: "RemoteRegistry", /, *arguments: P.args, **named: P.kwargs) -> T:
+        return self.perform(function, *arguments, **named)
+
+    return method
+
+
+class RemoteRegistry(_Base):
+    """The operations of a registry over a connection. Threads may share one object.
+
+    The party of a call must be that of the token; `NOBODY` stands for it. In a folder it may be any.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        dial: Callable[[], http.client.HTTPConnection],
+        prefix: str,
+        headers: Mapping[str, str],
+    ) -> None:
+        self._name, self._dial, self._prefix = name, dial, prefix
+        self._headers = dict(headers)
+        self._local = threading.local()
+        self._namespaces: dict[str, Namespace] = {}
+
+    export = _function(exporting.export)
+    export_omissions = _function(exporting.omissions)
+    describe = _function(description.describe)
+    digest = _function(digests.digest)
+    import_file = _function(importing.import_file)
+    validate = _function(registries.check)
+    validate_changed = _function(registries.check_changed)
+    add_token = _function(new_token)
+    tokens = _function(list_tokens)
+    revoke_token = _function(revoke_token)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the method of an operation. Raises LocalOnly for other methods of `Registry`."""
+        if name in OPERATIONS:
+            operation = OPERATIONS[name]
+            return lambda *arguments, **named: self._call(operation, *arguments, **named)
+        if name in LOCAL or name in ("core", "store"):
+            raise LocalOnly(
+                f"this needs the folder of the store ({name}), and {self._name} is reached through a server;"
+                " do it where the store is",
+                act=name,
+            )
+        raise AttributeError(name)
+
+    def perform(
+        self, function: "Callable[Concatenate[_Base, P], T]", *arguments: P.args, **named: P.kwargs
+    ) -> T:
+        """Carry out an operation that is a function of the library."""
+        operation = next(one for one in OPERATIONS.values() if one.function is function)
+        return cast("T", self._call(operation, *arguments, **named))
+
+    def home(self, record: Record) -> Namespace:
+        """Return the namespace of a record that came from this registry."""
+        if record.namespace not in self._namespaces:
+            self._namespaces |= {one.base: one for one in self._call(OPERATIONS["namespaces"])}
+        return self._namespaces[record.namespace]
+
+    def load(
+        self, namespace: str, party: Party, requests: Iterable[Request | InvalidData]
+    ) -> Iterator[MintOutcome]:
+        """Mint an identifier for each request, one durable commit each: see `BatchMint.load`."""
+        for request in requests:
+            if isinstance(request, InvalidData):
+                yield MintOutcome(None, error=request)
+                continue
+            try:
+                outcome = MintOutcome(*self._call(OPERATIONS["mint_once"], namespace, party, request))
+            except (InvalidData, RequestConflict, AlreadyRegistered) as error:
+                outcome = MintOutcome(None, error=error)
+            yield outcome
+
+    def news(
+        self, party: Party, filter: Filter = Filter(), position: LogPosition | None = None
+    ) -> list[LogEntry]:
+        """Return the next events that the party may see: see `Log.news`."""
+        cursor = position or LogPosition(follows=False)
+        page = self._call(
+            OPERATIONS["news"],
+            party,
+            filter,
+            cursor.follows,
+            cursor.last,
+            cursor.publication,
+            sorted(cursor.shown),
+        )
+        cursor.last, cursor.publication, cursor.shown = page.last, page.publication, set(page.shown)
+        return cast("list[LogEntry]", page.entries)
+
+    def query(self, text: str, party: Party, format: str | None = None, **limits: Any) -> Answer:
+        """Answer a SPARQL query: see `Queries.query`. The server limits the memory."""
+        limits.pop("memory", None)
+        return cast("Answer", self._call(OPERATIONS["query"], text, party, format, **limits))
+
+    def close(self) -> None:
+        """Close the connection of this thread."""
+        connection = self._local.__dict__.pop("connection", None)
+        if connection is not None:
+            connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _call(self, operation: ApiOperation, *arguments: Any, **named: Any) -> Any:
+        bound = operation.signature.bind(*arguments, **named)
+        if operation.position is not None:
+            bound.apply_defaults()
+            return self._pages(operation, operation.position, bound.arguments)
+        return self._request(operation, bound)
+
+    def _pages(
+        self, operation: ApiOperation, position: Callable[[Any], str], arguments: dict[str, Any]
+    ) -> list[Any]:
+        """Return the items of as many pages as the limit asks for; each page is a request."""
+        rest, items = arguments["limit"], list[Any]()
+        while rest is None or rest > 0:
+            size = LONGEST_PAGE if rest is None else min(rest, LONGEST_PAGE)
+            page = self._request(operation, operation.signature.bind(**arguments | {"limit": size}))
+            items += page
+            if len(page) < size:
+                break
+            rest = None if rest is None else rest - size
+            arguments = arguments | {"after": position(page[-1])}
+        return items
+
+    def _request(self, operation: ApiOperation, bound: inspect.BoundArguments) -> Any:
+        party = bound.arguments.pop(_PARTY, None)
+        headers = dict(self._headers)
+        if party is not None and party != NOBODY:
+            headers[_USER] = quote(party.name, safe="")
+        values = {name: dump(value, self.home) for name, value in operation.values(bound.arguments).items()}
+        with self._body(operation, bound.arguments) as body:
+            response = self._send(operation, values, headers, body)
+        if operation.download:
+            return self._copy(response, bound.arguments[operation.download])
+        if operation.in_lines:
+            items = self._items(operation, response, bound.arguments.get(PROGRESS, unwatched))
+            return items if operation.streams else self._only(items)
+        if operation.result is Answer:
+            with self._as_registry():
+                return _RemoteAnswer(response)
+        answer = self._read(operation, response)
+        with self._as_registry():
+            return load(operation.result, json.loads(answer))
+
+    def _items(
+        self, operation: ApiOperation, response: http.client.HTTPResponse, progress: Progress
+    ) -> Iterator[Any]:
+        """Yield what the lines of an answer hold, as they come. Raises the error that ends it."""
+        with response:
+            for line in self._lines(operation, response):
+                with self._as_registry():
+                    document = json.loads(line)
+                    told = document if isinstance(document, dict) else {}
+                    step, error = (
+                        told.get(PROGRESS),
+                        _restored(told["problem"]) if "problem" in told else None,
+                    )
+                    item = load(operation.line, document) if step is None and error is None else None
+                if error is not None:
+                    raise error
+                if step is not None:
+                    progress(step["what"], step["done"], step["total"])
+                else:
+                    yield item
+
+    def _lines(self, operation: ApiOperation, response: http.client.HTTPResponse) -> Iterator[bytes]:
+        """Yield the lines of an answer that are not empty.
+
+        Raises StoreUnavailable, OutcomeUnknown: it is cut off.
+        """
+        rest = b""
+        try:
+            while block := response.read1(_BLOCK):  # `readline` would end quietly where the answer is cut off
+                *lines, rest = (rest + block).split(b"\n")
+                yield from filter(None, lines)
+        except (OSError, http.client.HTTPException) as error:
+            raise self._failure(operation, error, sent=True) from error
+        if rest:
+            yield rest
+
+    def _only(self, items: Iterator[Any]) -> Any:
+        """Return the only item of an answer. Raises StoreUnavailable: there is none."""
+        for item in items:
+            return item
+        raise StoreUnavailable(f"{self._name} ended its answer too soon; try again")
+
+    @contextmanager
+    def _as_registry(self) -> Iterator[None]:
+        """Raise StoreUnavailable if an answer cannot be read as that of a registry."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreUnavailable(
+                f"{self._name} answers, but not as a registry; check the address", address=self._name
+            ) from error
+
+    def _body(
+        self, operation: ApiOperation, arguments: Mapping[str, Any]
+    ) -> AbstractContextManager[IO[bytes] | None]:
+        """Open the file that a request sends; None: it sends none."""
+        if operation.pack is None:
+            return nullcontext()
+        bound = inspect.signature(operation.run).bind_partial(None, **arguments)
+        bound.apply_defaults()
+        taken = inspect.signature(operation.pack).parameters
+        return operation.pack(**{name: bound.arguments[name] for name in taken})
+
+    def _copy(self, response: http.client.HTTPResponse, target: IO[bytes]) -> None:
+        """Copy an answer into a file. Raises StoreUnavailable: it is cut off."""
+        with response:
+            while block := self._block(response):
+                target.write(block)
+
+    def _block(self, response: http.client.HTTPResponse) -> bytes:
+        try:
+            return response.read(_BLOCK)
+        except (OSError, http.client.HTTPException) as error:
+            raise StoreUnavailable(f"{self._name} ended its answer too soon; try again") from error
+
+    def _send(
+        self,
+        operation: ApiOperation,
+        values: dict[str, Any],
+        headers: dict[str, str],
+        file: IO[bytes] | None,
+    ) -> http.client.HTTPResponse:
+        """Send a request and return the answer. Raises the error that the server reports."""
+        path = self._prefix + _API + operation.path
+        for name in [name for name in values if f"{{{name}}}" in path]:
+            path = path.replace(f"{{{name}}}", quote(values.pop(name), safe="", errors=_HALVES))
+        body: bytes | IO[bytes] | None = file
+        if operation.in_query:
+            sent = {name: _url_text(value) for name, value in values.items()}
+            path += f"?{urlencode(sent, doseq=True, errors=_HALVES)}" if sent else ""
+        else:
+            # halves of characters find nothing in a question; in an act the server says where they are
+            body = json.dumps(values, ensure_ascii=operation.writes).encode(errors="replace")
+            headers["Content-Type"] = "application/json"
+        if file is not None:
+            headers["Content-Type"] = "application/octet-stream"
+            headers["Content-Length"] = str(file.seek(0, SEEK_END))
+            file.seek(0)
+        if _has_own_connection(operation):
+            headers["Connection"] = "close"
+        response = self._exchange(operation, path, body, headers)
+        if response.status >= http.client.MULTIPLE_CHOICES:  # a redirection does not get the token
+            raise _error(self._read(operation, response), response.status, self._name)
+        return response
+
+    def _read(self, operation: ApiOperation, response: http.client.HTTPResponse) -> bytes:
+        """Return a whole answer. Raises StoreUnavailable, OutcomeUnknown: the server ended within it."""
+        try:
+            return response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise self._failure(operation, error, sent=True) from error
+
+    def _exchange(
+        self,
+        operation: ApiOperation,
+        path: str,
+        body: bytes | IO[bytes] | None,
+        headers: dict[str, str],
+    ) -> http.client.HTTPResponse:
+        """Send a request over the thread's connection, a new one if the server has closed it."""
+        for _ in range(2):
+            kept = None if operation.upload else self._local.__dict__.pop("connection", None)
+            if kept is not None and _is_ended(kept):
+                kept.close()
+                kept = None
+            connection: http.client.HTTPConnection = kept or self._dial()
+            if operation.upload:
+                connection.timeout = _PATIENCE
+            fresh, sent = connection.sock is None, False
+            try:
+                try:
+                    connection.request(operation.method, path, body, headers)
+                except (BrokenPipeError, ConnectionResetError):
+                    if not operation.upload:
+                        raise  # else the server answers before it has read the file
+                sent = True
+                response = connection.getresponse()
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                ended = isinstance(error, ConnectionError) and not operation.writes
+                if not fresh and (not sent or ended):
+                    continue  # the server had closed an idle connection; an act may have taken effect
+                raise self._failure(operation, error, sent=sent) from error
+            if not _has_own_connection(operation):
+                self._local.connection = connection
+            return response
+        raise self._failure(operation, ConnectionError("the server closes connections"), sent=False)
+
+    def _failure(self, operation: ApiOperation, error: Exception, *, sent: bool) -> StoreUnavailable:
+        if sent and operation.writes:
+            return OutcomeUnknown(
+                f"{self._name} did not answer: {error}; the act may have taken effect: repeat it with the"
+                " same request key, or read what it changes"
+            )
+        return StoreUnavailable(f"{self._name} cannot be reached: {error}; check the address and the server")
+
+
+def _is_ended(connection: http.client.HTTPConnection) -> bool:
+    """Return whether the server has closed an idle connection: nothing else can be read from one."""
+    if connection.sock is None:
+        return True
+    poll = select.poll()
+    poll.register(connection.sock, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+class _FolderConnection(http.client.HTTPConnection):
+    """A connection over the socket in a store's folder."""
+
+    def __init__(self, folder: Path, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._folder = folder
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        with socket_address(self._folder) as address:
+            self.sock.connect(address)
+
+
+class _RemoteAnswer:
+    """The answer of a server to a query: see `idstore.stores.contract.Answer`."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
+        self.kind = response.headers["Idstore-Kind"]
+        self.format = response.headers["Idstore-Format"]
+        self.media_type = response.headers["Content-Type"]
+        self.rows = int(response.headers["Idstore-Rows"])
+        self.truncated = response.headers["Idstore-Truncated"] == "true"
+
+    @property
+    def stream(self) -> IO[bytes]:
+        return cast("IO[bytes]", self._response)
+
+    def read(self) -> bytes:
+        return self._response.read()
+
+    def close(self) -> None:
+        self._response.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _has_own_connection(operation: ApiOperation) -> bool:
+    """Return whether the answer may be read for long, or not to its end."""
+    return operation.in_lines or operation.result is Answer or bool(operation.download or operation.upload)
+
+
+def _restored(problem: Mapping[str, Any]) -> Exception:
+    """Return the error of problem details. Raises KeyError: they are none of a registry."""
+    return restored(problem["error"], problem["detail"], problem.get("fields", {}))
+
+
+def _error(body: bytes, status: int, name: str) -> Exception:
+    """Return the error that a server reported."""
+    error: Exception | None = None
+    with suppress(ValueError, KeyError, TypeError):
+        error = _restored(json.loads(body))
+    if status == http.client.NOT_FOUND and (error is None or _is_about_address(error)):
+        return StoreUnavailable(
+            f"no idstore API answers at {name}; give the address before {_API}, such as https://HOST/ or"
+            " https://HOST/PREFIX/",
+            address=name,
+        )
+    return error or StoreUnavailable(
+        f"{name} answered with the status {status}; check the address and the server", address=name
+    )
+
+
+def _is_about_address(error: Exception) -> bool:
+    """Return whether a server reported that it has nothing at the address of a request."""
+    return isinstance(error, NotRegistered) and f"{_API}/" in str(error.fields.get("text"))
+
+
+def _url_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return [f"{key}={text}" for key, text in value.items()]
+    return "" if value is None else value
+
+
+def _is_loopback(host: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"

@@ -1,0 +1,214 @@
+"""What every request passes first: limits, sign-in, access log and figures."""
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from idstore.errors import IdstoreError, Overloaded
+from idstore.model import times
+from idstore.server import problems
+from idstore.server.head_requests import HeadRequests
+from idstore.server.request_body import RequestBody
+from idstore.server.sign_in import SignIn, SocketSignIn
+
+API: Final = "/api/"
+PROBES: Final = ("/healthz", "/readyz")
+"""Paths that are answered without sign-in, and also when there are too many requests."""
+CLIENT_GONE: Final = 499
+"""Status in the access log where the client left before its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """What the server accepts.
+
+    body         bytes of a request.
+    upload       bytes of a file that an administrator sends.
+    requests     requests at the same time.
+    connections  connections at the same time, as far as the process may open so many files.
+    sending      seconds in which a request must arrive, and a part of an answer must be taken.
+    idle         seconds that a connection may wait between two requests.
+    lingering    seconds in which the rest of a request may arrive that is answered before.
+    working      seconds that an operation may take.
+    """
+
+    body: int = 4 << 20
+    upload: int = 1 << 30
+    requests: int = 512
+    connections: int = 4096
+    sending: float = 30.0
+    idle: float = 15.0
+    lingering: float = 2.0
+    working: float = 60.0
+
+
+class Figures:
+    """The figures of ``/metrics``. A label is an operation, a method or a status, and never an identifier.
+
+    dropped  returns the number of lines that the access log lacks.
+    """
+
+    def __init__(self, dropped: Callable[[], float] = lambda: 0) -> None:
+        self._registry = CollectorRegistry()
+        self.requests = Counter(
+            "idstore_requests", "Answered requests.", ["operation", "status"], registry=self._registry
+        )
+        self.seconds = Histogram(
+            "idstore_request_seconds", "Time to answer.", ["operation"], registry=self._registry
+        )
+        self.active = Gauge("idstore_active_requests", "Requests in progress.", registry=self._registry)
+        ProcessCollector(registry=self._registry)  # memory, processor time, open files
+        self.watch("idstore_access_log_dropped", "Lines that the access log lacks.", dropped)
+        self._answers = lru_cache(maxsize=1024)(self._children)
+
+    def watch(self, name: str, text: str, value: Callable[[], float]) -> None:
+        """Add a figure that a function returns."""
+        Gauge(name, text, registry=self._registry).set_function(value)
+
+    def _children(self, operation: str, status: int) -> tuple[Counter, Histogram]:
+        return self.requests.labels(operation, str(status)), self.seconds.labels(operation)
+
+    def count(self, operation: str, status: int, seconds: float) -> None:
+        """Count an answer, and the seconds that it took."""
+        requests, duration = self._answers(operation, status)
+        requests.inc()
+        duration.observe(seconds)
+
+    def text(self) -> bytes:
+        """Return the figures in the text format of Prometheus."""
+        return generate_latest(self._registry)
+
+
+class Admission:
+    """An ASGI application before the application.
+
+    log     gets one JSON object for each request; it has no query, header or body. The status 499 stands for
+            a client that left before its request was complete.
+    prefix  the path below which a reverse proxy publishes the server, such as ``/registry``; a request may
+            come with or without it.
+    uploads paths of requests whose body the application reads itself.
+    refuse  the answer to a request that is not admitted.
+    prepare changes a request before its sign-in.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        sign_in: SignIn | SocketSignIn,
+        figures: Figures,
+        limits: ServerLimits,
+        log: Callable[[str], None],
+        prefix: str = "",
+        uploads: Collection[str] = (),
+        refuse: Callable[[Scope, IdstoreError], Response] = lambda _, error: problems.response(error),
+        prepare: Callable[[Scope], Awaitable[None]] | None = None,
+    ) -> None:
+        self._app, self._sign_in, self._figures = HeadRequests(app), sign_in, figures
+        self._limits, self._log, self._prefix = limits, log, prefix
+        self._uploads, self._refuse, self._prepare = uploads, refuse, prepare
+        self._active = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        path = self._local_path(scope["path"])
+        if self._prefix:
+            scope["root_path"], scope["path"] = self._prefix, self._prefix + path
+        body = RequestBody(scope, receive)
+        answer = _Answer(send, body, self._limits.lingering)
+        start = time.perf_counter()
+        self._active += 1
+        self._figures.active.inc()
+        try:
+            await self._admit(scope, body, answer, probe=path in PROBES)
+        finally:
+            self._active -= 1
+            self._figures.active.dec()
+            self._record(scope, answer, time.perf_counter() - start)
+
+    def _local_path(self, path: str) -> str:
+        """Return a path without the prefix."""
+        found = path.removeprefix(self._prefix)
+        return found if found.startswith("/") else path
+
+    async def _admit(self, scope: Scope, body: RequestBody, answer: "_Answer", *, probe: bool) -> None:
+        state = scope.setdefault("state", {})
+        receive: Receive = body.receive
+        try:
+            if not probe:
+                if self._active > self._limits.requests:
+                    raise Overloaded("the server has too many requests at the moment; try again soon")
+                if self._prepare is not None:
+                    await self._prepare(scope)
+                state["caller"] = await self._sign_in.caller(scope)
+            if scope["path"].removeprefix(self._prefix) not in self._uploads:
+                has_none = body.has_ended
+                state["body"] = b"" if has_none else await body.read(self._limits.body, self._limits.sending)
+                receive = body.replayed(state["body"])
+        except ClientDisconnect:
+            answer.status = CLIENT_GONE
+            return
+        except IdstoreError as error:
+            await self._refuse(scope, error)(scope, body.receive, answer.send)
+            return
+        await self._app(scope, receive, answer.send)
+
+    def _record(self, scope: Scope, answer: "_Answer", seconds: float) -> None:
+        """Count the request, and write its line of the access log."""
+        route = scope.get("route")
+        operation = str(getattr(route, "name", "none"))
+        self._figures.count(operation, answer.status, seconds)
+        client = scope.get("client")
+        entry = {
+            "time": times.iso(times.now()),
+            "client": "socket" if client is None else client[0],
+            "method": scope["method"],
+            "path": scope["path"],
+            "operation": operation,
+            "status": answer.status,
+            "bytes": answer.size,
+            "milliseconds": round(seconds * 1000, 2),
+        }
+        self._log(json.dumps(entry))
+
+
+class _Answer:
+    """The answer to a request: its status and size.
+
+    A client may lose an answer that ends before it has sent all: then the rest is read for ``lingering``
+    seconds before the connection closes.
+    """
+
+    def __init__(self, send: Send, body: RequestBody, lingering: float) -> None:
+        self._send, self._body, self._lingering = send, body, lingering
+        self._is_early = False
+        self.status, self.size = 0, 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self._is_early = not self._body.has_ended
+            if self._is_early:
+                message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+        elif self._is_early and not message.get("more_body", False):
+            await self._send({**message, "more_body": True})
+            await self._body.drain(self._lingering)
+            message = {"type": "http.response.body"}
+        self.size += len(message.get("body", b""))
+        await self._send(message)

@@ -1,0 +1,146 @@
+"""Connections of clients: limits on their number, and an end for the ones that stall."""
+
+import asyncio
+import json
+import resource
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from idstore.errors import IdstoreError, Overloaded, RequestTooLarge
+from idstore.server import problems
+
+_RESERVED: Final = 256
+"""File descriptors that the store, its snapshots and the processes of queries may need."""
+_FEWEST: Final = 16
+_HEAD: Final = 1 << 16
+"""Bytes of the head of a request that a connection reads before it is refused."""
+
+
+class ClientConnection(HttpToolsProtocol):
+    """A connection that ends when its client stalls.
+
+    stalled      seconds in which the head of a request must arrive, and the buffer of answers must empty.
+    connections  how many there may be; a further one is told to come again.
+    """
+
+    def __init__(self, *arguments: Any, stalled: float, connections: int, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._most = connections
+        self._reading, self._writing = _Deadline(stalled), _Deadline(stalled)
+        self._head = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        if len(self.connections) > self._most:
+            self._refuse(Overloaded("the server has too many connections at the moment; try again soon"))
+        else:
+            self._reading.start(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request."""
+        super().data_received(data)
+        awaited: RequestResponseCycle | None = self.cycle
+        if awaited is None or awaited.response_complete:
+            self._reading.start(self.transport)
+            self._head += len(data)
+            if self._head > _HEAD:
+                self._refuse(
+                    RequestTooLarge(f"the head of the request is larger than {_HEAD} bytes; send less")
+                )
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer a request."""
+        self._reading.cancel()
+        self._head = 0
+        if self.client is not None:
+            self.scope["state"]["peer"] = self.client[0]  # also behind a proxy, which tells another one
+        super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        """Wait for a client that does not take an answer."""
+        super().pause_writing()
+        self._writing.start(self.transport)
+
+    def resume_writing(self) -> None:
+        """Go on with an answer."""
+        self._writing.cancel()
+        super().resume_writing()
+
+    def on_response_complete(self) -> None:
+        """End the connection, or begin to wait for the next request."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._close()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End an idle connection."""
+        self._close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._reading.cancel()
+        self._writing.cancel()
+        super().connection_lost(exc)
+
+    def _refuse(self, error: IdstoreError) -> None:
+        self.transport.write(_refusal(error))
+        self._close()
+
+    def _close(self) -> None:
+        """Close the connection, at the latest after the time for the rest of an answer."""
+        self.transport.close()
+        if self.transport.get_write_buffer_size():
+            self._writing.start(self.transport)
+
+
+class _Deadline:
+    """A time after which a connection is broken off, unless that is cancelled."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, transport: asyncio.Transport) -> None:
+        """Begin, unless the time runs already."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, transport.abort)
+
+    def cancel(self) -> None:
+        """End the time."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def protocol(stalled: float, connections: int) -> type[asyncio.Protocol]:
+    """Return the protocol for a listening socket: see `ClientConnection`."""
+    limited: Any = partial(ClientConnection, stalled=stalled, connections=_affordable(connections))
+    return limited  # type: ignore[no-any-return]
+
+
+def _affordable(connections: int) -> int:
+    """Return how many of these connections the process can hold, after raising its limit of open files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _RESERVED
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return max(_FEWEST, min(connections, wanted - _RESERVED))
+
+
+def _refusal(error: IdstoreError) -> bytes:
+    """Return the answer for a connection that is refused."""
+    problem = problems.describe(error)
+    body = json.dumps(problem).encode()
+    status = HTTPStatus(problem["status"])
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {problems.MEDIA_TYPE}\r\n"
+        f"Cache-Control: private, no-store\r\nRetry-After: {problems.RETRY_AFTER}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body

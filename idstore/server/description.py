@@ -1,0 +1,143 @@
+"""The OpenAPI description of the API: what FastAPI does not know of the operations."""
+
+import json
+from typing import Any, Final
+
+from idstore.operations.declared import OPERATIONS
+from idstore.operations.operation import ApiOperation, Rights
+from idstore.queries.formats import FORMATS
+from idstore.server import lines, problems
+from idstore.server.schema import document_schema, item_schemas, result_type
+from idstore.stores.contract import Answer
+
+Json = dict[str, Any]
+
+FILE: Final[Json] = {
+    "required": True,
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}
+"""The body of an upload."""
+_SCHEMES: Final[Json] = {
+    "token": {"type": "http", "scheme": "bearer"},
+    "password": {"type": "http", "scheme": "basic", "description": "A party's name, and a token of it."},
+}
+"""How a request signs in."""
+_BUSY: Final = {
+    401: "sign-in-required",
+    403: "not-permitted",
+    413: "request-too-large",
+    422: "invalid-data",
+    429: "too-many-attempts",
+    503: "limit-reached, overloaded, unavailable",
+}
+"""Statuses that every operation may answer with, and their slugs."""
+_UNKNOWN: Final = {504: "outcome-unknown"}
+"""The same of acts."""
+_LINK: Final[Json] = {
+    "Link": {"description": 'Of a full page: <?…>; rel="next".', "schema": {"type": "string"}},
+}
+_NULL: Final[Json] = {"type": "null"}
+
+
+def responses(operation: ApiOperation) -> dict[int | str, Json]:
+    """Return the documented answers of an operation."""
+    answers: dict[int | str, Json] = {201 if operation.creates else 200: _success(operation)}
+    slugs = {status: [text] for status, text in (_BUSY | (_UNKNOWN if operation.writes else {})).items()}
+    for error in operation.errors:
+        known = slugs.setdefault(problems.status(error), [])
+        if error.code not in known:
+            known.append(error.code)
+    for status, codes in sorted(slugs.items()):
+        answers[status] = {
+            "description": ", ".join(codes),
+            "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+    return answers
+
+
+def _success(operation: ApiOperation) -> Json:
+    if operation.download or operation.result is Answer:
+        media = operation.media or {name: format.media_type for name, format in FORMATS.items()}
+        text = {"schema": {"type": "string"}}
+        return {
+            "description": "The file, in the format asked for.",
+            "content": {one.partition(";")[0]: text for one in media.values()},
+        }
+    if operation.in_lines:
+        progress = " Lines with the key progress, and empty ones, come before." if operation.is_long else ""
+        return {
+            "description": "One JSON document a line; a last one with the key problem tells of an error."
+            + progress
+        }
+    headers = {} if operation.position is None else {"headers": _LINK}
+    return {"description": "Done.", "model": result_type(operation.result), **headers}
+
+
+def complete(document: Json) -> Json:
+    """Return FastAPI's description with problems, streams and sign-in.
+
+    It has no null where absence says the same.
+    """
+    components = document["components"]
+    components["schemas"].setdefault("Problem", document_schema(problems.Problem))
+    components["securitySchemes"] = _SCHEMES
+    items, shared = item_schemas({one.name: one.line for one in OPERATIONS.values() if one.in_lines})
+    for name, schema in components["schemas"].items():
+        if name.endswith("Body"):
+            _simplify(schema)
+    components["schemas"] |= shared
+    for methods in document["paths"].values():
+        for described in methods.values():
+            operation = OPERATIONS[described["operationId"]]
+            anonymous: list[Json] = [{}] if operation.rights is Rights.EVERYONE else []
+            described["security"] = [*anonymous, *({name: []} for name in _SCHEMES)]
+            for parameter in described.get("parameters", ()):
+                parameter["schema"] = _without_null(parameter["schema"])
+            for content in described.get("requestBody", {}).get("content", {}).values():
+                content["schema"] = _without_null(content["schema"])
+            if operation.in_lines:
+                done = described["responses"]["201" if operation.creates else "200"]
+                done["content"] = {
+                    lines.MEDIA_TYPE: {"schema": _lines(items[operation.name], is_long=operation.is_long)}
+                }
+    return document
+
+
+def _lines(item: Json, *, is_long: bool) -> Json:
+    """Return the schema of a text of one JSON object a line.
+
+    OpenAPI 3.1 has none for the lines themselves.
+    """
+    problem = {"type": "object", "properties": {"problem": {"$ref": "#/components/schemas/Problem"}}}
+    alternatives = [item, {**problem, "required": ["problem"]}]
+    if is_long:
+        alternatives.append(
+            {"type": "object", "properties": {"progress": {"type": "object"}}, "required": ["progress"]}
+        )
+    return {
+        "type": "string",
+        "contentMediaType": lines.MEDIA_TYPE,
+        "contentSchema": {"type": "array", "items": {"anyOf": alternatives}},
+    }
+
+
+def _simplify(body: Json) -> None:
+    """Let fields that may be absent be no null, and say a default in words.
+
+    Otherwise some generators of clients require these fields.
+    """
+    for name, schema in body["properties"].items():
+        if "default" in schema:
+            default = json.dumps(schema.pop("default"))
+            schema["description"] = f"{schema.get('description', '')} Default: `{default}`.".strip()
+        elif name not in body.get("required", ()):
+            body["properties"][name] = _without_null(schema)
+
+
+def _without_null(schema: Json) -> Json:
+    """Return the schema of something that may be left out, without the alternative null."""
+    kinds: list[Json] = [kind for kind in schema.get("anyOf", ()) if kind != _NULL]
+    if len(kinds) != 1:
+        return schema | ({"anyOf": kinds} if kinds else {})
+    others = {key: value for key, value in schema.items() if key not in ("anyOf", "title")}
+    return kinds[0] if "$ref" in kinds[0] else kinds[0] | others

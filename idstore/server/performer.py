@@ -1,0 +1,55 @@
+"""Carries out operations for the callers of requests; all interfaces use it."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from idstore.operations.declared import OPERATIONS
+from idstore.operations.operation import ApiOperation
+from idstore.registry import Registry
+from idstore.server.sign_in import Caller
+from idstore.server.workers import Workers
+
+T = TypeVar("T")
+
+
+class Performer:
+    """Carries out declared operations with the rights of the caller, in the threads of the workers."""
+
+    def __init__(self, registry: Registry, workers: Workers) -> None:
+        self.registry, self._workers = registry, workers
+
+    async def perform(self, request: Request, name: str, /, **arguments: Any) -> Any:
+        """Return the result of an operation, by its name and the arguments of its function.
+
+        The acting party and the limits of its token come from the request.
+        Raises what the operation raises; SignInRequired, NotPermitted; Overloaded, LimitReached,
+        OutcomeUnknown.
+        """
+        operation = OPERATIONS[name]
+
+        def work() -> Any:
+            caller = request.state.caller
+            return operation.run(self.registry, **permitted(caller, self.registry, operation, arguments))
+
+        return await self._workers.run(operation, work)
+
+    async def run(self, name: str, work: Callable[[], T]) -> T:
+        """Return the result of ``work``, which reads, in the threads of the operation ``name``.
+
+        It checks no rights: ``work`` must pass the caller's party (or NOBODY) to the registry. Raises as
+        `perform`.
+        """
+        return await self._workers.run(OPERATIONS[name], work)
+
+
+def permitted(
+    caller: Caller, registry: Registry, operation: ApiOperation, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments with the acting party.
+
+    Raises SignInRequired, NotPermitted: not for this caller.
+    """
+    caller.check(operation, registry, arguments)
+    return arguments | ({"party": caller.party} if operation.knows_party else {})

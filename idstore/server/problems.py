@@ -1,0 +1,100 @@
+"""Errors as HTTP answers: the table of statuses, and problem details (RFC 9457)."""
+
+from typing import Final, NotRequired, TypedDict
+
+from starlette.responses import JSONResponse
+
+from idstore import errors
+from idstore.vocabulary import SPACE
+
+MEDIA_TYPE: Final = "application/problem+json"
+RETRY_AFTER: Final = 2
+"""Seconds after which a refused request may succeed."""
+
+STATUSES: Final[dict[type[errors.IdstoreError], int]] = {
+    errors.IdstoreError: 500,
+    errors.InvalidIdentifier: 422,
+    errors.InvalidData: 422,
+    errors.UnsupportedMedia: 415,
+    errors.NotAcceptable: 406,
+    errors.UnknownScheme: 422,
+    errors.AmbiguousIdentifier: 409,
+    errors.QueryRefused: 422,
+    errors.NotRegistered: 404,
+    errors.AlreadyRegistered: 409,
+    errors.ImportConflict: 409,
+    errors.StageConflict: 409,
+    errors.RequestConflict: 409,
+    errors.NamespaceExhausted: 409,
+    errors.NotPermitted: 403,
+    errors.SignInRequired: 401,
+    errors.TooManyAttempts: 429,
+    errors.SignInUnavailable: 503,
+    errors.ShapeViolation: 422,
+    errors.IntegrityError: 500,
+    errors.LimitReached: 503,
+    errors.TooManyQueries: 429,
+    errors.RequestTooLarge: 413,
+    errors.LocalOnly: 404,
+    errors.StoreUnavailable: 503,
+    errors.OutcomeUnknown: 504,
+}
+"""Error → status; an error without an entry has that of its base class."""
+_TEMPORARY: Final = (429, 503)
+_CHALLENGE: Final = 'Bearer realm="idstore", Basic realm="idstore", charset="UTF-8"'
+
+
+class Problem(TypedDict):
+    """What went wrong. ``error`` is the slug, ``fields`` holds the values used in ``detail``."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    error: str
+    fields: NotRequired[dict[str, object]]
+
+
+def status(kind: type[errors.IdstoreError]) -> int:
+    """Return the status of an error."""
+    return next(STATUSES[base] for base in kind.__mro__ if base in STATUSES)
+
+
+def describe(error: errors.IdstoreError) -> Problem:
+    """Return the problem details of an error."""
+    return {
+        "type": f"{SPACE}error/{error.code}",
+        "title": error.code.replace("-", " ").capitalize(),
+        "status": status(type(error)),
+        "detail": error.message,
+        "error": error.code,
+        "fields": {name: _plain(value) for name, value in error.fields.items()},
+    }
+
+
+def headers(error: errors.IdstoreError) -> dict[str, str]:
+    """Return the headers of the answer for an error, in any form of it."""
+    found = {"Cache-Control": "private, no-store"}
+    if status(type(error)) in _TEMPORARY:
+        found["Retry-After"] = str(error.fields.get("retry_after", RETRY_AFTER))
+    if isinstance(error, errors.SignInRequired):
+        found["WWW-Authenticate"] = _CHALLENGE
+    return found
+
+
+def response(error: errors.IdstoreError) -> JSONResponse:
+    """Return the answer for an error."""
+    document = describe(error)
+    return JSONResponse(document, document["status"], headers(error), MEDIA_TYPE)
+
+
+def failure(error: Exception) -> errors.IdstoreError:
+    """Return what callers learn of a failure that was not expected.
+
+    The text of the failure itself may tell of hidden things.
+    """
+    return errors.IdstoreError(f"the server failed unexpectedly: {type(error).__name__}")
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, str | int | float | bool | list | dict | None) else str(value)

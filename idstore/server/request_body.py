@@ -1,0 +1,85 @@
+"""The body of a request: read as a whole within limits, or what an early answer has left unread."""
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope
+
+from idstore.errors import IdstoreError, LimitReached, RequestTooLarge
+
+_LEFT: Final = 64 << 20
+"""Bytes that are read at most after an early answer."""
+
+
+def check_size(size: int, limit: int) -> None:
+    """Raise RequestTooLarge if a body of ``size`` bytes, or of at least as many, is over the limit."""
+    if size > limit:
+        raise RequestTooLarge(f"the request is larger than {limit} bytes; send less at once", limit=limit)
+
+
+class RequestBody:
+    """The body of a request as it arrives. It knows whether its end has been read.
+
+    ``receive`` is the channel for an application that reads the body itself.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        headers = Headers(scope=scope)
+        declared = headers.get("Content-Length", "0")
+        self._receive = receive
+        self._declared = int(declared) if declared.isdecimal() else 0
+        self.has_ended = declared == "0" and "Transfer-Encoding" not in headers
+
+    async def receive(self) -> Message:
+        """Return the next part, or that the client has gone."""
+        message = await self._receive()
+        self.has_ended = message["type"] == "http.disconnect" or not message.get("more_body", False)
+        return message
+
+    async def read(self, limit: int, seconds: float) -> bytes:
+        """Return the whole body.
+
+        Raises RequestTooLarge, LimitReached (too slow), ClientDisconnect (it did not arrive as a whole).
+        """
+        check_size(self._declared, limit)
+        parts, size = list[bytes](), 0
+        try:
+            async with asyncio.timeout(seconds):
+                while not self.has_ended:
+                    message = await self.receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    check_size(size, limit)
+        except TimeoutError as error:
+            if isinstance(error, IdstoreError):
+                raise
+            raise LimitReached(
+                f"the request did not arrive within {seconds:g} seconds; send it again"
+            ) from None
+        return b"".join(parts)
+
+    async def drain(self, seconds: float) -> None:
+        """Read and drop the rest, as far as it arrives within some seconds."""
+        size = 0
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self.has_ended and size < _LEFT:
+                    size += len((await self.receive()).get("body", b""))
+
+    def replayed(self, body: bytes) -> Receive:
+        """Return a channel that gives the body that was read, and then what comes after it."""
+        read = False
+
+        async def receive() -> Message:
+            nonlocal read
+            if read:
+                return await self._receive()
+            read = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return receive

@@ -1,0 +1,237 @@
+"""Bodies that are too long for memory: a download is written aside, and an upload is read to its end first.
+
+So no client decides how long a snapshot is held or an act lasts: a slow one waits alone.
+"""
+
+import asyncio
+import io
+import os
+import re
+import tempfile
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+
+from idstore import scratch
+from idstore.errors import IdstoreError, InvalidData, LimitReached, Overloaded, StoreUnavailable
+from idstore.server.request_body import check_size
+
+BLOCK: Final = 1 << 16
+"""Bytes that are written, read or sent at once."""
+SLOWEST: Final = 1024
+"""Bytes of an upload that must come in a second, after the time in which a small request must come."""
+_ENDING: Final = re.compile(r"(\.[A-Za-z0-9]{1,16}){0,2}$")
+"""The endings of a file's name, which tell its format."""
+_GZIP: Final = b"\x1f\x8b"
+
+
+class Download:
+    """A temporary file that a thread writes and a request reads, each at its own pace.
+
+    filler  is sent when nothing was written for ``pause`` seconds, so that the connection is not taken for
+            dead; without it the answer waits.
+    Disk: the bytes that were written; the file has no name, and ends with its last user.
+    """
+
+    def __init__(self, filler: bytes = b"", pause: float = 15.0) -> None:
+        self._filler, self._pause = filler, pause if filler else None
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 it is closed by its last user
+        self._size = 0
+        self._ended = False
+        self._failure: BaseException | None = None
+        self._abandoned = threading.Event()
+        self._grown = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    async def begin(
+        self, write: Callable[[IO[bytes]], None], threads: CapacityLimiter, seconds: float
+    ) -> None:
+        """Start the writer, and return once a block or all of it is there, or a filler is due.
+
+        Raises Overloaded: other writers did not end within ``seconds``. Raises an error of the writer.
+        """
+        try:
+            with anyio.fail_after(seconds):
+                await threads.acquire_on_behalf_of(self)
+        except TimeoutError:
+            self._ended = True
+            self.abandon()
+            raise Overloaded("too many exports or checks at the moment; try again soon") from None
+        threading.Thread(target=self._run, args=[write, threads], daemon=True).start()
+        try:
+            await self._wait(0)
+            if self._failure is not None and not self._size:
+                raise self._failure  # noqa: TRY301 the file is closed below
+        except BaseException:
+            self.abandon()
+            raise
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether nobody reads it any more."""
+        return self._abandoned.is_set()
+
+    def abandon(self) -> None:
+        """Stop the writer. To be called unless `blocks` is read."""
+        self._abandoned.set()
+        if self._ended:
+            self._file.close()
+
+    async def blocks(self) -> AsyncGenerator[bytes, None]:
+        """Yield what is written, until the end. Raises an error of the writer, which cuts the answer off."""
+        place = 0
+        try:
+            while True:
+                if not await self._wait(place):
+                    yield self._filler
+                    continue
+                if place == self._size:
+                    break
+                block = await to_thread.run_sync(os.pread, self._file.fileno(), BLOCK, place)
+                place += len(block)
+                yield block
+            if self._failure is not None:
+                raise self._failure
+        finally:
+            self.abandon()
+
+    async def _wait(self, place: int) -> bool:
+        """Wait until there is more than ``place`` bytes, or the end. Return False if a filler is due."""
+        with anyio.move_on_after(self._pause) as waiting:
+            while self._size <= place and not self._ended:
+                self._grown.clear()
+                if self._size <= place and not self._ended:
+                    await self._grown.wait()
+        return not waiting.cancelled_caught
+
+    def _run(self, write: Callable[[IO[bytes]], None], threads: CapacityLimiter) -> None:
+        """Write everything, in a thread of its own."""
+        failure: BaseException | None = None
+        raw = _Aside(self._file, self._abandoned, self._tell)
+        target = io.BufferedWriter(raw, BLOCK)
+        try:
+            write(cast("IO[bytes]", target))
+            target.flush()
+        except Abandoned:
+            pass
+        except IdstoreError as error:  # some are also an OSError
+            failure = error
+        except OSError as error:
+            failure = StoreUnavailable(
+                f"there is no room for the answer: {error.strerror or error}; free some"
+            )
+            failure.__cause__ = error
+        except Exception as error:  # noqa: BLE001 the request raises it
+            failure = error
+        finally:
+            raw.discards = True  # after a failure the rest of the buffer is no part of the answer
+            target.close()
+
+        def end() -> None:
+            self._ended, self._failure = True, failure
+            threads.release_on_behalf_of(self)
+            self._grown.set()
+            if self._abandoned.is_set():
+                self._file.close()
+
+        self._loop.call_soon_threadsafe(end)
+
+    def _tell(self, size: int) -> None:
+        """Tell the reader of more bytes, from the writer's thread."""
+
+        def grow() -> None:
+            self._size += size
+            self._grown.set()
+
+        self._loop.call_soon_threadsafe(grow)
+
+
+class Abandoned(Exception):
+    """Nobody reads the download any more."""
+
+
+class _Aside(io.RawIOBase):
+    """Writes to a temporary file; each write is told to the reader."""
+
+    def __init__(self, file: Any, abandoned: threading.Event, tell: Callable[[int], None]) -> None:
+        super().__init__()
+        self._file, self._abandoned, self._tell = file, abandoned, tell
+        self.discards = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if self.discards:
+            return len(data)
+        if self._abandoned.is_set():
+            raise Abandoned
+        written: int = self._file.write(data)
+        self._tell(written)
+        return written
+
+
+@asynccontextmanager
+async def upload(
+    request: Request, name: str, *, limit: int, seconds: float, packed: bool
+) -> AsyncIterator[Path]:
+    """Write the body of a request to a temporary file that lasts for the block.
+
+    name     the file's name at the client: the temporary one has its endings.
+    limit    bytes.
+    seconds  in which each part of the body must come.
+    packed   whether gzip data are accepted: what they unpack to is not limited.
+    Raises RequestTooLarge, LimitReached (too slow), InvalidData (gzip), StoreUnavailable (no room).
+    """
+    declared = request.headers.get("Content-Length", "")
+    if declared.isdecimal():
+        check_size(int(declared), limit)
+    place = scratch.folder()
+    folder = await to_thread.run_sync(place.__enter__)
+    try:
+        ending = _ENDING.search(name)
+        path = folder / f"upload{ending[0] if ending else ''}"
+        with path.open("wb") as file:
+            async for block in _parts(request, limit, seconds):
+                if not packed and not file.tell() and block.startswith(_GZIP):
+                    raise InvalidData("only administrators may send gzip data; unpack the file")
+                await to_thread.run_sync(_write, file, block)
+        yield path
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(place.__exit__, None, None, None)
+
+
+async def _parts(request: Request, limit: int, seconds: float) -> AsyncIterator[bytes]:
+    """Yield the parts of a body, about `BLOCK` each. Raises RequestTooLarge, LimitReached."""
+    stream, size, start, held = request.stream(), 0, time.monotonic(), b""
+    while True:
+        with anyio.move_on_after(seconds) as waiting:
+            part = await anext(stream, None)
+        if waiting.cancelled_caught or time.monotonic() - start > seconds + size / SLOWEST:
+            raise LimitReached("the body comes too slowly; send it again")
+        if part is None:
+            break
+        size, held = size + len(part), held + part
+        check_size(size, limit)
+        if len(held) >= BLOCK:
+            yield held
+            held = b""
+    yield held
+
+
+def _write(file: IO[bytes], block: bytes) -> None:
+    try:
+        file.write(block)
+        file.flush()
+    except OSError as error:
+        raise StoreUnavailable(
+            f"there is no room for the body of a request: {error.strerror or error}; free some"
+        ) from error

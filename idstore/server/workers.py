@@ -1,0 +1,110 @@
+"""Threads in which operations run: a group for each kind, so that no kind holds up the others."""
+
+import asyncio
+import resource
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar, cast
+
+from idstore.errors import LimitReached, OutcomeUnknown, Overloaded
+from idstore.operations.operation import ApiOperation
+from idstore.registry import Registry
+from idstore.stores.contract import Answer, HeldStore
+
+T = TypeVar("T")
+
+LOOKUPS: Final = ("identify", "resolve", "show")
+"""Operations that read one record, mostly faster than a change of threads."""
+_SLOW: Final = 0.05
+"""Seconds after which a look-up was slow: it read from a disk that has much to do."""
+_THREAD: Final = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
+"""Linux tells it of a thread, other systems of the process."""
+_CAREFUL: Final = 5.0
+"""Seconds after a slow look-up in which all have threads."""
+
+
+def _waits() -> int:
+    """Return how often this thread has waited for a disk or a lock.
+
+    Switches to other threads that took its processor do not count.
+    """
+    return resource.getrusage(_THREAD).ru_nvcsw
+
+
+class _Group:
+    """Threads, and how many operations may wait for one; a further operation is told to come again."""
+
+    def __init__(self, threads: int, waiting: int) -> None:
+        self.executor = ThreadPoolExecutor(threads)
+        self.room = threading.Semaphore(threads + waiting)
+
+
+class Workers:
+    """The groups of threads. A look-up runs at once, without a thread, while it has nothing to wait for.
+
+    seconds  that an operation may take, with its wait for a thread.
+    """
+
+    def __init__(self, registry: Registry, seconds: float) -> None:
+        self._registry, self._seconds = registry, seconds
+        self._careful_until = 0.0
+        self._lookups = _Group(2, 500)  # the store answers one question at a time
+        self._reads = _Group(16, 48)
+        self._acts = _Group(64, 320)  # as many threads as a batch of the store has acts
+        self._queries = _Group(4, 12)  # each has a process, with memory of its own
+
+    async def run(self, operation: ApiOperation, work: Callable[[], T]) -> T:
+        """Return the result of ``work``, which carries out an operation or a part of it.
+
+        Raises Overloaded (the work did not begin), LimitReached or OutcomeUnknown (it still runs, and keeps
+        its thread).
+        """
+        if operation.name in LOOKUPS and time.monotonic() >= self._careful_until and self._is_free:
+            return self._look_up(work)
+        group = self._group(operation)
+        if not group.room.acquire(blocking=False):
+            raise _overloaded()
+        running = group.executor.submit(work)
+        running.add_done_callback(lambda _: group.room.release())
+        try:
+            async with asyncio.timeout(self._seconds) as limit:
+                return await asyncio.wrap_future(running)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise (_overloaded() if running.cancelled() else self._late(operation)) from None
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether a look-up would wait for nothing in the store."""
+        return cast("HeldStore", self._registry.store).is_free
+
+    def _look_up(self, work: Callable[[], T]) -> T:
+        start, waits = time.monotonic(), _waits()
+        try:
+            return work()
+        finally:
+            end = time.monotonic()
+            if end - start > _SLOW and _waits() > waits:
+                self._careful_until = end + _CAREFUL
+
+    def _group(self, operation: ApiOperation) -> _Group:
+        if operation.writes:
+            return self._acts
+        if operation.result is Answer:
+            return self._queries
+        return self._lookups if operation.name in LOOKUPS else self._reads
+
+    def _late(self, operation: ApiOperation) -> LimitReached | OutcomeUnknown:
+        if operation.writes:
+            return OutcomeUnknown(
+                f"{operation.name} took longer than {self._seconds:g} seconds, and may still take effect;"
+                " repeat it with the same request key, or read what it changes"
+            )
+        return LimitReached(f"{operation.name} took longer than {self._seconds:g} seconds; ask for less")
+
+
+def _overloaded() -> Overloaded:
+    return Overloaded("the server has too much to do at the moment; try again soon")

@@ -1,0 +1,121 @@
+"""The commit queue: decides the order of tasks, and which acts share a batch."""
+
+import queue
+from collections import deque
+from contextlib import suppress
+from typing import Any, Final
+
+from idstore.errors import StoreUnavailable
+from idstore.model import times
+from idstore.stores.task import Task
+
+_MAX_ACTS: Final = 64
+"""Maximum number of acts in a batch: the first act waits for the last."""
+_POLL_INTERVAL: Final = 0.05
+"""Maximum seconds between two looks at the clock, which may be set back."""
+
+
+class CommitQueue:
+    """Tasks in the order of their arrival.
+
+    Any thread may call `put`, `end` and `refuse`; only the writer calls the others.
+
+    held  the task that holds the queue; no act runs during a hold.
+    """
+
+    def __init__(self) -> None:
+        self.held: Task[Any] | None = None
+        self._tasks: queue.SimpleQueue[Task[Any] | None] = queue.SimpleQueue()
+        # postponed acts, each with the name of its waiting line
+        self._later: deque[tuple[str, Task[Any]]] = deque()
+        self._aside: deque[Task[Any]] = deque()  # tasks that wait for the end of a hold
+        self._next_function: Task[Any] | None = None
+
+    def put(self, task: Task[Any]) -> None:
+        """Add a task."""
+        self._tasks.put(task)
+
+    def end(self) -> None:
+        """Make `next` return None after the present tasks."""
+        self._tasks.put(None)
+
+    def next(self) -> list[Task[Any]] | None:
+        """Return the tasks to run together: due acts, then waiting ones; or a single function.
+
+        None means the end.
+        """
+        following, self._next_function = self._next_function, None
+        if following is not None:
+            return [following]
+        batch = self._due()
+        while len(batch) < _MAX_ACTS:
+            try:
+                task = self._tasks.get_nowait() if batch else self._tasks.get(timeout=self._pause())
+            except queue.Empty:
+                break
+            if task is None:
+                if not batch:
+                    return None
+                self._tasks.put(None)
+                break
+            if self.held is not None and task.waits:
+                self._aside.append(task)
+            elif task.between is None:
+                batch.append(task)
+            elif batch:
+                self._next_function = task
+                break
+            else:
+                return [task]
+        return batch
+
+    def _due(self) -> list[Task[Any]]:
+        """Return the postponed acts that are due, by due time."""
+        if not self._later or self.held is not None:
+            return []
+        now = times.now()
+        due = [task for _, task in self._later if task.is_due(now)]
+        if due:
+            self._later = deque(pair for pair in self._later if pair[1] not in due)
+        return sorted(due, key=lambda task: task.due)
+
+    def _pause(self) -> float | None:
+        """Return the seconds until the first postponed act is due, None if there is none."""
+        if not self._later or self.held is not None:
+            return None
+        first = min(task.due for _, task in self._later)
+        return min(max(0.0, (first - times.now()) / 1000), _POLL_INTERVAL)
+
+    def postpone(self, task: Task[Any], moment: int, line: str) -> None:
+        """Schedule an act to run again at a moment, or later if another act of the same line has that moment.
+
+        Acts of one line stay at least a millisecond apart: at equal moments all but one would run in vain.
+        """
+        last = max((other.due for queued, other in self._later if queued == line), default=0)
+        task.postpone(max(moment, last + 1))
+        self._later.append((line, task))
+
+    def put_first(self, task: Task[Any]) -> None:
+        """Schedule an act that did not fit into its batch for the next batch."""
+        self._later.appendleft(("", task))
+
+    def release(self, hold: Task[Any]) -> None:
+        """End a hold, unless another hold has begun since."""
+        if self.held is not hold:
+            return
+        self.held = None
+        while self._aside:
+            self._tasks.put(self._aside.popleft())
+
+    def refuse(self, reason: str) -> None:
+        """Answer all waiting tasks with an error."""
+        waiting = [*self._aside, *(task for _, task in self._later), *filter(None, [self._next_function])]
+        self._aside.clear()
+        self._later.clear()
+        self._next_function = None
+        with suppress(queue.Empty):
+            while True:
+                task = self._tasks.get_nowait()
+                waiting += [] if task is None else [task]
+        for task in waiting:
+            task.fail(StoreUnavailable(reason))

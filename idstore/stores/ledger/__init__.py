@@ -1,0 +1,1 @@
+"""The ledger: the record of acknowledged changes. `contract` defines it; each database has its own module."""

@@ -1,0 +1,111 @@
+"""A state of a store that nothing changes: see `idstore.stores.contract.Snapshot`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from pyoxigraph import NamedNode
+
+from idstore.errors import StoreUnavailable
+from idstore.model.change import Claim
+from idstore.progress import Progress
+from idstore.stores.contract import Answer, Catalogue, Limits, Node, Runner
+from idstore.stores.ledger.contract import Ledger
+from idstore.stores.projection import engine_checks
+from idstore.stores.projection.oxigraph import Engine
+from idstore.stores.views import EngineView
+
+_CLOSED: Final = "the snapshot was closed"
+
+
+class PinnedView(EngineView):
+    """A `Snapshot` over an engine and a catalogue that nothing changes.
+
+    mark    number of the last journal row that the state contains.
+    faults  yields faults of the store's files.
+    kept    owner of the state's files, kept alive until the view is closed.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        catalogue: Catalogue,
+        ledger: Ledger,
+        mark: int,
+        registry_version: int,
+        runner: Runner[Answer] | None,
+        *,
+        faults: Callable[[Progress], Iterator[str]],
+        kept: object,
+    ) -> None:
+        super().__init__(engine, catalogue, ledger.claim, mark, registry_version)
+        self._ledger = ledger
+        self._runner = runner
+        self._faults = faults
+        self._kept: object = kept
+
+    def rows(self, query: str, graphs: Sequence[NamedNode] | None = None) -> Iterator[tuple[Node, ...]]:
+        """Yield the rows of a SELECT query from trusted code."""
+        self._check_process()
+        return self._engine.rows(query, graphs)
+
+    def query(self, text: str, graphs: Sequence[NamedNode], limits: Limits) -> Answer:
+        """Answer a user's query in a separate process."""
+        self._check_process()
+        if self._runner is None:
+            raise StoreUnavailable("this store was opened without a query runner; open it with idstore.open")
+        return self._runner(str(self._engine.path), text, graphs, limits)
+
+    def claims(self) -> Iterator[Claim]:
+        """Yield every claim, by key."""
+        self._check_process()
+        return self._ledger.claims(self._mark)
+
+    def faults(self, progress: Progress) -> Iterator[str]:
+        """Yield faults of the store's files."""
+        return self._faults(progress)
+
+    def close(self) -> None:
+        """Release the state."""
+        if self._kept is not None:
+            self.end()
+            self._kept = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check_process(self) -> None:
+        super()._check_process()
+        if self._kept is None:
+            raise StoreUnavailable(_CLOSED)
+
+
+def files_in_use(
+    engine: Path,
+    catalogue: Any,
+    ledger: Ledger,
+    mark: int,
+    scratch_folder: Path,
+    shared_engine: Engine,
+    progress: Progress,
+) -> Iterator[str]:
+    """Yield faults of files that a process has open, read from the disk instead of that process's memory.
+
+    scratch_folder  a folder on the same disk, for a copy of the engine's files.
+    shared_engine   an engine that shares tables with it, read if the live files change continually.
+    """
+    import tempfile  # imported late: a short command does without it
+
+    yield from ledger.faults()
+    yield from catalogue.faults()
+    try:
+        with tempfile.TemporaryDirectory(prefix="check-", dir=scratch_folder) as folder:
+            yield from engine_checks.faults_on_disk(engine, mark, Path(folder), shared_engine, progress)
+    except OSError as error:
+        yield f"the engine's files cannot be copied to be checked: {error.strerror}"

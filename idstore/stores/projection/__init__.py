@@ -1,0 +1,1 @@
+"""The projection of the ledger: the engine and the catalogue."""

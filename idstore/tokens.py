@@ -1,0 +1,230 @@
+"""Tokens: secrets by which parties sign in to a server. The store's folder keeps their hashes.
+
+A token is no event of the registry: it is in no export and no backup, and a revoked one leaves no trace.
+"""
+
+import hashlib
+import json
+import secrets
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from idstore.errors import InvalidData, NotRegistered, StoreUnavailable
+from idstore.model import times
+from idstore.model.party import Party
+from idstore.permissions import conform
+from idstore.registry import Registry
+from idstore.stores.contract import View
+
+FILE: Final = "tokens.sqlite"
+_PREFIX: Final = "ids_"
+"""First characters of a secret, by which scanners for leaked secrets find it."""
+_TABLE: Final = """
+create table if not exists token (
+    id text primary key, hash blob unique not null, party text not null, namespaces text not null,
+    acts text not null, created integer not null, expires integer
+)"""
+_ALL: Final = "select id, party, namespaces, acts, created, expires from token order by created, id"
+_HASHED: Final = "select id, party, namespaces, acts, created, expires, hash from token"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token, without its secret.
+
+    id          by which it is listed and revoked.
+    namespaces  names or bases of the namespaces that it may change; empty: all.
+    acts        the operations that may change something with it; empty: all.
+    expires     milliseconds since 1970; None: never.
+    """
+
+    id: str
+    party: str
+    namespaces: tuple[str, ...]
+    acts: tuple[str, ...]
+    created: int
+    expires: int | None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it permits less than its party may do, or for a time only."""
+        return bool(self.namespaces or self.acts) or self.expires is not None
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token with its secret, which nothing can return again.
+
+    id     by which it is listed and revoked.
+    token  the secret.
+    party  name of the party that it signs in.
+    """
+
+    id: str
+    token: str
+    party: str
+
+
+class Tokens:
+    """The tokens of the store in a folder. Any process may change them at any time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+
+    def add(
+        self,
+        party: Party,
+        namespaces: Sequence[str] = (),
+        acts: Sequence[str] = (),
+        expires: int | None = None,
+    ) -> NewToken:
+        """Make a token. Nothing can return its secret again."""
+        made = NewToken(secrets.token_hex(4), _PREFIX + secrets.token_urlsafe(32), party.name)
+        row = (
+            made.id,
+            _hash(made.token),
+            party.name,
+            json.dumps([*namespaces]),
+            json.dumps([*acts]),
+            times.now(),
+            expires,
+        )
+        with self._database() as database:
+            database.execute("insert into token values (?, ?, ?, ?, ?, ?, ?)", row)
+        return made
+
+    def all(self) -> list[Token]:
+        """Return every token, oldest first."""
+        with self._database() as database:
+            return [_token(row) for row in database.execute(_ALL)]
+
+    def revoke(self, id: str) -> None:
+        """Refuse a token from now on. Raises NotRegistered."""
+        with self._database() as database:
+            if not database.execute("delete from token where id = ?", (id,)).rowcount:
+                raise NotRegistered(id, f"no token {id!r} here; list the tokens")
+
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction. Raises StoreUnavailable."""
+        with _errors(self.path):
+            try:
+                self.path.touch(mode=0o600)
+                conform(self.path)
+            except OSError as error:
+                raise sqlite3.OperationalError(str(error)) from error
+            with closing(sqlite3.connect(self.path, timeout=10)) as database, database:
+                database.execute(_TABLE)
+                yield database
+
+
+class TokenReader:
+    """Finds tokens by their secrets, in one thread. It reads them again after any process changed them."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+        self._database: sqlite3.Connection | None = None
+        self._version, self._known = -1, dict[bytes, Token]()
+
+    def find(self, secret: str) -> Token | None:
+        """Return the valid token with a secret. Raises StoreUnavailable."""
+        with _errors(self._tokens.path):
+            if self._database is None:
+                self._tokens.all()  # makes the file
+                self._database = sqlite3.connect(self._tokens.path, timeout=10)
+            [version] = self._database.execute("pragma data_version").fetchone()
+            if version != self._version:
+                rows = self._database.execute(_HASHED)
+                self._known = {hash: _token(row) for *row, hash in rows}
+                self._version = version
+        token = self._known.get(_hash(secret))
+        expired = token is not None and token.expires is not None and token.expires <= times.now()
+        return None if expired else token
+
+
+def is_token(text: str) -> bool:
+    """Return whether a text has the form of a token's secret, valid or not."""
+    return text.startswith(_PREFIX)
+
+
+def add_token(
+    registry: Registry,
+    party: Party,
+    owner: str | None = None,
+    namespaces: Sequence[str] = (),
+    acts: Sequence[str] = (),
+    expires: int | None = None,
+) -> NewToken:
+    """Make a token, and return its secret this once; only its hash is kept.
+
+    owner       the party that it signs in; None: the acting one. Administrators make tokens for others.
+    namespaces  names or bases of the namespaces that it may change; empty: all.
+    acts        the operations that may change something with it; empty: all.
+    expires     milliseconds since 1970; None: never.
+    Raises NotPermitted, InvalidData (a moment in the past, no name), UnknownNamespace.
+    """
+    signed = party if owner is None else Party(owner)
+    if signed != party:
+        registry.only_administrators(party, acting=True)
+    for name in namespaces:
+        registry.namespace(name)
+    if expires is not None and expires <= times.now():
+        raise InvalidData(f"{times.iso(expires)} is in the past; give a later time", expires=expires)
+    for one in (party, signed):
+        registry.store.read(partial(_check_acting, registry, one))
+    return _tokens(registry).add(signed, namespaces, acts, expires)
+
+
+def list_tokens(registry: Registry, party: Party) -> list[Token]:
+    """Return the tokens of the party, for administrators those of all parties; oldest first."""
+    everything = registry.administers(party)
+    return [token for token in _tokens(registry).all() if everything or token.party == party.name]
+
+
+def revoke_token(registry: Registry, id: str, party: Party) -> None:
+    """Refuse a token from now on; for its party and administrators. Raises NotRegistered."""
+    if id not in {token.id for token in list_tokens(registry, party)}:
+        raise NotRegistered(id, f"no token {id!r} here; list the tokens")
+    _tokens(registry).revoke(id)
+
+
+def _check_acting(registry: Registry, party: Party, view: View) -> None:
+    registry.core.check_acting(view, party)
+
+
+def _tokens(registry: Registry) -> Tokens:
+    return Tokens(registry.store.path)
+
+
+@contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    """Raise StoreUnavailable if the file of the tokens cannot be used."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreUnavailable(
+            f"the tokens in {path} cannot be used: {error}; check the file and its permissions",
+            path=str(path),
+        ) from error
+
+
+def _hash(secret: str) -> bytes:
+    """Return the stored hash: secrets have 256 random bits, so that one round of SHA-256 suffices."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def _token(row: Sequence[object]) -> Token:
+    id, party, namespaces, acts, created, expires = row
+    return Token(
+        str(id),
+        str(party),
+        tuple(json.loads(str(namespaces))),
+        tuple(json.loads(str(acts))),
+        int(str(created)),
+        None if expires is None else int(str(expires)),
+    )

@@ -1,0 +1,71 @@
+"""An extract carries the namespaces and parties that it needs: it passes the shapes, and can be imported."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import idstore
+from idstore import Party, Registry, Request, Statement
+from idstore.exchange import rdf
+from idstore.registry.export import Extract
+from idstore.validation.registries import check_file
+
+ROOT, ANN, BEN, STAFF = (Party(name) for name in ("root", "ann", "ben", "staff"))
+NOBODY = Party("nobody")
+EXTRACTS = [
+    Extract(stage="fixated"),
+    Extract(stage="created"),
+    Extract(stage="tombstone"),
+    Extract(since=0),
+    Extract("formats"),
+    Extract("derived"),
+    Extract("rdl", "created"),
+    Extract("empty"),
+]
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """A registry with groups, own rules, a derived prefix, drafts, tombstones and a suspended party."""
+    with idstore.open(tmp_path_factory.mktemp("extracts") / "store", administrator=ROOT) as registry:
+        registry.add_party(STAFF, ROOT, "group")
+        registry.add_party(ANN, ROOT, "administrator")
+        registry.join(ANN, STAFF, ROOT)
+        registry.add_namespace("formats", "http://formats.example.org/", "puid", ANN)
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ROOT, {"digits": "6"})
+        registry.add_namespace("main", "12345", "handle", ANN)
+        registry.add_namespace("derived", "12345.2", "handle", ANN, {"parent": "12345"})
+        registry.add_namespace("empty", "http://empty.example.org/", "puid", ROOT)
+        registry.allow("rdl", ["staff", "ben"], ROOT)
+        fixated = registry.mint("formats", ANN, Request("GIF")).iri.value
+        registry.register("derived", "doc", ANN, Request(target="http://example.org/doc"))
+        draft = registry.mint("rdl", ANN, Request("valve", request_key="key")).iri.value
+        registry.grant(draft, BEN, ANN, bind=True)
+        registry.fixate([fixated, "derived:doc"], ANN)
+        registry.bind(fixated, Statement("http://example.org/gif"), BEN)
+        gone = registry.mint("formats", BEN).iri.value
+        registry.fixate([gone], BEN)
+        registry.revoke_all(BEN, 0, "abuse", ROOT)
+        registry.suspend(BEN, "abuse", ROOT)
+        yield registry
+
+
+@pytest.mark.parametrize(
+    ("extract", "party"),
+    [*((extract, ROOT) for extract in EXTRACTS), (Extract(stage="fixated"), NOBODY), (Extract(), NOBODY)],
+    ids=repr,
+)
+def test_an_extract_conforms_and_can_be_imported(
+    registry: Registry, tmp_path: Path, extract: Extract, party: Party
+) -> None:
+    place = tmp_path / "extract.nq"
+    with place.open("wb") as target:
+        rdf.export(registry, target, party, "nquads", extract)
+    assert str(check_file(place)) == "conforms"
+    with registry.records(party, extract) as records:
+        expected = list(records)
+    with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
+        rdf.import_registry(copy, [place], ROOT)
+        with copy.records(ROOT) as records:
+            assert list(records) == expected

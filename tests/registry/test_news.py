@@ -1,0 +1,131 @@
+"""Reading the log from an earlier position."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import idstore
+from idstore.errors import InvalidData, NotRegistered
+from idstore.model.filter import Filter
+from idstore.model.party import Party
+from idstore.registry import Registry, log
+from idstore.registry.log import LogPosition
+
+ALICE, BOB, CAROL = Party("alice"), Party("bob"), Party("carol")
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[Registry]:
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        yield registry
+
+
+def acts(registry: Registry, party: Party, place: LogPosition, filter: Filter | None = None) -> list[str]:
+    return [entry.event.act for entry in registry.news(party, filter or Filter(), place)]
+
+
+def test_each_public_event_comes_exactly_once(registry: Registry) -> None:
+    draft = registry.mint("rdl", BOB).iri.value
+    registry.comment_namespace("rdl", "public, and later", ALICE)
+    places = {party: LogPosition() for party in (ALICE, BOB, CAROL)}
+    first = {party: acts(registry, party, place) for party, place in places.items()}
+    assert first == {
+        ALICE: ["Initialization", "NamespaceAddition", "Mint", "Comment"],
+        BOB: first[ALICE],
+        CAROL: [*first[ALICE][:2], "Comment"],
+    }
+    assert all(acts(registry, party, place) == [] for party, place in places.items())
+    registry.fixate([draft], BOB)
+    registry.bind(draft, idstore.Statement("http://example.org/"), CAROL)
+    assert acts(registry, BOB, places[BOB]) == ["Fixation", "Bind"]
+    assert acts(registry, CAROL, places[CAROL]) == ["Fixation", "Bind", "Mint"]
+    assert all(acts(registry, party, place) == [] for party, place in places.items() if party != ALICE)
+
+
+def test_events_published_between_two_pages_come_once(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "PAGE", 2)
+    draft, other = (registry.mint("rdl", BOB).iri.value for _ in range(2))
+    place, seen = LogPosition(), []
+    for published in ([], [draft], [other], [], [], [], []):
+        registry.fixate(published, BOB)
+        seen += [
+            f"{entry.event.act} {entry.event.about.value}" for entry in registry.news(CAROL, Filter(), place)
+        ]
+    assert sorted(seen[2:]) == sorted(
+        f"{act} {iri}" for act in ("Mint", "Fixation") for iri in (draft, other)
+    )
+
+
+def test_filters_apply_to_newly_public_events(registry: Registry) -> None:
+    mine, other = registry.mint("rdl", BOB).iri.value, registry.mint("rdl", ALICE).iri.value
+    by_bob, by_moment, about = LogPosition(), LogPosition(), LogPosition()
+    assert acts(registry, CAROL, by_bob, Filter(party="bob")) == []
+    registry.fixate([mine], BOB)
+    registry.fixate([other], ALICE)
+    assert acts(registry, CAROL, by_bob, Filter(party="bob")) == ["Mint", "Fixation"]
+    assert acts(registry, CAROL, by_moment, Filter(until=0)) == []
+    assert acts(registry, CAROL, about, Filter(id=mine)) == ["Mint", "Fixation"]
+    with pytest.raises(NotRegistered):
+        registry.news(CAROL, Filter(id="http://rdl.example.org/data#R3732211754"))
+
+
+def test_a_reader_that_does_not_follow_stores_no_position(registry: Registry) -> None:
+    registry.mint("rdl", BOB)
+    place = LogPosition(follows=False)
+    assert len(registry.news(BOB, Filter(), place)) == 3
+    assert place.shown == set()
+
+
+def test_a_position_in_the_log_does_not_reveal_hidden_events(registry: Registry) -> None:
+    mine, hidden = registry.mint("rdl", BOB).iri.value, registry.mint("rdl", ALICE).iri.value
+    place = LogPosition()
+    for _ in range(2):
+        for _ in range(5):
+            registry.comment(hidden, "a draft of another party", ALICE)
+        remark = registry.comment(mine, "mine", BOB)
+        registry.news(BOB, Filter(), place)
+        assert place == LogPosition(last=remark.iri.value, publication=2, shown=place.shown)
+    assert len(place.shown) == 3
+
+
+def test_a_state_before_the_position_has_no_news(registry: Registry) -> None:
+    place = LogPosition(last="urn:uuid:0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e#0000000000000001")
+    assert registry.news(BOB, Filter(), place) == []
+
+
+def test_kinds_apply_to_new_and_to_newly_public_events(registry: Registry) -> None:
+    draft, mints = registry.mint("rdl", BOB).iri.value, LogPosition()
+    filter = Filter(kinds=["Mint"])
+    assert acts(registry, CAROL, mints, filter) == []
+    registry.fixate([draft], BOB)
+    assert acts(registry, CAROL, mints, filter) == ["Mint"]
+    assert acts(registry, CAROL, mints, filter) == []
+
+
+@pytest.mark.parametrize(
+    "filter", [Filter(namespace="rdl"), Filter(stage="created"), Filter(deprecated=True)]
+)
+def test_events_have_no_namespace_no_stage_and_no_deprecation(registry: Registry, filter: Filter) -> None:
+    reads: tuple[Callable[[], object], ...] = (
+        lambda: registry.news(BOB, filter),
+        lambda: list(registry.log(BOB, filter)),
+    )
+    for read in reads:
+        with pytest.raises(InvalidData, match="the log is restricted by"):
+            read()
+
+
+@pytest.mark.parametrize("filter", [Filter(id="rdl:a"), Filter(kinds=["Mint"])])
+def test_identifiers_have_no_id_of_an_event_and_no_kind(registry: Registry, filter: Filter) -> None:
+    bound = "http://example.org/"
+    reads: tuple[Callable[[], object], ...] = (
+        lambda: registry.list(BOB, filter),
+        lambda: registry.list_bound(bound, BOB, filter),
+    )
+    for read in reads:
+        with pytest.raises(InvalidData, match="a list of identifiers is restricted by"):
+            read()

@@ -1,0 +1,183 @@
+"""Requests that an attacker writes: each gets a clear refusal, and none a failure of the server."""
+
+import json
+import re
+import socket
+from typing import Final
+
+import pytest
+from serving import Server
+
+REGISTER: Final = "/api/v1/namespaces/h/registrations"
+NEWS: Final = b"POST /api/v1/news HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+HIDDEN_REQUEST: Final = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def exchange(server: Server, *sent: bytes) -> tuple[int, bytes]:
+    """Send bytes, and return the status of the answer and everything that came."""
+    received = b""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        try:
+            for part in sent:
+                connection.sendall(part)
+            while part := connection.recv(1 << 16):
+                received += part
+        except ConnectionError:
+            pass
+    found = re.match(rb"HTTP/1\.1 (\d{3})", received)
+    return int(found[1]) if found else 0, received
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/../../etc/passwd", 404),
+        ("/%2e%2e/%2e%2e/etc/passwd", 404),
+        ("/api/v1/../v1/identifiers", 404),
+        ("/api//v1/identifiers", 404),
+        ("/api/v1/identifiers/", 404),
+        ("/api/v1/identifiers%00", 404),
+        ("/api/v1/identifiers;x=1", 404),
+        ("/x/metrics", 404),
+        ("/api/v1/x/healthz", 404),
+        ("/docs", 404),
+        ("/api/v1/identifier?id=%00", 422),
+        ("/api/v1/identifier?id=%ed%a0%80", 404),
+        ("/api/v1/identifiers?namespace=%00", 404),
+        ("/api/v1/identifiers?since=9999-12-31T23:59:59.999Z", 200),
+        ("/api/v1/identifiers?owner=%ff", 200),
+    ],
+)
+def test_odd_addresses(server: Server, alice: str, path: str, status: int) -> None:
+    assert server.ask("GET", path, token=alice).status == status
+
+
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PUT", "DELETE", "OPTIONS"])
+def test_other_methods(server: Server, method: str) -> None:
+    assert server.ask(method, "/api/v1/identifier").status == 405
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"label":"x","metadata":{"x":NaN}}',
+        b'{"label":"x","metadata":' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}",
+        b"[" * 100_000,
+        b"[" * 50_000 + b"]" * 50_000,
+        b'{"label":"\\udfff"}',
+        b'{"\\ud800":"x"}',
+        b'{"label":"x","metadata":{"\\ud800":"x"}}',
+        b'{"label":' + b"9" * 5000 + b"}",
+        b'{"label":"a\\u0000b"}',
+        b'{"label":true}',
+        b"null",
+        b"",
+        b"\xff",
+        b"label=x",
+    ],
+    ids=range(14),
+)
+def test_bodies_that_are_no_request(server: Server, alice: str, body: bytes) -> None:
+    reply = server.ask("POST", REGISTER, body, token=alice)
+    assert reply.status == 422, reply.body
+    assert reply.json["error"] in ("invalid-data", "invalid-identifier")
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("bind", {"target": "http://x.example.org/", "confidence": "sNaN"}),
+        ("bind", {"target": "http://x.example.org/", "confidence": "1e999999999"}),
+        ("bind", {"target": "http://x.example.org/", "relation": "\0"}),
+        ("set-value", {"type": "DESC", "data": {"format": "hex", "value": "zz"}}),
+        ("set-value", {"type": "DESC", "data": {"format": "other", "value": "00"}}),
+        ("set-value", {"type": "DESC", "data": "x", "index": 2**53 - 1}),
+        ("set-value", {"type": "DESC", "data": "x", "ttl": 2**53 - 1}),
+    ],
+)
+def test_values_at_the_edge(server: Server, alice: str, path: str, sent: dict[str, object]) -> None:
+    server.ask("POST", REGISTER, {"label": "edge"}, token=alice)
+    assert server.ask("POST", f"/api/v1/{path}", {"id": "h:edge", **sent}, token=alice).status == 422
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+        b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+        b"Content-Length: -1\r\n\r\n{}",
+        b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n{}\r\n0\r\n\r\n",
+    ],
+)
+def test_a_request_in_the_body_of_another_is_not_answered(server: Server, head: bytes) -> None:
+    status, received = exchange(server, NEWS + head + HIDDEN_REQUEST)
+    assert 400 <= status < 500
+    assert received.count(b"HTTP/1.1 ") == 1
+    assert b"ok\n" not in received
+
+
+def test_a_head_without_end_is_refused(server: Server) -> None:
+    status, received = exchange(server, b"GET / HTTP/1.1\r\nHost: x\r\n", *[b"X: " + b"a" * 9000] * 20)
+    assert status in (0, 413), received  # the rest of what was sent may end the connection first
+
+
+def test_nothing_of_that_is_a_failure(server: Server) -> None:
+    assert (
+        server.ask("GET", "/healthz", headers={"Upgrade": "websocket", "Connection": "Upgrade"}).status == 200
+    )
+    logged = [json.loads(line) for line in server.lines if line.startswith("{")]
+    assert not [entry for entry in logged if entry.get("status") == 500]
+
+
+@pytest.mark.parametrize(
+    "caused",
+    [
+        {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/v1/namespaces/rdl/identifiers", b""),
+        ("/api/v1/imports?format=nquads&ownHistory=true", b"#x=\r\n"),
+        ("/generate/rdl", b""),
+    ],
+)
+def test_a_form_of_another_site_changes_nothing(
+    server: Server, alice: str, path: str, body: bytes, caused: dict[str, str]
+) -> None:
+    """A browser adds the credentials of Basic to it by itself."""
+    sending = {"Content-Type": "text/plain", **caused}
+    reply = server.ask("POST", path, body, basic=f"alice:{alice}", headers=sending)
+    assert (reply.status, reply.json["error"]) == (403, "not-permitted")
+    assert "another site" in reply.json["detail"]
+
+
+def test_a_page_of_the_server_itself_may_change_something(server: Server, alice: str) -> None:
+    for caused in (
+        {"Sec-Fetch-Site": "same-origin", "Origin": server.address.rstrip("/")},
+        {"Origin": server.address.rstrip("/")},
+        {},
+    ):
+        reply = server.ask(
+            "POST", "/api/v1/namespaces/rdl/identifiers", {}, basic=f"alice:{alice}", headers=caused
+        )
+        assert reply.status == 201
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/api/v1/namespaces", {"GET", "HEAD", "POST"}),
+        ("/api/v1/tokens", {"GET", "HEAD", "POST"}),
+        ("/api/v1/fixate", {"POST"}),
+    ],
+)
+def test_another_method_is_told_which_there_are(server: Server, path: str, allowed: set[str]) -> None:
+    reply = server.ask("PUT", path, {})
+    assert (reply.status, set(reply.headers["allow"].split(", "))) == (405, allowed)

@@ -1,0 +1,84 @@
+"""The OpenAPI document suits programs that generate clients."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from serving import Server
+
+from idstore.operations.declared import OPERATIONS
+
+NULL = {"type": "null"}
+
+
+@pytest.fixture(scope="module")
+def described(server: Server) -> dict[str, Any]:
+    document: dict[str, Any] = server.ask("GET", "/api/v1/openapi.json").json
+    return document
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for methods in document["paths"].values():
+        for described in methods.values():
+            yield described["operationId"], described
+
+
+def test_each_body_is_an_object_with_a_name(described: dict[str, Any]) -> None:
+    for name, operation in operations(described):
+        for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+            is_file = kind == "application/octet-stream"
+            assert is_file or content["schema"].keys() == {"$ref"}, name
+
+
+def test_what_may_be_absent_is_not_null(described: dict[str, Any]) -> None:
+    for name, operation in operations(described):
+        for parameter in operation.get("parameters", ()):
+            assert NULL not in parameter["schema"].get("anyOf", ()), (name, parameter["name"])
+    bodies = {name: one for name, one in described["components"]["schemas"].items() if name.endswith("Body")}
+    nullable = {
+        (name, field)
+        for name, body in bodies.items()
+        for field, schema in body["properties"].items()
+        if NULL in schema.get("anyOf", ())
+    }
+    assert nullable == {("QueryBody", "rows"), ("TargetBody", "uri")}
+    assert not [
+        name for name, body in bodies.items() for one in body["properties"].values() if "default" in one
+    ]
+
+
+def test_names_of_types_are_plain(described: dict[str, Any]) -> None:
+    assert all(name.isalpha() and name[0].isupper() for name in described["components"]["schemas"])
+
+
+def test_a_stream_is_a_text_of_lines(described: dict[str, Any]) -> None:
+    streams = {one.name for one in OPERATIONS.values() if one.in_lines}
+    for name, operation in operations(described):
+        done = operation["responses"].get("200") or operation["responses"]["201"]
+        is_stream = "application/x-ndjson" in done.get("content", {})
+        assert is_stream == (name in streams)
+        if is_stream:
+            assert done["content"]["application/x-ndjson"]["schema"]["type"] == "string"
+
+
+def test_parameters_and_fields_are_explained(described: dict[str, Any]) -> None:
+    for name, operation in operations(described):
+        for parameter in operation.get("parameters", ()):
+            assert parameter.get("description"), (name, parameter["name"])
+    for name, schema in described["components"]["schemas"].items():
+        if name.endswith("Body"):
+            for field, described_field in schema["properties"].items():
+                assert described_field.get("description"), (name, field)
+
+
+def test_choices_are_listed(described: dict[str, Any]) -> None:
+    listed = {
+        (name, parameter["name"]): parameter["schema"].get("enum")
+        for name, operation in operations(described)
+        for parameter in operation.get("parameters", ())
+    }
+    assert listed["list", "stage"] == ["created", "fixated", "tombstone"]
+    for name in ("export", "import_file"):
+        assert {"csv", "turtle"} <= {*(listed[name, "format"] or ())}
+    assert ("list", "kinds") not in listed
+    assert ("log", "stage") not in listed

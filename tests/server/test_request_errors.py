@@ -1,0 +1,85 @@
+"""A request that does not fit is refused with the input, the place and the remedy."""
+
+import pytest
+from serving import Server
+
+JSON = {"Content-Type": "application/json"}
+MINT = "namespaces/rdl/identifiers"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "detail"),
+    [
+        (MINT, b'{"name": 5}', "name: 5 is not a text; give a text"),
+        (MINT, b'{"strict": "perhaps"}', "strict: 'perhaps' is not true or false; give true or false"),
+        (MINT, b'{"metadata": {"issn": 1}}', "metadata.issn: 1 is not a text; give a text"),
+        (MINT, b'{"metadata": [1]}', "metadata: [1] is not an object; give an object"),
+        (
+            MINT,
+            b"[1]",
+            "the body is no JSON object; send one, with the header Content-Type: application/json",
+        ),
+        (MINT, b'{"name": ', "the body is no JSON (position 9: Expecting value); send a JSON object"),
+        ("fixate", b'{"ids": "x"}', "ids: 'x' is not a list; give a list"),
+        ("fixate", b'{"ids": ["x", 1]}', "ids.1: 1 is not a text; give a text"),
+        ("fixate", b"{}", "ids is missing; give it"),
+        (
+            "bind",
+            b'{"id": "x", "target": "y", "confidence": "sNaN"}',
+            "confidence: 'sNaN' is not a finite number",
+        ),
+        (
+            "set-value",
+            b'{"id": "x", "type": "URL", "data": {"format": "hex"}}',
+            "data.value is missing; give it",
+        ),
+        (
+            "set-value",
+            b'{"id": "x", "type": "URL", "data": "", "when": "later"}',
+            "when: 'later' is not possible; give 'either', 'absent' or 'present'",
+        ),
+        (
+            "set-value",
+            b'{"id": "x", "type": "URL", "data": "", "ttl": -1}',
+            "ttl: -1 is out of range; give 0 or more",
+        ),
+        ("name", b'{"id": "x", "nmae": "y"}', "name is missing; give it"),
+        ("release", b'{"id": "x", "nmae": "y"}', "'nmae' is no parameter; there are id"),
+    ],
+)
+def test_a_body_that_does_not_fit(server: Server, alice: str, path: str, body: bytes, detail: str) -> None:
+    reply = server.ask("POST", f"/api/v1/{path}", body, token=alice, headers=JSON)
+    assert (reply.status, reply.json["error"]) == (422, "invalid-data")
+    assert reply.json["detail"].startswith(detail)
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "detail"),
+    [
+        ("identifiers", {"limit": "many"}, "limit: 'many' is not a whole number; give a whole number"),
+        ("identifiers", {"limit": "9" * 80}, f"limit: '{'9' * 59}… is "),
+        ("identifiers", {"deprecated": "no one"}, "deprecated: 'no one' is not true or false"),
+        ("identifier", {}, "id is missing; give it"),
+        ("resolve", {"id": "x", "indexes": "a"}, "indexes.0: 'a' is not a whole number"),
+    ],
+)
+def test_a_query_that_does_not_fit(server: Server, path: str, query: dict[str, str], detail: str) -> None:
+    reply = server.ask("GET", f"/api/v1/{path}", query=query)
+    assert (reply.status, reply.json["error"]) == (422, "invalid-data")
+    assert reply.json["detail"].startswith(detail)
+
+
+def test_pairs_of_an_import_and_files_without_a_format(server: Server, alice: str) -> None:
+    pair = server.ask("POST", "/api/v1/imports", b"", token=alice, query={"roles": "subject"})
+    assert pair.json["detail"] == "roles.0: 'subject' is no pair; write KEY=VALUE"
+    unnamed = server.ask("POST", "/api/v1/imports", b"x", token=alice)
+    assert (unnamed.status, unnamed.json["error"]) == (422, "invalid-file")
+    assert all(word in unnamed.json["detail"] for word in ("turtle", "csv", "handle-batch", "export.nq"))
+
+
+def test_the_numbers_of_the_log_are_for_administrators(server: Server, bob: str) -> None:
+    reply = server.ask("GET", "/api/v1/log", query={"after": "3"})
+    assert "without a sign-in" in reply.json["detail"]
+    assert (
+        "bob is not one" in server.ask("GET", "/api/v1/log", query={"after": "3"}, token=bob).json["detail"]
+    )

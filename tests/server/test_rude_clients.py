@@ -1,0 +1,140 @@
+"""Clients that stall, vanish or come in crowds: the others are served, and nothing of them stays."""
+
+import http.client
+import json
+import shutil
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from serving import ALICE, Server, wait_until
+
+MINT = "/api/v1/namespaces/rdl/identifiers"
+LISTENING = "0A"
+SENDING = 0.5
+"""Seconds after which the server of these tests ends a client that stalls."""
+
+
+@pytest.fixture(scope="module")
+def impatient(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    store = tmp_path_factory.mktemp("s") / "store"
+    shutil.copytree(prepared, store)
+    with Server(store, limits={"sending": SENDING, "idle": SENDING}) as server:
+        yield server
+
+
+def connected(server: Server, sent: bytes, receive_buffer: int = 0) -> socket.socket:
+    """Return a connection that has sent something; its end of a transfer may hold so few bytes."""
+    client = socket.socket()
+    if receive_buffer:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    client.settimeout(20)
+    client.connect(("127.0.0.1", server.port))
+    client.sendall(sent)
+    return client
+
+
+def connections(server: Server) -> int:
+    """Return the number of connections that the server has open."""
+    opened = set()
+    for file in Path(f"/proc/{server.process.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            opened.add(file.readlink())
+    rows = map(str.split, Path("/proc/net/tcp").read_text().splitlines()[1:])
+    return sum(
+        Path(f"socket:[{row[9]}]") in opened
+        for row in rows
+        if row[1].endswith(f":{server.port:04X}") and row[3] != LISTENING
+    )
+
+
+def rest(client: socket.socket) -> bytes:
+    """Return what the server sends until it ends the connection."""
+    parts = []
+    try:
+        while part := client.recv(1 << 16):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def request(server: Server, method: str, path: str, sent: object) -> bytes:
+    """Return the bytes of a request of alice."""
+    body = json.dumps(sent).encode()
+    head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token(ALICE)}\r\n"
+    return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def minted(server: Server) -> bool:
+    return server.ask("POST", MINT, {}, token=server.token(ALICE)).status == 201
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"", b""),
+        (b"GET /heal", b""),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-", b""),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /he", b"HTTP/1.1 200 "),
+        (b"POST " + MINT.encode() + b" HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{", b"HTTP/1.1 503 "),
+    ],
+)
+def test_a_connection_ends_whose_request_does_not_arrive(
+    impatient: Server, sent: bytes, answer: bytes
+) -> None:
+    with connected(impatient, sent) as client:
+        assert rest(client).startswith(answer)
+        wait_until(lambda: connections(impatient) == 0)
+
+
+def test_a_client_that_takes_no_answer_is_ended(impatient: Server) -> None:
+    wanted = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+    with connected(impatient, wanted * 100, receive_buffer=4096):
+        wait_until(lambda: connections(impatient) == 1)
+        assert minted(impatient)
+        wait_until(lambda: connections(impatient) == 0)
+
+
+def test_clients_that_vanish_leave_nothing(impatient: Server) -> None:
+    whole = request(impatient, "POST", MINT, {"name": "of a client that has gone"})
+    for number in range(0, len(whole) + 1, 3):
+        client = connected(impatient, whole[:number])
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the end is a reset
+        client.close()
+    assert minted(impatient)
+    wait_until(lambda: connections(impatient) == 0)
+    wait_until(lambda: b"\nidstore_active_requests 1.0\n" in impatient.ask("GET", "/metrics").body)
+
+
+def test_pipelined_requests_are_answered_in_their_order(impatient: Server) -> None:
+    names = [f"name {number}" for number in range(20)]
+    requests = [request(impatient, "POST", MINT, {"name": name}) for name in names]
+    last = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    with connected(impatient, b"".join(requests) + last) as client:
+        answers = rest(client).split(b"HTTP/1.1 ")[1:]
+    assert [json.loads(one.partition(b"\r\n\r\n")[2])["names"]["und"] for one in answers[:-1]] == names
+    assert answers[-1].endswith(b"ok\n")
+
+
+def test_connections_beyond_the_open_files_are_told_to_come_again(prepared: Path, tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    shutil.copytree(prepared, tmp_path / "s")
+    with Server(tmp_path / "s", files=280) as server:
+        crowd = [connected(server, b"") for _ in range(400)]
+        try:
+            answers = [rest(client) for client in crowd[-350:]]
+            assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in answers)
+            assert all(b'"overloaded"' in answer for answer in answers)
+            with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)) as refused:
+                refused.request("GET", "/healthz")
+                assert int(refused.getresponse().headers["Retry-After"]) > 0
+        finally:
+            for client in crowd:
+                client.close()
+        wait_until(lambda: connections(server) == 0)
+        assert minted(server)

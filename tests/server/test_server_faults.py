@@ -1,0 +1,172 @@
+"""Endless queries, a full and a frozen disk, a log that nobody reads: other requests are answered, and all
+later.
+"""
+
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from serving import ALICE, Server, wait_until
+
+import idstore
+
+MINT = "/api/v1/namespaces/rdl/identifiers"
+ENDLESS = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"?s{n} ?p{n} ?o{n} ." for n in range(9)) + " }"
+
+
+@pytest.fixture(scope="module")
+def attacked(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    store = tmp_path_factory.mktemp("s") / "store"
+    shutil.copytree(prepared, store)
+    with Server(store) as server:
+        yield server
+
+
+def children(server: Server) -> list[str]:
+    """Return the processes that the server has started and that still run."""
+    found: list[str] = []
+    for task in Path(f"/proc/{server.process.pid}/task").iterdir():
+        with suppress(FileNotFoundError):  # the thread has ended
+            found += (task / "children").read_text().split()
+    return found
+
+
+def processor_time(process: str) -> int:
+    """Return how many ticks of the processor a process has had; 0 if it has ended."""
+    with suppress(FileNotFoundError):
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    return 0
+
+
+def is_working(server: Server) -> bool:
+    """Return whether a process that the server has started uses the processor."""
+    before = {child: processor_time(child) for child in children(server)}
+    time.sleep(0.3)  # an endless query uses more than a tick in it
+    return any(processor_time(child) > ticks + 1 for child, ticks in before.items())
+
+
+def asking(server: Server, text: str) -> socket.socket:
+    """Return a connection over which alice asks a query."""
+    body = f'{{"text": "{text}"}}'.encode()
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    client.sendall(
+        f"POST /api/v1/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token(ALICE)}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+    return client
+
+
+def test_a_query_ends_at_its_time_limit(attacked: Server) -> None:
+    reply = attacked.ask("POST", "/api/v1/query", {"text": ENDLESS, "timeout": 0.2})
+    assert (reply.status, reply.json["error"]) == (503, "limit-reached")
+    assert not children(attacked)
+
+
+def test_endless_queries_hold_up_nobody_and_end_with_their_clients(attacked: Server) -> None:
+    token = attacked.token(ALICE)
+    clients = [asking(attacked, ENDLESS) for _ in range(30)]
+    try:
+        wait_until(lambda: children(attacked))
+        assert len(children(attacked)) <= 4
+        id = attacked.ask("POST", MINT, {}, token=token).json["id"]
+        assert attacked.ask("GET", "/api/v1/identifier", query={"id": id}, token=token).status == 200
+        assert attacked.ask("GET", "/api/v1/identifiers", token=token).status == 200
+        reply = attacked.ask("POST", "/api/v1/query", {"text": "ASK {}"}, token=token)
+        assert (reply.status, reply.json["error"]) == (503, "overloaded")
+        assert int(reply.headers["retry-after"]) > 0
+    finally:
+        for client in clients:
+            client.close()
+    wait_until(lambda: attacked.ask("POST", "/api/v1/query", {"text": "ASK {}"}, token=token).status == 200)
+    wait_until(lambda: not is_working(attacked))
+
+
+def test_a_log_that_nobody_reads_holds_up_nobody(prepared: Path, tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    shutil.copytree(prepared, tmp_path / "s")
+    with Server(tmp_path / "s", reads_log=False) as server:
+        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)) as connection:
+            for _ in range(1000):  # more lines than a pipe holds
+                connection.request("GET", "/healthz")
+                assert connection.getresponse().read() == b"ok\n"
+        assert server.end(signal.SIGTERM) == 0
+
+
+@contextmanager
+def mounted(place: Path, *arguments: str) -> Iterator[Path]:
+    """Mount a file system. Skips the test if that is impossible here."""
+    if os.geteuid():
+        pytest.skip("only root can mount a file system")
+    place.mkdir()
+    done = subprocess.run(["mount", *arguments, str(place)], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_told_and_then_the_server_goes_on(prepared: Path, tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    with mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs") as disk:
+        shutil.copytree(prepared, disk / "s")
+        with Server(disk / "s") as server:
+            token = server.token(ALICE)
+            id = server.ask("POST", MINT, {}, token=token).json["id"]
+            with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+                while True:
+                    filler.write(bytes(4096))
+            refused = [server.ask("POST", MINT, {"name": "x" * 5000}, token=token) for _ in range(5)]
+            assert {(reply.status, reply.json["error"]) for reply in refused} == {(503, "store-unavailable")}
+            assert all("full" in reply.json["detail"] for reply in refused)
+            assert all(int(reply.headers["retry-after"]) > 0 for reply in refused)
+            assert server.ask("GET", "/api/v1/identifier", query={"id": id}, token=token).status == 200
+            (disk / "filler").unlink()
+            assert server.ask("POST", MINT, {}, token=token).status == 201
+            assert server.ask("POST", "/api/v1/query", {"text": "ASK {}"}, token=token).status == 200
+        with idstore.open(disk / "s") as registry:
+            assert not list(registry.verify(ALICE))
+
+
+@pytest.mark.slow
+def test_a_disk_that_stops_holds_up_acts_alone(prepared: Path, tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    if not (shutil.which("mkfs.ext4") and shutil.which("fsfreeze")):
+        pytest.skip("mkfs.ext4 or fsfreeze is not installed")
+    image = tmp_path / "image"
+    with image.open("wb") as file:
+        file.truncate(128 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+    with mounted(tmp_path / "disk", "-o", "loop", str(image)) as disk:
+        shutil.copytree(prepared, disk / "s")
+        with Server(disk / "s") as server, ThreadPoolExecutor(64) as clients:
+            token = server.token(ALICE)
+            id = server.ask("POST", MINT, {}, token=token).json["id"]
+            # the first read of a state notes it in a mapped file, which would wait too
+            assert server.ask("GET", "/api/v1/identifier", query={"id": id}, token=token).status == 200
+            os.sync()
+            subprocess.run(["fsfreeze", "-f", str(disk)], check=True)
+            try:
+                waiting = [clients.submit(server.ask, "POST", MINT, {}, token=token) for _ in range(64)]
+                wait_until(lambda: b"_active_requests 65.0\n" in server.ask("GET", "/metrics").body)
+                assert server.ask("GET", "/healthz").status == 200
+                assert server.ask("GET", "/api/v1/identifier", query={"id": id}, token=token).status == 200
+                assert server.ask("GET", "/api/v1/namespaces", token=token).status == 200
+                assert not any(one.done() for one in waiting)
+            finally:
+                subprocess.run(["fsfreeze", "-u", str(disk)], check=True)
+            assert {one.result().status for one in waiting} == {201}

@@ -1,0 +1,207 @@
+"""Who a request comes from: credentials, where they are read, and how often they may fail."""
+
+import asyncio
+import base64
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra server is not installed")
+
+from serving import ALICE, BOB, Server
+
+from idstore.errors import IdstoreError, InvalidData, NotPermitted, SignInRequired, TooManyAttempts
+from idstore.model import times
+from idstore.model.party import NOBODY, Party
+from idstore.server.sign_in import Caller, SignIn, SocketSignIn, TokenWay, attempts
+from idstore.server.sign_in.attempts import ATTEMPTS, WINDOW, Attempts
+from idstore.tokens import TokenReader, Tokens
+
+Headers = list[tuple[str, str]]
+Asking = Callable[..., Caller]
+NEAR: Final = "127.0.0.1"
+
+
+def basic(name: str, secret: str) -> Headers:
+    return [("authorization", "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode())]
+
+
+def bearer(secret: str) -> Headers:
+    return [("authorization", f"Bearer {secret}")]
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Tokens:
+    return Tokens(tmp_path)
+
+
+def asking(tokens: Tokens, **how: bool) -> Asking:
+    """Return a function that signs in with headers, from an address."""
+    return caller_of(SignIn([TokenWay(TokenReader(tokens))], **how))
+
+
+def caller_of(sign_in: SignIn | SocketSignIn) -> Asking:
+
+    def ask(headers: Headers, address: str = NEAR, scheme: str = "http") -> Caller:
+        raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+        scope = {"type": "http", "scheme": scheme, "client": (address, 1), "headers": raw}
+        return asyncio.run(sign_in.caller(scope))
+
+    return ask
+
+
+def error(act: Callable[[], object]) -> type[IdstoreError]:
+    with pytest.raises(IdstoreError) as raised:
+        act()
+    return type(raised.value)
+
+
+def test_a_token_signs_in_in_both_ways(tokens: Tokens) -> None:
+    ask, secret = asking(tokens), tokens.add(BOB).token
+    assert ask(bearer(secret)).party == ask(basic("bob", secret)).party == BOB
+    assert ask([]).party == NOBODY
+    assert error(lambda: ask(basic("alice", secret))) is SignInRequired
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        bearer(""),
+        bearer("ids_x"),
+        basic("bob", "ids_x"),
+        basic("bob", ""),
+        [("authorization", "")],
+        [("authorization", "Basic")],
+        [("authorization", "Basic ::::")],
+        [("authorization", "Basic /w==")],
+        [("authorization", "Digest username=bob")],
+        [("authorization", "Bearer \xe9\xff")],
+        [*bearer("{secret}"), *bearer("{secret}")],
+        [*bearer("ids_x"), *bearer("{secret}")],
+    ],
+)
+def test_other_credentials_are_refused(tokens: Tokens, headers: Headers) -> None:
+    secret = tokens.add(BOB).token
+    sent = [(name, value.replace("{secret}", secret)) for name, value in headers]
+    with pytest.raises(SignInRequired) as raised:
+        asking(tokens)(sent)
+    assert secret not in str(raised.value) and "ids_x" not in str(raised.value)
+
+
+def test_a_token_ends_when_it_expires_or_is_revoked(tokens: Tokens) -> None:
+    ask = asking(tokens)
+    expired, revoked = tokens.add(BOB, expires=times.now() - 1).token, tokens.add(BOB).token
+    assert ask(bearer(revoked)).party == BOB
+    tokens.revoke(next(token.id for token in tokens.all() if token.expires is None))
+    assert error(lambda: ask(bearer(expired))) is error(lambda: ask(bearer(revoked))) is SignInRequired
+
+
+@pytest.mark.parametrize(
+    ("address", "scheme", "insecure", "refused"),
+    [
+        ("127.0.0.1", "http", False, False),
+        ("127.8.8.8", "http", False, False),
+        ("::1", "http", False, False),
+        ("::ffff:127.0.0.1", "http", False, False),
+        ("192.0.2.1", "https", False, False),
+        ("192.0.2.1", "http", True, False),
+        ("192.0.2.1", "http", False, True),
+        ("::ffff:192.0.2.1", "http", False, True),
+        ("2001:db8::1", "http", False, True),
+        ("localhost", "http", False, True),
+        ("", "http", False, True),
+    ],
+)
+def test_credentials_in_the_clear_are_refused(
+    tokens: Tokens, address: str, scheme: str, *, insecure: bool, refused: bool
+) -> None:
+    ask, sent = asking(tokens, insecure=insecure), bearer(tokens.add(BOB).token)
+    if refused:
+        assert error(lambda: ask(sent, address, scheme)) is NotPermitted
+    else:
+        assert ask(sent, address, scheme).party == BOB
+
+
+def test_a_request_may_name_only_the_party_of_its_token(tokens: Tokens) -> None:
+    ask, sent = asking(tokens), bearer(tokens.add(Party("Ξένη")).token)
+    assert ask([*sent, ("idstore-user", "%CE%9E%CE%AD%CE%BD%CE%B7")]).party == Party("Ξένη")
+    assert error(lambda: ask([*sent, ("idstore-user", "alice")])) is NotPermitted
+    assert error(lambda: ask([("idstore-user", "alice")])) is SignInRequired
+    assert error(lambda: ask([*sent, ("idstore-user", "alice"), ("idstore-user", "bob")])) is InvalidData
+
+
+def test_the_socket_believes_its_owner() -> None:
+    ask = caller_of(SocketSignIn())
+    assert ask([("idstore-user", "%CE%9E%CE%AD%CE%BD%CE%B7")]).party == Party("Ξένη")
+    assert ask([]).party == NOBODY
+    assert error(lambda: ask([("idstore-user", "a b")])) is InvalidData
+
+
+# failed sign-ins
+
+
+def fail(failures: Attempts, address: str, name: str | None = None, times: int = ATTEMPTS) -> None:
+    for _ in range(times):
+        failures.check(address, name)
+        failures.count(address, name)
+
+
+def test_an_address_that_fails_too_often_is_refused_for_a_while() -> None:
+    now = [1000.0]
+    failures = Attempts(lambda: now[0])
+    fail(failures, NEAR)
+    with pytest.raises(TooManyAttempts, match="try again in 60 seconds") as raised:
+        failures.check(NEAR, None)
+    assert raised.value.fields == {"retry_after": 60}
+    assert error(lambda: failures.check(NEAR, "bob")) is TooManyAttempts
+    failures.check("192.0.2.1", None)
+    now[0] += WINDOW
+    fail(failures, NEAR)
+
+
+def test_a_name_that_fails_too_often_is_refused_where_it_failed() -> None:
+    failures = Attempts()
+    for number in range(ATTEMPTS):
+        fail(failures, f"192.0.2.{number}", "bob", times=1)
+    assert error(lambda: failures.check("192.0.2.1", "bob")) is TooManyAttempts
+    failures.check("192.0.2.1", "carol")
+    failures.check("198.51.100.1", "bob")  # where the party may be itself
+
+
+def test_a_network_of_ipv6_is_one_address() -> None:
+    failures = Attempts()
+    for number in range(ATTEMPTS):
+        fail(failures, f"2001:db8::{number}", times=1)
+    assert error(lambda: failures.check("2001:db8::ffff", None)) is TooManyAttempts
+    failures.check("2001:db8:0:1::1", None)
+
+
+def test_the_counters_have_bounds_and_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "_KEPT", 10)
+    failures = Attempts()
+    for number in range(30):
+        fail(failures, f"192.0.2.{number}", "bob-the-builder", times=1)
+    assert len(failures._failures) == 10
+    assert "bob" not in repr(vars(failures)) and "192.0.2" not in repr(vars(failures))
+
+
+def test_spoofed_headers_of_a_proxy_evade_no_limit(tmp_path: Path, prepared: Path) -> None:
+    pytest.importorskip("uvicorn")
+    shutil.copytree(prepared, tmp_path / "s")
+    with Server(tmp_path / "s") as server:
+
+        def ask(number: int) -> int:
+            headers = {"X-Forwarded-For": f"198.51.100.{number}", "X-Forwarded-Proto": "https"}
+            return server.ask("GET", "/api/v1/identifiers", token="ids_x", headers=headers).status
+
+        assert [ask(number) for number in range(ATTEMPTS + 1)] == [401] * ATTEMPTS + [429]
+    with Server(tmp_path / "s", ("--proxy", "127.0.0.1")) as server:
+        token = server.token(ALICE)
+        far = {"X-Forwarded-For": "198.51.100.1", "X-Forwarded-Proto": "http"}
+        assert server.ask("GET", "/api/v1/identifiers", token=token, headers=far).status == 403
+        far["X-Forwarded-Proto"] = "https"
+        assert server.ask("GET", "/api/v1/identifiers", token=token, headers=far).status == 200
+        assert [ask(number) for number in range(ATTEMPTS + 1)] == [401] * (ATTEMPTS + 1)

@@ -1,0 +1,91 @@
+"""Tokens that are made, listed and revoked over HTTP."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from serving import ALICE, BOB, Server
+
+import idstore
+from idstore.errors import InvalidData, NotPermitted, NotRegistered, SignInRequired, UnknownNamespace
+from idstore.model import times
+
+TOKENS = "/api/v1/tokens"
+
+
+def test_a_party_makes_lists_and_revokes_its_tokens(server: Server, bob: str) -> None:
+    end = times.now() + times.DAY
+    with idstore.connect(server.address, token=bob) as registry:
+        before = {token.id for token in registry.tokens(BOB)}
+        made = registry.add_token(BOB, namespaces=["rdl"], acts=["mint"], expires=end)
+        [token] = [one for one in registry.tokens(BOB) if one.id not in before]
+        assert (made.party, token.party) == ("bob", "bob")
+        assert (token.namespaces, token.acts, token.expires) == (("rdl",), ("mint",), end)
+        with idstore.connect(server.address, token=made.token) as limited:
+            assert limited.mint("rdl", BOB).owner == "bob"
+            with pytest.raises(NotPermitted):
+                limited.release("rdl:R1234567890", BOB)
+        registry.revoke_token(token.id, BOB)
+        with idstore.connect(server.address, token=made.token) as late, pytest.raises(SignInRequired):
+            late.mint("rdl", BOB)
+
+
+def test_tokens_of_others_are_for_administrators(server: Server, alice: str, bob: str) -> None:
+    with idstore.connect(server.address, token=alice) as registry:
+        earlier = {one.id for one in registry.tokens(ALICE)}
+        made = registry.add_token(ALICE, owner="carol")
+        [token] = [one for one in registry.tokens(ALICE) if one.id not in earlier]
+    with idstore.connect(server.address, token=bob) as registry:
+        assert {one.party for one in registry.tokens(BOB)} == {"bob"}
+        with pytest.raises(NotPermitted):
+            registry.add_token(BOB, owner="alice")
+        with pytest.raises(NotRegistered):
+            registry.revoke_token(token.id, BOB)
+    with idstore.connect(server.address, token=made.token) as registry:
+        assert registry.mint("rdl", idstore.Party("carol")).owner == "carol"
+    assert server.ask("DELETE", f"{TOKENS}/{token.id}", token=alice).status == 200
+    assert server.ask("DELETE", f"{TOKENS}/{token.id}", token=alice).status == 404
+
+
+def test_anonymous_requests_have_no_tokens(server: Server) -> None:
+    for method, path in (("POST", TOKENS), ("GET", TOKENS), ("DELETE", f"{TOKENS}/00000000")):
+        assert server.ask(method, path, {} if method == "POST" else None).status == 401
+
+
+def test_limits_that_make_no_sense_are_refused(server: Server, bob: str) -> None:
+    with idstore.connect(server.address, token=bob) as registry:
+        with pytest.raises(InvalidData, match="no act 'fly'"):
+            registry.add_token(BOB, acts=["fly"])
+        with pytest.raises(InvalidData, match="in the past"):
+            registry.add_token(BOB, expires=1)
+        with pytest.raises(UnknownNamespace):
+            registry.add_token(BOB, namespaces=["nowhere"])
+
+
+@pytest.mark.parametrize(
+    "limit", [{"acts": ["add_token"]}, {"namespaces": ["rdl"]}, {"expires": times.now() + times.DAY}]
+)
+def test_a_token_with_limits_makes_none_without(server: Server, limit: dict[str, object]) -> None:
+    reply = server.ask("POST", TOKENS, {}, token=server.token(ALICE, **limit))
+    assert (reply.status, reply.json["error"]) == (403, "not-permitted")
+
+
+def test_suspended_parties_and_groups_get_none(server: Server, alice: str) -> None:
+    dave = idstore.Party("dave")
+    with idstore.connect(server.address, token=alice) as registry:
+        secret = registry.add_token(ALICE, owner="dave").token
+        registry.suspend(dave, "abuse", ALICE)
+        registry.add_party(idstore.Party("team"), ALICE, kind="group")
+        for name in ("dave", "team"):
+            with pytest.raises(NotPermitted):
+                registry.add_token(ALICE, owner=name)
+    with idstore.connect(server.address, token=secret) as registry, pytest.raises(NotPermitted):
+        registry.add_token(dave)
+
+
+def test_the_secret_is_kept_as_a_hash(server: Server, bob: str) -> None:
+    secret = server.ask("POST", TOKENS, {}, token=bob).json["token"]
+    assert secret not in str(server.ask("GET", TOKENS, token=bob).json)
+    with closing(sqlite3.connect(server.store / "tokens.sqlite")) as database:
+        assert secret not in str(database.execute("select * from token").fetchall())
+    assert not any(secret in line for line in server.lines)

@@ -1,0 +1,242 @@
+"""Files that are sent to a server and got from it."""
+
+import gzip
+import io
+import threading
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import pytest
+from serving import ALICE, BOB, Server
+
+pytest.importorskip("uvicorn", reason="the extra server is not installed")
+
+import anyio
+from starlette.requests import Request
+
+import idstore
+from idstore.errors import InvalidData, LimitReached, Overloaded, RequestTooLarge
+from idstore.exchange.importing import ImportChoices
+from idstore.registry.export import Extract
+from idstore.server.transfers import BLOCK, Download, upload
+
+EXPORT, IMPORT = "/api/v1/export", "/api/v1/imports"
+
+
+def exported(registry: idstore.Registry, party: idstore.Party, extract: Extract, format: str) -> bytes:
+    from idstore.exchange.exporting import export
+
+    target = io.BytesIO()
+    export(registry, target, party, extract, format)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    "format", ["nquads", "turtle", "jsonld", "csv", "sssom", "handle-batch", "rdf-patch"]
+)
+def test_an_export_is_that_of_the_library(server: Server, alice: str, bob: str, format: str) -> None:
+    with idstore.connect(server.address, token=alice) as far:
+        far.register("h", f"exported-{format}", ALICE, idstore.Request(target="http://x.example.org/"))
+    with idstore.open(server.store, read_only=True, detached=True) as near:
+        for party, token in ((ALICE, alice), (BOB, bob)):
+            target = io.BytesIO()
+            with idstore.connect(server.address, token=token) as far:
+                far.export(target, party, format=format)
+            assert target.getvalue() == exported(near, party, Extract(), format)
+
+
+def test_an_anonymous_export_holds_what_is_public(server: Server, alice: str) -> None:
+    with idstore.connect(server.address, token=alice) as far:
+        hidden, shown = (far.register("h", f"export-{name}", ALICE) for name in ("draft", "final"))
+        far.fixate([shown.iri.value], ALICE)
+    reply = server.ask("GET", EXPORT, query={"format": "csv", "namespace": "h"})
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    assert reply.headers["cache-control"] == "private, no-store"
+    assert shown.iri.value in reply.body.decode()
+    assert hidden.iri.value not in reply.body.decode()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"format": "docx"},
+        {"stage": "wrong"},
+        {"since": "yesterday"},
+        {"after": "3"},
+        {"format": "rdf-patch", "after": "1000000"},
+        {"format": "rdf-patch", "namespace": "h"},
+        {"format": "csv", "title": "x"},
+    ],
+)
+def test_a_choice_that_makes_no_sense_is_a_problem(server: Server, query: dict[str, str]) -> None:
+    reply = server.ask("GET", EXPORT, query=query)
+    assert (reply.status, reply.json["error"]) == (422, "invalid-data")
+
+
+def test_an_unknown_namespace_is_a_problem(server: Server) -> None:
+    assert server.ask("GET", EXPORT, query={"namespace": "nowhere"}).status == 404
+
+
+def test_descriptions_and_digests(server: Server, alice: str) -> None:
+    from idstore.exchange.digest import digest
+
+    with (
+        idstore.connect(server.address, token=alice) as far,
+        idstore.open(server.store, read_only=True, detached=True) as near,
+    ):
+        assert far.digest(ALICE) == digest(near, ALICE)
+    assert b"void:" in server.ask("GET", "/api/v1/describe", query={"title": "Valves"}).body
+    assert server.ask("GET", "/api/v1/describe", query={"licence": "no iri"}).status == 422
+
+
+def test_a_reader_that_stalls_holds_up_no_writer() -> None:
+    async def stall() -> list[int]:
+        threads = anyio.CapacityLimiter(1)
+        downloads = [Download() for _ in range(3)]
+        for download in downloads:  # each is written to its end, although nobody has read the one before
+            await download.begin(lambda target: target.writelines([bytes(BLOCK)] * 50), threads, 5)
+        return [sum([len(block) async for block in download.blocks()]) for download in downloads]
+
+    assert anyio.run(stall) == [50 * BLOCK] * 3
+
+
+def test_writers_wait_for_each_other_and_are_told() -> None:
+    async def wait() -> None:
+        threads = anyio.CapacityLimiter(1)
+        first = Download()
+        await first.begin(partial(written, b"x", ended), threads, 5)
+        try:
+            with pytest.raises(Overloaded):
+                await Download().begin(partial(written, b"x", ended), threads, 0.01)
+        finally:
+            ended.set()
+        assert [block async for block in first.blocks()] == [b"x"]
+
+    def written(content: bytes, ended: threading.Event, target: IO[bytes]) -> None:
+        target.write(content)
+        target.flush()
+        ended.wait(5)
+
+    ended = threading.Event()
+    anyio.run(wait)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_failure_is_an_error_or_cuts_the_file_off(late: bool) -> None:
+    def failing(target: IO[bytes]) -> None:
+        target.write(bytes(BLOCK + 1 if late else 1))
+        raise InvalidData("wrong")
+
+    async def read() -> bool:
+        """Return whether the answer had begun."""
+        download = Download()
+        try:
+            await download.begin(failing, anyio.CapacityLimiter(1), 5)
+        except InvalidData:
+            return False
+        with pytest.raises(InvalidData):
+            assert [block async for block in download.blocks()] == []
+        return True
+
+    assert anyio.run(read) == late
+
+
+def test_nothing_is_written_for_a_reader_that_is_gone() -> None:
+    def endless(target: IO[bytes]) -> None:
+        while True:
+            target.write(bytes(BLOCK))
+
+    async def leave() -> None:
+        threads, download = anyio.CapacityLimiter(1), Download()
+        await download.begin(endless, threads, 5)
+        blocks = download.blocks()
+        await anext(blocks)
+        await blocks.aclose()
+        last = Download()
+        await last.begin(lambda _: None, threads, 5)  # the writer has ended
+        last.abandon()
+
+    anyio.run(leave)
+
+
+def test_an_import_is_that_of_the_library(server: Server, alice: str, tmp_path: Path) -> None:
+    file = tmp_path / "export.nq"
+    with idstore.open(tmp_path / "store", administrator=ALICE) as other:
+        other.add_namespace("far", "http://far.example.org/data#", "rdswip", ALICE)
+        iri = other.mint("far", ALICE, idstore.Request(name="valve")).iri.value
+        other.fixate([iri], ALICE)
+        file.write_bytes(exported(other, ALICE, Extract(), "nquads"))
+    with idstore.connect(server.address, token=alice) as far:
+        rehearsed = far.import_file(file, ALICE, "export.nq", ImportChoices(dry_run=True))
+        assert [one.iri for one in rehearsed.changed if one.side == "there"] == [iri]
+        done = far.import_file(file, ALICE, "export.nq")
+        again = far.import_file(file, ALICE, "export.nq")
+        assert done.merged and again.merged
+        assert (done.merged.identifiers, again.merged.identifiers, again.merged.events) == (1, 0, 0)
+        assert far.show(iri, ALICE).names == (("und", "valve"),)
+
+
+def test_parties_import_bindings_and_administrators_identifiers(server: Server, alice: str, bob: str) -> None:
+    with idstore.connect(server.address, token=bob) as far:
+        own = far.register("h", "imported", BOB).iri.value
+    table = f"subject,object\n{own},http://x.example.org/\n".encode()
+    columns = {"format": "csv", "roles": "target=object"}
+    reply = server.ask("POST", IMPORT, table, query=columns, token=bob)
+    assert [one["verdict"] for one in reply.json["table"]["outcomes"]] == ["new"]
+    for token, status in ((None, 401), (bob, 403), (alice, 200)):
+        listed = {"format": "list", "namespace": "h"}
+        assert server.ask("POST", IMPORT, b"12345/listed\n", query=listed, token=token).status == status
+
+
+@pytest.mark.parametrize(
+    ("query", "content", "error"),
+    [
+        ({"format": "docx"}, b"", "invalid-data"),
+        ({"format": "tsv", "force": "true"}, b"", "invalid-data"),
+        ({"format": "tsv", "roles": "subject"}, b"", "invalid-data"),
+        ({"format": "tsv", "metadata": "/etc/passwd"}, b"a\tb\n", "invalid-data"),
+        ({"name": "folder/a.nq"}, b"<", "invalid-file"),
+        ({"format": "handle-batch"}, b"DELETE 99999/none\n", "batch-refused"),
+    ],
+)
+def test_what_cannot_be_imported_is_a_problem(
+    server: Server, alice: str, query: dict[str, str], content: bytes, error: str
+) -> None:
+    reply = server.ask("POST", IMPORT, content, query=query, token=alice)
+    assert (reply.status, reply.json["error"]) == (422, error), reply.body
+    assert query.get("name", "") in reply.json["detail"]
+    assert "idstore-scratch" not in reply.body.decode()
+
+
+def test_a_token_for_a_namespace_imports_into_it_alone(server: Server) -> None:
+    token = server.token(ALICE, namespaces=["h"], acts=["import_file"])
+    for query, status in (({"namespace": "h"}, 200), ({"namespace": "rdl"}, 403), ({}, 403)):
+        reply = server.ask(
+            "POST", IMPORT, b"12345/of-a-token\n", query=query | {"format": "list"}, token=token
+        )
+        assert reply.status == status
+
+
+def test_files_of_others_are_small_and_plain(server: Server, bob: str, tmp_path: Path) -> None:
+    file = tmp_path / "large.csv"
+    with file.open("wb") as large:
+        large.truncate(17 << 20)
+    with idstore.connect(server.address, token=bob) as far, pytest.raises(RequestTooLarge):
+        far.import_file(file, BOB, "large.csv")
+    reply = server.ask("POST", IMPORT, gzip.compress(b"x"), query={"format": "csv"}, token=bob)
+    assert (reply.status, reply.json["error"]) == (422, "invalid-data")
+
+
+def test_a_sender_that_stalls_is_ended() -> None:
+    async def receive() -> dict[str, object]:
+        await anyio.sleep(5)
+        return {}
+
+    async def send() -> None:
+        request = Request({"type": "http", "method": "POST", "headers": []}, receive)
+        async with upload(request, "x.csv", limit=10, seconds=0.01, packed=True):
+            pass
+
+    with pytest.raises(LimitReached):
+        anyio.run(send)
