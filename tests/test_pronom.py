@@ -397,6 +397,29 @@ def test_relations_without_a_term_or_a_report_are_ignored(registry: Registry, tm
     )
 
 
+def test_a_relation_to_a_number_that_several_reports_have_is_skipped(
+    registry: Registry, tmp_path: Path
+) -> None:
+    formats = b"".join(b'<FileFormat PUID="fmt/%d" Name="N"/>' % number for number in (1, 2, 3))
+    file = b"<FFSignatureFile><FileFormatCollection>%b</FileFormatCollection></FFSignatureFile>" % formats
+    with droid.signatures(io.BytesIO(file)) as read:
+        pronom.import_formats(registry, read, ALICE)
+    found = pronom_reports.read(
+        archive(
+            tmp_path / "three.zip",
+            report("fmt/1", 1, "", ("Can contain", 7), ("Can contain", 1)),
+            report("fmt/2", 7),
+            report("fmt/3", 7),
+        )
+    )
+    related = pronom.import_relations(registry, found, ALICE, "test")
+    assert related.passed == (
+        "fmt/1: it is related to format 7 (), and the reports of fmt/2, fmt/3 have that number",
+    )
+    (bound,) = registry.record("fmt/1", ALICE).bindings
+    assert bound.target.value == "info:pronom/fmt/1"
+
+
 # JSON records
 
 

@@ -115,23 +115,41 @@ class _PeekedLines:
 def operations(file: Readable) -> Iterator["Operation"]:
     """Yield the operations of a file (a path, ``-`` for standard input, or a binary stream), in file order.
 
-    Raises BatchRefused with all flaws, at the end of the file; ExchangeError: the file cannot be read, is not
+    Raises BatchRefused with all flaws, at the end of the file or after too many; ExchangeError: the file cannot be read, is not
     UTF-8, or has a line of a mebibyte or more.
     """
-    flaws: list[Flaw] = []
     with opened(file) as source:
+        flaws = _Flaws(source.name)
         for item in _parsed(source):
             if isinstance(item, Operation):
                 yield item
             else:
-                flaws.append(item)
-        if flaws:
-            raise refusal(source.name, flaws)
+                flaws.add(item)
+        flaws.check()
 
 
-def refusal(file: str, flaws: Iterable[Flaw]) -> BatchRefused:
-    """Return the error with all flaws."""
-    return BatchRefused(file, sorted({(flaw.line, flaw.reason) for flaw in flaws}))
+class _Flaws:
+    """The flaws of a file, at most `idstore.exchange.limits.BAD_LINES`."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._found: list[Flaw] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, *found: Flaw) -> None:
+        """Add flaws. Raises BatchRefused: there are too many, so the rest of the file is not read."""
+        self._found += found
+        if len(self._found) > limits.BAD_LINES:
+            rest = f"more than {limits.BAD_LINES} lines cannot be carried out; the lines after it were not read"
+            self._found[limits.BAD_LINES :] = [Flaw(self._found[-1].line, rest)]
+            self.check()
+
+    def check(self) -> None:
+        """Raise BatchRefused if there are flaws, naming all."""
+        if self._found:
+            raise BatchRefused(self._file, sorted({(flaw.line, flaw.reason) for flaw in self._found}))
 
 
 def _parsed(source: Source) -> Iterator[Operation | Flaw]:
@@ -166,7 +184,9 @@ def _skip(lines: _PeekedLines, count: int | None) -> None:
 
 def _with_values(lines: _PeekedLines, number: int, act: str, handle: str) -> Iterator[Operation | Flaw]:
     values: list[tuple[int, Draft]] = []
-    flaws: list[Flaw] = [] if handle else [Flaw(number, f"{act} names no handle")]
+    sound = bool(handle)
+    if not handle:
+        yield Flaw(number, f"{act} names no handle")
     while (line := lines.next()) is not None and line.strip(_TRIMMED):
         if ascii_upper(line.strip(_TRIMMED).partition(" ")[0]) in _WORDS:
             lines.put_back(line)
@@ -174,11 +194,11 @@ def _with_values(lines: _PeekedLines, number: int, act: str, handle: str) -> Ite
         try:
             values.append((lines.number, value_of(line)))
         except InvalidData as error:
-            flaws.append(Flaw(lines.number, error.message))
-    if not values and not flaws:
-        flaws.append(Flaw(number, f"{act} is followed by no value"))
-    yield from flaws
-    if not flaws:
+            sound = False
+            yield Flaw(lines.number, error.message)
+    if sound and not values:
+        yield Flaw(number, f"{act} is followed by no value")
+    elif sound:
         yield Operation(number, act, handle, tuple(values))
 
 
@@ -260,24 +280,25 @@ def import_batch(
     if namespace is not None:
         homes = [registry.namespace(namespace)]
     done: dict[str, list[str]] = {"CREATE": [], "MODIFY": [], "DELETE": []}
-    flaws: list[Flaw] = []
     shared: list[Flaw] = []
     with opened(file) as source:
+        flaws = _Flaws(source.name)
         try:
             with registry.store.bulk() as bulk:
                 target = Registry(bulk)
                 for item in _parsed(source):
-                    flaws += (
-                        [item]
-                        if isinstance(item, Flaw)
-                        else _carry_out(target, item, homes, party, done, shared)
+                    flaws.add(
+                        *(
+                            [item]
+                            if isinstance(item, Flaw)
+                            else _carry_out(target, item, homes, party, done, shared)
+                        )
                     )
                 if flaws or dry_run or not any(done.values()):
                     raise DryRunEnded  # noqa: TRY301 the bulk is discarded
         except DryRunEnded:
             pass
-        if flaws:
-            raise refusal(source.name, flaws)
+        flaws.check()
     created, changed, deleted = (tuple(dict.fromkeys(done[act])) for act in ("CREATE", "MODIFY", "DELETE"))
     return BatchReport(created, changed, deleted, tuple(shared))
 

@@ -39,11 +39,23 @@ def read(
     Raises ExchangeError: no such column, no column of identifiers, malformed metadata.
     """
     with mappings.interpreted(file, format, columns, ROLES, ("subject",), metadata) as cells:
-        yield Reading(cells, cells.rows(lambda row: _listed(cells, row)))
+        rows = cells.rows(lambda row: _listed(cells, row))
+        yield Reading(cells, _each(rows))
 
 
-def _listed(cells: Cells, row: tables.TableRow) -> Listed | None:
-    """Read the identifier of a row; None if the row maps a text without one. Raises InvalidData."""
+def _each(rows: Iterator[list[Listed] | Malformed]) -> Iterator[Listed | Malformed]:
+    for row in rows:
+        if isinstance(row, Malformed):
+            yield row
+        else:
+            yield from row
+
+
+def _listed(cells: Cells, row: tables.TableRow) -> list[Listed] | None:
+    """Read the identifier of a row, and once more with each further name.
+
+    Returns None if the row maps a text without identifier. Raises InvalidData.
+    """
     literals = cells.literal_ends(row)
     if "subject" in literals:
         return None
@@ -57,17 +69,29 @@ def _listed(cells: Cells, row: tables.TableRow) -> Listed | None:
     statement = mappings.statement(cells.mapping(row)) if bound else None
     if statement is not None:
         statement.arguments()  # raises if it cannot be stored
-    return Listed(
+    names = _names(cells, row, language(lang) if lang else UNDETERMINED)
+    tag, name = next(names, (UNDETERMINED, None))
+    first = Listed(
         row.line,
         cells.end(row, "subject"),
-        cells.cell(row, "name") or None,
-        language(lang) if lang else UNDETERMINED,
+        name,
+        tag,
         _STAGES[stage],
         iri(leads_to).value if leads_to else None,
         cells.cell(row, "version") or None,
         statement,
         cells.verbatim,
     )
+    further = [Listed(row.line, first.id, name, tag, first.stage) for tag, name in names]
+    return [first, *further]
+
+
+def _names(cells: Cells, row: tables.TableRow, language_of_row: str) -> Iterator[tuple[str, str]]:
+    """Yield language and name, from the column of names and from those of names in a language."""
+    for role, tag in {"name": language_of_row, **cells.languages}.items():
+        name = cells.cell(row, role)
+        if name:
+            yield tag, name
 
 
 def valid(rows: Iterator[Listed | Malformed], malformed: list[Malformed]) -> Iterator[Listed]:

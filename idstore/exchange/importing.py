@@ -107,12 +107,14 @@ class TableReport:
     reading    what was read, and how it was understood, in words.
     malformed  lines that cannot be read; with any of them nothing was changed, unless told to go on.
     literals   number of mappings of a text without identifier, which are passed over.
+    listed     whether the lines are about identifiers, several about one perhaps; else they are bindings.
     """
 
     reading: str
     outcomes: Sequence[LineOutcome]
     malformed: Sequence[Malformed]
     literals: int = 0
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +348,7 @@ def _import_table(
     with identifiers.read(file, format, choices.columns, metadata) as reading:
         rows = list(identifiers.valid(reading.rows, malformed))
     outcomes = _enrol(registry, rows, party, name, choices, malformed, progress)
-    return _table_report(reading, file, name, outcomes, malformed)
+    return _table_report(reading, file, name, outcomes, malformed, listed=True)
 
 
 def _table_report(
@@ -355,9 +357,11 @@ def _table_report(
     name: str,
     outcomes: Sequence[LineOutcome],
     malformed: Sequence[Malformed],
+    *,
+    listed: bool = False,
 ) -> Imported:
     words = mappings.column_summary(reading).replace(str(file), name)
-    return Imported(table=TableReport(words, outcomes, [*malformed], reading.literals))
+    return Imported(table=TableReport(words, outcomes, [*malformed], reading.literals, listed))
 
 
 def _import_described(
@@ -374,7 +378,7 @@ def _import_described(
     passed += [f"{reading.others} statements about other subjects"] if reading.others else []
     words = f"{name} as {reading.format}" + (f"; passed over: {', '.join(passed)}" if passed else "")
     outcomes = _enrol(registry, reading.rows, party, name, choices, reading.malformed, progress)
-    return Imported(table=TableReport(words, outcomes, [*reading.malformed]))
+    return Imported(table=TableReport(words, outcomes, [*reading.malformed], listed=True))
 
 
 def _enrol(

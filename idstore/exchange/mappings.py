@@ -5,7 +5,7 @@ same roles, by name or by assignment. Note, confidence, justification, author an
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -72,6 +72,7 @@ _DIVIDED: Final = frozenset({"author_id", "author_label"})
 _SEPARATORS: Final = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 _ITEM: Final = re.compile(r"(?:\\.|[^|\\]|\\$)+", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\([|\\])")
+_NAMES: Final = re.compile(r"name(?:@(.+)|_((?!id)[a-z]{2}))")
 _CURIE: Final = re.compile(r"([A-Za-z_][\w.-]*):(?!//)")
 NO_TERM: Final = MAPPING_PREFIXES["sssom"] + "NoTermFound"
 """Placeholder of SSSOM for an end that was searched for and not found."""
@@ -272,20 +273,25 @@ def _columns_by_role(
     table: tables.Table, columns: Columns, roles: Mapping[str, tuple[str, ...]]
 ) -> dict[str, str]:
     for role, name in columns.roles.items():
-        if role not in roles:
+        if role not in roles and _language(role, roles) is None:
             raise InvalidData(f"a column cannot be {role!r}; there are {', '.join(roles)}", role=role)
         if name not in table.header:
             raise ExchangeError(
                 table.name, 1, f"there is no column {name!r}; there are {', '.join(table.header)}"
             )
     taken = set(columns.roles.values())
-    by_role = dict(columns.roles)
+    by_role = {_normal(role, roles): name for role, name in columns.roles.items()}
     for role, names in roles.items():
         if role not in by_role:
             match = next((name for name in names if name in table.header and name not in taken), None)
             if match is not None:
                 by_role[role] = match
                 taken.add(match)
+    for name in table.header:
+        language = _language(name, roles)
+        if language is not None and name not in taken:
+            by_role.setdefault(f"name@{language}", name)
+            taken.add(name)
     unread = [name for name in table.header if name not in taken] if "target" in by_role else []
     denying = next(filter(resembles_modifier, unread), None)
     if denying is not None:
@@ -295,6 +301,22 @@ def _columns_by_role(
         )
         raise ExchangeError(table.name, 1, reason)
     return by_role
+
+
+def _language(text: str, roles: Container[str]) -> str | None:
+    """Return the language of a column of names in one language: ``name@pt-BR``, or ``name_de``.
+
+    With an underscore, only a language of two letters counts, and ``name_id`` is an identifier's.
+    Returns None if it is another column, or if the table has no languages. Raises InvalidData.
+    """
+    match = _NAMES.fullmatch(text) if "lang" in roles else None
+    return None if match is None else terms.language(match[1] or match[2])
+
+
+def _normal(role: str, roles: Container[str]) -> str:
+    """Return a role with its language in lower case. Raises InvalidData: no such language."""
+    language = _language(role, roles)
+    return role if language is None else f"name@{language}"
 
 
 def _check_needed(
@@ -323,6 +345,7 @@ class Cells:
 
     name      the name of the table in messages.
     columns   role → column.
+    languages role of names in one language, as ``name@de`` → that language.
     declared  whether prefixes must be declared.
     passed    columns without a role.
     metadata  the file of SSSOM's metadata, if the table is not that file.
@@ -346,6 +369,7 @@ class Cells:
         self.passed = [name for name in table.header if name and name not in columns.values()]
         self._rows = table.rows
         self._shared = shared
+        self.languages = {role: role[5:] for role in columns if role.startswith("name@")}
         self._positions = {role: table.header.index(name) for role, name in columns.items()}
         self._typed = [end for end, role in _TYPES.items() if role in columns or role in shared]
         # behind the cells of a row: an empty one for absent columns, then the shared values
@@ -488,7 +512,7 @@ def _stripped(role: str, cell: str) -> str:
 
     In free text, spaces are data (RFC 4180, 2.4).
     """
-    if role in _AS_WRITTEN:
+    if role.partition("@")[0] in _AS_WRITTEN:
         return cell if cell.strip() else ""
     return cell.strip(" ")
 

@@ -114,8 +114,8 @@ def import_relations(
     dry_run    report only.
 
     Only administrators may. The same reports again write nothing. Relations that PRONOM no longer reports are
-    listed, never unbound. A relation of a kind that is not in `RELATIONS`, or to a format without a report,
-    is skipped and listed.
+    listed, never unbound. A relation of a kind that is not in `RELATIONS`, to a format without a report, or
+    to a number that several reports have, is skipped and listed.
     Raises ExchangeError (a text is too long), NotPermitted, InvalidData or UnknownNamespace (no such
     namespace of PUIDs), StoreUnavailable.
     """
@@ -165,14 +165,17 @@ def _published_record(record: PronomReport, home: Namespace) -> Published:
 
 def _statements(reports: Sequence[PronomReport]) -> tuple[list[Stated], list[str]]:
     """Return what the reports state, and why relations are skipped."""
-    puids = {report.pronom_id: report.puid for report in reports}
+    puids: dict[str, list[str]] = {}
+    for report in reports:
+        puids.setdefault(report.pronom_id, []).append(report.puid)
     passed: list[str] = []
     return [_stated(report, puids, passed) for report in reports], passed
 
 
-def _stated(report: PronomReport, puids: Mapping[str, str], passed: list[str]) -> Stated:
+def _stated(report: PronomReport, puids: Mapping[str, Sequence[str]], passed: list[str]) -> Stated:
     """Return the statements of a report; append skipped relations to ``passed``.
 
+    puids  PRONOM's internal number → PUIDs of the reports that have it.
     Raises ExchangeError: a text is too long.
     """
     try:
@@ -184,11 +187,18 @@ def _stated(report: PronomReport, puids: Mapping[str, str], passed: list[str]) -
     for relation in report.relations:
         if relation.kind not in RELATIONS:
             passed.append(f"{report.puid}: PRONOM's relation {relation.kind!r} has no term here")
-        elif relation.pronom_id not in puids:
-            target = f"format {relation.pronom_id} ({relation.name})"
-            passed.append(f"{report.puid}: no report is about {target}, which it is related to")
-        else:
-            relations.append((RELATIONS[relation.kind].value, puids[relation.pronom_id]))
+            continue
+        target = f"format {relation.pronom_id} ({relation.name})"
+        match puids.get(relation.pronom_id, ()):
+            case ():
+                passed.append(f"{report.puid}: no report is about {target}, which it is related to")
+            case [puid]:
+                relations.append((RELATIONS[relation.kind].value, puid))
+            case several:
+                passed.append(
+                    f"{report.puid}: it is related to {target}, and the reports of {', '.join(several)} have"
+                    " that number"
+                )
     return Stated(
         report.puid,
         tuple(relations),

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,21 @@ def test_a_table_with_too_many_malformed_lines_is_refused_at_once(
     told = run("import", tmp_path / "bad.tsv", "--dry-run", *options, code=3).err
     assert "bad.tsv, line 2: it has 4 cells" in told
     assert f"the last one read is line {limits.BAD_LINES + 2}" in told
+
+
+@pytest.mark.parametrize("bad", ["PLANT 12345/{0}\n", "CREATE 12345/{0}\n1 URL 86400\n\n"])
+@pytest.mark.parametrize("together", [True, False])
+def test_the_rest_of_a_batch_file_with_too_many_bad_lines_is_not_read(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: str, together: bool
+) -> None:
+    monkeypatch.setattr(limits, "BAD_LINES", 20)
+    run("namespace", "add", "h", "12345", "--scheme", "handle")
+    lines = "CREATE 12345/a\n" + "1 URL\n" * 100 if together else "".join(map(bad.format, range(100)))
+    (tmp_path / "bad.batch").write_text(lines)
+    told = run("import", tmp_path / "bad.batch", "--format", "handle-batch", code=3)
+    refused = (told.out + told.err).split("bad.batch", 1)[1]
+    assert "more than 20 lines cannot be carried out" in refused
+    assert max(map(int, re.findall(r"[0-9]+", refused.replace("12345/", "")))) < 86
 
 
 @pytest.mark.usefixtures("rdl")

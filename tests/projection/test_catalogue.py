@@ -3,10 +3,11 @@
 Dropped changes leave no trace, questions do not see uncommitted changes, and pinned states stay.
 """
 
+import resource
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -45,6 +46,19 @@ def path(tmp_path: Path) -> Path:
 def catalogue(path: Path) -> Iterator[Catalogue]:
     with closing(Catalogue(path, create=True)) as made:
         yield made
+
+
+def read(catalogue: Catalogue, statement: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement, read through another connection."""
+    with closing(sqlite3.connect(catalogue.path)) as database:
+        return database.execute(statement).fetchall()
+
+
+def damage(catalogue: Catalogue, *statements: str) -> None:
+    """Change the file behind the catalogue's back."""
+    with closing(sqlite3.connect(catalogue.path)) as database, database:
+        for statement in statements:
+            database.execute(statement)
 
 
 def answers(questions: Questions) -> list[object]:
@@ -142,7 +156,7 @@ def test_counters_that_reach_zero_are_removed(catalogue: Catalogue) -> None:
     steps = [[Step("mint", 0, 0)], [Step("release", 0, 0)], [Step("mint", 0, 1)], [Step("fixate", 1, 0)]]
     take_all(catalogue, list(Lives().all(steps)))
     for table in ("tally", "daily"):
-        assert catalogue._db.execute(f"SELECT count FROM {table}").fetchall() == [(1,)]
+        assert read(catalogue, f"SELECT count FROM {table}") == [(1,)]
 
 
 def test_an_identifier_has_the_place_of_the_first_event_about_it(catalogue: Catalogue) -> None:
@@ -152,7 +166,7 @@ def test_an_identifier_has_the_place_of_the_first_event_about_it(catalogue: Cata
     (noted,) = [replace(event, about=NamedNode("urn:x:batch"), token=7) for event, _ in begun.events[:1]]
     listings = tuple(listing_of(record, new=True) for record in begun.records())
     take(catalogue, 11, Change(((noted, PUBLIC_LOG), *begun.events), listings=listings[::-1]), 1)
-    found = catalogue._db.execute("SELECT n, iri FROM identifier ORDER BY n").fetchall()
+    found = read(catalogue, "SELECT n, iri FROM identifier ORDER BY n")
     assert found == [(12, listings[0].iri), (13, listings[1].iri)]
     assert catalogue.own.sequence == 13
 
@@ -219,7 +233,7 @@ def test_a_question_that_does_not_end_does_not_hold_others_at_its_state(catalogu
     for mark, (first, change) in enumerate(changes[50:], 51):
         take(catalogue, first, change, mark)
     assert catalogue.mark == len(changes)
-    assert catalogue._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0)
+    assert read(catalogue, "PRAGMA wal_checkpoint(TRUNCATE)") == [(0, 0, 0)]
 
 
 def test_many_threads_ask_while_one_writes(catalogue: Catalogue) -> None:
@@ -335,30 +349,24 @@ def test_the_log_does_not_grow_without_end(catalogue: Catalogue, path: Path) -> 
     assert path.with_name(f"{path.name}-wal").stat().st_size < 8 << 20
 
 
-class Failing:
-    """A connection that cannot copy its log."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._database, name)
-
-    def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
-        if "checkpoint" in statement:
-            raise sqlite3.OperationalError("disk I/O error")
-        return self._database.execute(statement, *values)
+@contextmanager
+def no_growth(path: Path) -> Iterator[None]:
+    """Let the system refuse every write beyond the present end of the file."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_log_that_failed_to_copy_once_is_not_reported_as_durable(catalogue: Catalogue) -> None:
     """Pages of the failed copy may be lost even if a later copy succeeds; the state itself is complete."""
-    working = catalogue._db
     changes = some_changes()
     take_all(catalogue, changes[:30])
     catalogue.sync()
-    catalogue._db = Failing(working)  # type: ignore[assignment]
-    catalogue.checkpoint()
-    catalogue._db = working
+    with no_growth(catalogue.path):
+        catalogue.checkpoint()
     take(catalogue, *changes[30], 31)
     catalogue.checkpoint()
     with pytest.raises(sqlite3.OperationalError, match="disk"):
@@ -391,7 +399,7 @@ def test_a_catalogue_without_a_mark_is_damaged(path: Path, what: str, *, read_on
 
 
 def test_later_damage_is_reported(catalogue: Catalogue) -> None:
-    catalogue._db.execute("DELETE FROM meta")
+    damage(catalogue, "DELETE FROM meta")
     with pytest.raises(StoreDamaged):
         _ = catalogue.mark
     with pytest.raises(StoreDamaged):
@@ -413,10 +421,8 @@ def test_a_foreign_file_is_damage_and_a_missing_file_is_not(path: Path, *, read_
 def test_faults_of_the_file_are_found(catalogue: Catalogue, path: Path) -> None:
     take_all(catalogue, some_changes(300))
     assert list(catalogue.faults()) == []
-    (page,) = catalogue._db.execute(
-        "SELECT rootpage FROM sqlite_master WHERE name = 'event_about'"
-    ).fetchone()
-    (size,) = catalogue._db.execute("PRAGMA page_size").fetchone()
+    ((page,),) = read(catalogue, "SELECT rootpage FROM sqlite_master WHERE name = 'event_about'")
+    ((size,),) = read(catalogue, "PRAGMA page_size")
     catalogue.close()
     with path.open("r+b") as file:
         file.seek((page - 1) * size + 8)
@@ -443,10 +449,13 @@ def test_recounting_repairs_every_counter(catalogue: Catalogue, path: Path) -> N
     )
     assert list(catalogue.questions.miscounts(issued, highest)) == []
     before = rows(path)
-    catalogue._db.execute("UPDATE tally SET count = count + 1 WHERE audience = 0")
-    catalogue._db.execute("DELETE FROM daily WHERE audience = 0")
-    catalogue._db.execute("UPDATE series SET highest = 0")
-    catalogue._db.execute("INSERT INTO tally VALUES (7777, 7777, 7777, 9, 2)")
+    damage(
+        catalogue,
+        "UPDATE tally SET count = count + 1 WHERE audience = 0",
+        "DELETE FROM daily WHERE audience = 0",
+        "UPDATE series SET highest = 0",
+        "INSERT INTO tally VALUES (7777, 7777, 7777, 9, 2)",
+    )
     wrong = dict(catalogue.questions.miscounts(issued, highest))
     assert wrong["tally of audience 7777, namespace 7777, owner 7777, stage 9"] == "says 2, and there are 0"
     assert {place.split()[0] for place in wrong} == {"tally", "daily", "series"}

@@ -1,5 +1,6 @@
 """The bulk loader and single changes follow one set of rules."""
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -59,6 +60,12 @@ def life(seed: int, count: int) -> tuple[Lives, list[list[Step]]]:
     ]
 
 
+def definitions(catalogue: Catalogue) -> list[tuple[str, str | None]]:
+    """Return the tables and indexes of the file, with the statements that make them."""
+    with closing(sqlite3.connect(catalogue.path)) as database:
+        return database.execute("SELECT name, sql FROM sqlite_master ORDER BY 1").fetchall()
+
+
 @pytest.mark.parametrize("share", [0.1, 0.9])
 def test_a_load_into_a_catalogue_goes_on_where_that_ends(tmp_path: Path, share: float) -> None:
     """The load rebuilds the indexes if it is large in comparison with the catalogue, else it keeps them."""
@@ -69,10 +76,9 @@ def test_a_load_into_a_catalogue_goes_on_where_that_ends(tmp_path: Path, share: 
         published = catalogue.questions.publication
         list(lives.all(steps[later:]))
         moved = [_moved(history, there.sequence, len(there.lives)) for history in lives.histories()]
-        indexes = "SELECT name, sql FROM sqlite_master ORDER BY 1"
-        before = catalogue._db.execute(indexes).fetchall()
+        before = definitions(catalogue)
         load(catalogue, moved, there.sequence + lives.sequence)
-        assert catalogue._db.execute(indexes).fetchall() == before
+        assert definitions(catalogue) == before
         feed = [row.sequence for row in catalogue.questions.published(0, 10_000)]
         assert feed == there.feed() + [place + there.sequence for place in lives.feed()]
         assert (catalogue.questions.publication, catalogue.own.publication) == (
@@ -116,9 +122,11 @@ def test_memory_for_counters_is_written_while_loading(tmp_path: Path) -> None:
     list(lives.all(steps))
     with closing(Catalogue(tmp_path / "c", create=True)) as catalogue, portions(1):
         loading = CatalogueLoading(catalogue)
-        for history in lives.histories():
+        for number, history in enumerate(lives.histories(), 1):
             loading.take(history)
-            assert (len(loading._events), len(loading._counts)) == (0, 0)
+            with closing(sqlite3.connect(catalogue.path)) as database:
+                ((counted,),) = database.execute("SELECT SUM(count) FROM series")
+            assert counted == number
         loading.finish(1, lives.sequence)
         assert len(catalogue.questions.identifiers(Selection(None), None)) == len(lives.listings())
         assert {owner for _, owner, _, _ in catalogue.questions.tallies(None)} <= set(PARTIES)

@@ -4,6 +4,7 @@ The plans of its statements show that lists and counts scan no table.
 """
 
 import re
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,6 +14,7 @@ from random import Random
 
 import pytest
 from catalogue_lives import ACTS, BASES, BEGINNING, ORIGINS, PARTIES, Lives, Step, take_all
+from sqlite_connections import opened_connections, plan, traced
 
 from idstore.model import times
 from idstore.model.event import digest
@@ -24,10 +26,12 @@ from idstore.stores.projection.catalogue_questions import Questions
 from idstore.vocabulary import PUBLIC_LOG, event_name
 
 LAST = BEGINNING + 80 * times.DAY
+Connections = list[sqlite3.Connection]
 
 
 @pytest.fixture(scope="module")
-def questions_and_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Questions, Lives]]:
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Questions, Lives, Connections]]:
+    """Questions of a catalogue, the model of what it holds, and the catalogue's connections."""
     random, lives = Random(11), Lives()
     kinds = ("mint", "publish", *ACTS)
     steps = [
@@ -37,11 +41,13 @@ def questions_and_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tu
         ]
         for _ in range(300)
     ]
-    with closing(Catalogue(tmp_path_factory.mktemp("catalogue") / "c", create=True)) as catalogue:
+    with opened_connections() as opened:
+        made = Catalogue(tmp_path_factory.mktemp("catalogue") / "c", create=True)
+    with closing(made) as catalogue:
         take_all(catalogue, list(lives.all(steps)))
         catalogue.note("checked", "earlier")
         catalogue.note("checked", "12")
-        yield catalogue.questions, lives
+        yield catalogue.questions, lives, opened
 
 
 def audiences(lives: Lives) -> list[frozenset[str] | None]:
@@ -84,8 +90,8 @@ def is_chosen(chosen: Selection, listing: Listing) -> bool:
     )
 
 
-def test_lists(questions_and_model: tuple[Questions, Lives]) -> None:
-    questions, lives = questions_and_model
+def test_lists(asked: tuple[Questions, Lives, Connections]) -> None:
+    questions, lives, _ = asked
     listings = sorted(lives.listings(), key=lambda pair: (pair[1].created, pair[0]), reverse=True)
     for seen in audiences(lives):
         for chosen in selections(seen):
@@ -94,8 +100,8 @@ def test_lists(questions_and_model: tuple[Questions, Lives]) -> None:
             assert questions.identifiers(chosen, 3) == expected[:3]
 
 
-def test_sorted_lists(questions_and_model: tuple[Questions, Lives]) -> None:
-    questions, lives = questions_and_model
+def test_sorted_lists(asked: tuple[Questions, Lives, Connections]) -> None:
+    questions, lives, _ = asked
     listings = [listing for _, listing in lives.listings()]
     assert list(questions.sorted_identifiers()) == sorted(listing.iri for listing in listings)
     for base in BASES:
@@ -127,8 +133,8 @@ def rows_of(lives: Lives) -> list[tuple[LoggedEvent, EventRow]]:
     ]
 
 
-def test_log(questions_and_model: tuple[Questions, Lives]) -> None:
-    questions, lives = questions_and_model
+def test_log(asked: tuple[Questions, Lives, Connections]) -> None:
+    questions, lives, _ = asked
     rows, about = rows_of(lives), next(iter(lives.lives.values())).record.iri.value
     for seen in audiences(lives):
         for owner, kinds, of, after in product(
@@ -150,8 +156,8 @@ def test_log(questions_and_model: tuple[Questions, Lives]) -> None:
                 assert questions.events(chosen, about=of, kinds=kinds, after=after, limit=4) == expected[:4]
 
 
-def test_the_public_feed_and_the_order_of_events(questions_and_model: tuple[Questions, Lives]) -> None:
-    questions, lives = questions_and_model
+def test_the_public_feed_and_the_order_of_events(asked: tuple[Questions, Lives, Connections]) -> None:
+    questions, lives, _ = asked
     rows = rows_of(lives)
     public = sorted((row for _, row in rows if row.publication), key=lambda row: row.publication or 0)
     assert [row.sequence for row in public] == lives.feed() != sorted(lives.feed())
@@ -179,8 +185,8 @@ def test_the_public_feed_and_the_order_of_events(questions_and_model: tuple[Ques
     ]
 
 
-def test_single_look_ups(questions_and_model: tuple[Questions, Lives]) -> None:
-    questions, lives = questions_and_model
+def test_single_look_ups(asked: tuple[Questions, Lives, Connections]) -> None:
+    questions, lives, _ = asked
     for logged, row in rows_of(lives):
         assert questions.place_of(row.iri) == logged.sequence
         assert questions.knows(row.iri)
@@ -203,8 +209,8 @@ def test_single_look_ups(questions_and_model: tuple[Questions, Lives]) -> None:
     assert questions.listed("urn:x:unknown") is None
 
 
-def test_counts(questions_and_model: tuple[Questions, Lives]) -> None:
-    questions, lives = questions_and_model
+def test_counts(asked: tuple[Questions, Lives, Connections]) -> None:
+    questions, lives, _ = asked
     listings = [listing for _, listing in lives.listings()]
     assert questions.counts() == (len(listings), lives.sequence)
     for seen in audiences(lives):
@@ -223,9 +229,9 @@ def test_counts(questions_and_model: tuple[Questions, Lives]) -> None:
     assert questions.series("urn:x:no") == {}
 
 
-def test_how_much_parties_allocate(questions_and_model: tuple[Questions, Lives]) -> None:
+def test_how_much_parties_allocate(asked: tuple[Questions, Lives, Connections]) -> None:
     """Only events of this store count: imported events have the times of other stores."""
-    questions, lives = questions_and_model
+    questions, lives, _ = asked
     listed = {listing.iri for _, listing in lives.listings()}
     begun = [logged.event for logged in lives.told() if logged.event.act in ("Mint", "Registration")]
     since = begun[len(begun) // 2].at
@@ -250,17 +256,15 @@ WALK = "SELECT sequence FROM event WHERE  +origin = "
 
 
 @contextmanager
-def no_scans(questions: Questions) -> Iterator[None]:
+def no_scans(connections: Connections) -> Iterator[None]:
     """Check the plan of every statement that runs in the block."""
-    database, statements = questions._db, set[str]()
-    database.set_trace_callback(statements.add)
-    yield
-    database.set_trace_callback(None)
+    with traced(connections) as statements:
+        yield
     plans = [
         (statement, step)
-        for statement in statements
+        for connection, statement in dict.fromkeys(statements)
         if statement.startswith(("SELECT", "WITH"))
-        for *_, step in database.execute(f"EXPLAIN QUERY PLAN {statement}")
+        for step in plan(connection, statement)
     ]
     assert plans
     scans = [
@@ -273,10 +277,10 @@ def no_scans(questions: Questions) -> Iterator[None]:
     assert [one for one, step in lists if "TEMP B-TREE" in step] == []
 
 
-def test_lists_trails_and_counts_scan_no_table(questions_and_model: tuple[Questions, Lives]) -> None:
-    questions, lives = questions_and_model
+def test_lists_trails_and_counts_scan_no_table(asked: tuple[Questions, Lives, Connections]) -> None:
+    questions, lives, connections = asked
     about = next(iter(lives.lives.values())).record.iri.value
-    with no_scans(questions):
+    with no_scans(connections):
         for seen in audiences(lives):
             for chosen in selections(seen):
                 questions.identifiers(chosen, 10)
@@ -308,24 +312,25 @@ def test_changes_scan_no_table(tmp_path: Path) -> None:
         [Step(random.choice(("mint", "publish", *ACTS)), random.randrange(20), random.randrange(6))]
         for _ in range(80)
     ]
-    with closing(Catalogue(tmp_path / "c", create=True)) as catalogue, no_scans(catalogue.own):
+    with opened_connections() as opened:
+        made = Catalogue(tmp_path / "c", create=True)
+    with closing(made) as catalogue, no_scans(opened):
         take_all(catalogue, list(Lives().all(steps)))
 
 
-def test_the_last_event_is_the_first_row_read(questions_and_model: tuple[Questions, Lives]) -> None:
-    questions, _ = questions_and_model
-    statements: list[str] = []
-    questions._db.set_trace_callback(statements.append)
-    questions.last_event()
-    questions._db.set_trace_callback(None)
+def test_the_last_event_is_the_first_row_read(asked: tuple[Questions, Lives, Connections]) -> None:
+    questions, _, connections = asked
+    with traced(connections) as statements:
+        questions.last_event()
     (statement,) = statements
-    steps = [step for *_, step in questions._db.execute(f"EXPLAIN QUERY PLAN {statement}")]
     # a backward scan without sorting
-    assert steps == ["SCAN event", "SEARCH o USING INTEGER PRIMARY KEY (rowid=?)"]
+    assert plan(*statement) == ["SCAN event", "SEARCH o USING INTEGER PRIMARY KEY (rowid=?)"]
 
 
-def test_counting_events_reads_no_event_row(questions_and_model: tuple[Questions, Lives]) -> None:
+def test_counting_events_reads_no_event_row(asked: tuple[Questions, Lives, Connections]) -> None:
     """The count runs along the smallest index. It is the only statement whose cost grows with the events."""
-    questions, _ = questions_and_model
-    plan = questions._db.execute("EXPLAIN QUERY PLAN SELECT COUNT(*) FROM event").fetchone()[-1]
-    assert "COVERING INDEX" in plan
+    questions, _, connections = asked
+    with traced(connections) as statements:
+        questions.counts()
+    (counting,) = [one for one in statements if "COUNT(*) FROM event" in one[1]]
+    assert any("COVERING INDEX" in step for step in plan(*counting))

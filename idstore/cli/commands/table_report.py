@@ -1,7 +1,8 @@
 """Report on an imported table, line by line, for ``idstore import`` and ``reconcile --accept``."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from idstore.characters import printable
 from idstore.cli import exits
@@ -9,6 +10,10 @@ from idstore.cli.output import Output
 
 if TYPE_CHECKING:
     from idstore.exchange.importing import TableReport
+
+_FAILED: Final = frozenset({"refused", "malformed"})
+_GRAVITY: Final = ("contradictory", "new", "absent", "known")
+"""The other outcomes, the gravest first."""
 
 
 def print_table(output: Output, report: "TableReport", name: str, *, keep_going: bool, dry_run: bool) -> int:
@@ -27,9 +32,8 @@ def print_table(output: Output, report: "TableReport", name: str, *, keep_going:
     rows = [(outcome.line, str(outcome.verdict), outcome.id, outcome.reason) for outcome in report.outcomes]
     rows += [(row.line, "malformed", "", row.reason) for row in report.malformed]
     rows = sorted(dict.fromkeys(rows))
-    tally = Counter(verdict for _, verdict, _, _ in rows)
-    failed = tally["refused"] + tally["malformed"]
-    notable = {"contradictory", "refused", "malformed"}
+    failed = sum(verdict in _FAILED for _, verdict, _, _ in rows)
+    notable = _FAILED | {"contradictory"}
     complete = dry_run or output.json or (failed and not keep_going)
     for line, verdict, id, reason in rows:
         if complete or verdict in notable:
@@ -38,11 +42,24 @@ def print_table(output: Output, report: "TableReport", name: str, *, keep_going:
                 {"line": line, "verdict": verdict, "id": id, "reason": reason},
             )
     status = _status(failed, keep_going=keep_going, dry_run=dry_run)
+    tally = _of_identifiers(rows) if report.listed else Counter(verdict for _, verdict, _, _ in rows)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.items()))
     if report.literals:
         output.info(f"idstore: {mappings.literals_passed_over(report.literals)}")
     output.info(f"idstore: {counts or 'no lines'}; {status}")
     return exits.INVALID if failed else exits.DONE
+
+
+def _of_identifiers(rows: Iterable[tuple[int, str, str, str]]) -> Counter[str]:
+    """Count the wrong lines, and the identifiers of the others, each by the gravest outcome of its lines."""
+    gravest: dict[str, str] = {}
+    wrong = Counter[str]()
+    for _, verdict, id, _ in rows:
+        if verdict in _FAILED:
+            wrong[verdict] += 1
+        else:
+            gravest[id] = min(verdict, gravest.get(id, verdict), key=_GRAVITY.index)
+    return wrong + Counter(gravest.values())
 
 
 def _status(failed: int, *, keep_going: bool, dry_run: bool) -> str:

@@ -212,10 +212,6 @@ class Catalogue:
         """Return the writer's connection and the terms, for a bulk load."""
         return self._db, self._terms
 
-    def loaded(self, published: int) -> None:
-        """Count the publication numbers that a bulk load has assigned."""
-        self._intake.publication += published
-
     # the whole file
 
     def sync(self) -> None:

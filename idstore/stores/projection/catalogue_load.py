@@ -49,8 +49,7 @@ class CatalogueLoading:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._db = catalogue._db
-        self._terms = catalogue._terms
+        self._db, self._terms = catalogue.loading()
         self._counts = Counts()
         self._events: list[tuple[int | None, ...]] = []
         self._identifiers: list[tuple[int | str | None, ...]] = []
