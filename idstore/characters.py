@@ -129,7 +129,24 @@ def kind(character: str) -> str:
 
 _UPPER: Final = {ord(letter): ord(letter) - 32 for letter in "abcdefghijklmnopqrstuvwxyz"}
 _LOWER: Final = {upper: lower for lower, upper in _UPPER.items()}
+_OUTER: Final = rf"\A[\s{BIDI}{INVISIBLE}]+|[\s{BIDI}{INVISIBLE}]+\Z"
 _UNSAFE: Final = re.compile(f"[{CONTROLS}{LINE_ENDS}{BIDI}]")
+
+
+def trimmed(text: str) -> str:
+    r"""Return a text without white space and invisible characters around it.
+
+    >>> trimmed("\u200b https://example.org/a\u2060\n")
+    'https://example.org/a'
+    """
+    return text.strip() if text.isascii() else re.sub(_OUTER, "", text)
+
+
+def dropped(text: str) -> str:
+    """Return what to warn of if `trimmed` takes invisible characters away, else an empty text."""
+    if trimmed(text) == text.strip():
+        return ""
+    return f"{printable(text.strip())} has invisible characters around it, which are left out"
 
 
 def ascii_upper(text: str) -> str:

@@ -56,7 +56,7 @@ _KEYS: Final[Mapping[NamedNode, str]] = {
 }
 """JSON keys of arguments whose local names would mislead; other arguments use their local names."""
 _REPEATABLE: Final = {DCTERMS.isReplacedBy}
-_FLAGS: Final = {IDS.internal, IDS.frozen}
+_FLAGS: Final = {IDS.internal, IDS.forced, IDS.frozen}
 _NOT_PRINTED: Final = {IDS.requestDigest}
 
 

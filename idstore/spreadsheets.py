@@ -7,6 +7,11 @@ back as it was.
 ("'=1+1", "''=1+1", "it's")
 >>> plain("'=1+1"), plain("''=1+1"), plain("'tis")
 ('=1+1', "'=1+1", "'tis")
+
+A cell in quotes, or in a formula that only makes it a text, is mostly a mark that an export left.
+
+>>> unmarked('"c1"'), unmarked('="c1"'), unmarked("\u201cc1\u201d"), unmarked('say "c1"')
+('c1', 'c1', 'c1', None)
 """
 
 import re
@@ -14,6 +19,9 @@ from typing import Final
 
 _RUN: Final = re.compile("'*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]")
 """The beginning of a cell that is a formula, or that would be one without its apostrophes."""
+
+_QUOTES: Final = {'"': '"', "'": "'", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb", "\u2018": "\u2019"}
+"""Opening quotes, each with the closing ones."""
 
 
 def guarded(cell: str) -> str:
@@ -24,3 +32,13 @@ def guarded(cell: str) -> str:
 def plain(cell: str) -> str:
     """Return the text of a cell that was written by `guarded`."""
     return cell[1:] if cell.startswith("'") and _RUN.match(cell) else cell
+
+
+def unmarked(cell: str) -> str | None:
+    """Return the text inside the quotes, or the formula, around a whole cell; None without them."""
+    text = cell.strip()
+    quoted = text.removeprefix("=")
+    if len(quoted) < 2 or quoted[-1] not in _QUOTES.get(quoted[0], ""):
+        return None
+    inner = quoted[1:-1]
+    return None if quoted[0] in inner or quoted[-1] in inner else inner

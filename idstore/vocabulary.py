@@ -135,6 +135,7 @@ class IDS:
     right = _own("right")
     internal = _own("internal")
     requestDigest = _own("requestDigest")
+    forced = _own("forced")
     scheme = _own("scheme")
     policy = _own("policy")
     labelType = _own("labelType")

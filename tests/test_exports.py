@@ -57,7 +57,7 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
             )
         registry.name("names:a", "Ventil", ANN, "de")
         for target in ODD:
-            registry.bind("names:a", Statement(target, verbatim=True), ANN)
+            registry.bind("names:a", Statement(target, force=True), ANN)
         registry.bind(
             "names:b/c",
             Statement(

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from idstore.characters import dropped
 from idstore.cli.termination import UsageError
 from idstore.errors import UnknownNamespace
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from idstore.cli.call import Call
     from idstore.exchange.mappings import Columns
     from idstore.model.party import Party
     from idstore.registry import Registry
@@ -41,10 +43,12 @@ Uri = Annotated[
 User = Annotated[str, typer.Argument(metavar="USER", help="A party: a user or a group.")]
 ActingParty = Annotated[str, typer.Argument(metavar="USER", help="A user or an administrator, not a group.")]
 
-Insist = Annotated[
+Force = Annotated[
     bool,
     typer.Option(
-        "--iri", help="Take IRIs as they are, also if no URI scheme or prefix of that name is known."
+        "--force",
+        help="Insist on an IRI or label that is refused otherwise: one with an unknown prefix or an invisible"
+        " character, or with something around it. The log says so.",
     ),
 ]
 Relation = Annotated[
@@ -104,12 +108,17 @@ Metadata = Annotated[
 ]
 
 
+def warn_of_dropped(call: "Call", uri: str | None) -> None:
+    """Warn of invisible characters around a URI, which are left out."""
+    warning = dropped(uri or "")
+    if warning:
+        call.output.warn(warning)
+
+
 def columns(
     column: list[str] | None,
     base: list[str] | None,
     relation: list[str] | None,
-    *,
-    verbatim: bool = False,
 ) -> "Columns":
     """Return the column mapping that the options describe. Raises UsageError."""
     from idstore.exchange.mappings import Columns
@@ -127,7 +136,7 @@ def columns(
     defaults = [relation_iri(text) for text in bare]
     for text in (*relations.values(), *defaults):
         _check_iri(text, f"--relation {text}")
-    columns = Columns(_pairs(column, "--column subject=puid"), bases, relations, verbatim=verbatim)
+    columns = Columns(_pairs(column, "--column subject=puid"), bases, relations)
     return replace(columns, relation=defaults[-1]) if defaults else columns
 
 

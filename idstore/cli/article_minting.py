@@ -115,7 +115,7 @@ class ArticleMinter:
         for entry in entries:
             read.append(entry)
             try:
-                metadata = {**entry.fields(), **self._options, **parent_field}
+                metadata = {**entry.fields(strict=self._base.strict), **self._options, **parent_field}
             except InvalidData as error:
                 yield error
             else:
@@ -143,7 +143,8 @@ class ArticleMinter:
         self.existing += not fresh
         scheme = view.namespace.scheme
         if fresh and view.record.below is None and isinstance(scheme, Deriving):
-            for doubt in scheme.derive(entry.fields(), view.namespace.context).doubts:
+            derived = scheme.derive(entry.fields(), view.namespace.context)
+            for doubt in (*entry.doubts, *derived.doubts):
                 self._call.output.warn(f"{view.iri}: {doubt}")
         self._call.output.new_identifier(view.iri, view.json() if self._call.output.json else {})
 

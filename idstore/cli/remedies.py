@@ -47,7 +47,7 @@ COMMANDS: Final = {
     r"set a binary value by itself": "idstore handle set --hex",
     # files
     r"accept its own history": "--own-history",
-    r"or insist(?! that)": "--force",
+    r"or insist": "--force",
     r"name that column, as in \S+": "with --column",
     r"map \S+ to the IRI of a relation": "--relation TEXT=IRI",
     r"name the format of the (?:file|table)": "--format",
@@ -56,8 +56,6 @@ COMMANDS: Final = {
     r"name the format sssom, tsv or csv": "--format",
     r"its name tells no format; name one of [^;]+": "--input",
     r"and name the format": "idstore import --format F -",
-    # IRIs
-    r"or insist that this is one": "--iri",
     # the store
     r"create one there": "idstore init",
     r"initialise it again": "idstore init",

@@ -1,6 +1,7 @@
 """Common parts of the readers of article metadata: entries, and errors with file and line."""
 
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,6 +14,9 @@ FIELDS: Final = ("issn", "volume", "issue", "page", "title", "subtitle", "doi", 
 """Fields of an entry. ``issn`` may list several, the one to use first. ``key`` is the caller's own key for
 the article. ``type`` selects the type of identifier in a scheme that has several (``x-fmt``)."""
 
+_FORMULA: Final = re.compile(
+    r"\$[^$]*[\\^_{}][^$]*\$|\\[(\[]|\\(?:ensuremath|begin)\b|<(?:[\w-]+:)?(?:math|tex-math)\b"
+)
 EXTRA: Final = "articles"
 """The extra with the optional dependencies for JATS and BibTeX."""
 
@@ -24,20 +28,26 @@ class ArticleEntry:
     line    its first line, from 1.
     result  its fields in the order of `FIELDS`, or the error.
     passed  keys of idstore's own JSON that are unknown and were ignored.
+    doubts  what else was not understood or not used, in words: the label may not say what the source says.
     """
 
     file: str
     line: int
     result: Mapping[str, str] | InvalidData
     passed: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
-    def fields(self) -> Mapping[str, str]:
+    def fields(self, *, strict: bool = False) -> Mapping[str, str]:
         """Return the fields, in the order of `FIELDS`.
 
+        strict  whether unknown keys and doubts are errors.
         Raises InvalidData with file and line, and the field if one is at fault.
         """
         if isinstance(self.result, InvalidData):
             raise self.result
+        if strict and (self.passed or self.doubts):
+            unknown = [f"the key {key!r} is not known" for key in self.passed]
+            raise failure(self.file, self.line, "; ".join([*unknown, *self.doubts]))
         return self.result
 
 
@@ -79,6 +89,13 @@ def failure(file: str, line: int | None, reason: str, **fields: object) -> Inval
     """Return the error about a line of a file, or about the file."""
     place = file if line is None else f"{file}, line {line}"
     return InvalidData(f"{place}: {reason}", file=file, line=line, **fields)
+
+
+def formula_in(title: str) -> tuple[str, ...]:
+    """Return the doubt about a title with a formula, in TeX or MathML; else nothing."""
+    if _FORMULA.search(title):
+        return ("the title has a formula, whose words differ from source to source",)
+    return ()
 
 
 def nonblank(values: Mapping[str, str | None]) -> dict[str, str]:

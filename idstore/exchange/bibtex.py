@@ -7,13 +7,15 @@ Source: O. Patashnik, BibTeXing, 1988; P. Kime et al., The biblatex Package, sec
 """
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank
+from idstore.exchange.articles import ArticleEntry, Stream, failure, formula_in, library, nonblank
 
 _BLOCK_START: Final = re.compile(rb"[ \t]*@")
 _FIELDS: Final = {
@@ -46,6 +48,14 @@ _IN_DOI: Final = re.compile(
     r"|\\(?:url|ensuremath)(?=\{)|[{}]"
 )
 """Escapes that programs write for characters of a DOI."""
+_SHORT_MATHS: Final = re.compile(r"\$(\\?[^$\\]|\\[a-z]+ ?)\$")
+"""A single character or macro in the mode for mathematics."""
+_MATHS: Final = re.compile(r"(?<!\\)\$[^$]+\$")
+_WORD: Final = re.compile(r"[^\s{}\"#=,]+|")
+"""A value without braces or quotes: a number, or the name of a string."""
+_INHERITING: Final = ("xref", "xdata")
+_OWN: Final = frozenset({"doi", "crossref", "pages"})
+"""Fields that say something of one entry alone."""
 _LIBRARY_PREFIX: Final = "Middleware could not be fully applied: "
 """The beginning of the package's error for malformed LaTeX."""
 _CHARACTERS: Final = {
@@ -62,6 +72,7 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
     reader = _BibtexReader(stream.name)
     for line, text in _blocks(stream):
         yield from reader.read(line, text)
+    yield from reader.end()
 
 
 def _blocks(stream: Stream) -> Iterator[tuple[int, bytes]]:
@@ -101,6 +112,7 @@ class _BibtexReader:
         self._strings: dict[str, str] = {}
         self._too_long: dict[str, InvalidData] = {}
         self._size = 0
+        self._waiting: deque[_Waiting] = deque()
 
     def read(self, line: int, text: bytes) -> Iterator[ArticleEntry]:
         """Yield the entries of a block, or its error."""
@@ -115,8 +127,56 @@ class _BibtexReader:
         for block in parsed.strings:
             self._define(line, block.key.lower(), block.value)
         for block in [*parsed.entries, *parsed.failed_blocks]:
-            first = line + (block.start_line or 0)
-            yield ArticleEntry(self._file, first, self._fields(first, block))
+            yield from self._add(line, block)
+
+    def end(self) -> Iterator[ArticleEntry]:
+        """Yield the entries that still wait for the one that they refer to."""
+        for waiting in self._waiting:
+            yield self._finished(waiting)
+        self._waiting.clear()
+
+    def _add(self, line: int, block: Any) -> Iterator[ArticleEntry]:
+        """Yield the articles that are complete with a block, in file order.
+
+        An entry with ``crossref`` waits for the later one that it names, which is no article itself.
+        """
+        first = line + (block.start_line or 0)
+        values: Mapping[str, str] | InvalidData
+        parent, key = "", ""
+        if isinstance(block, self._entry):
+            values = {field.key: str(field.value) for field in block.fields}
+            broken = [field for field in block.fields if not _is_value(str(field.value))]
+            other = next((name for name in _INHERITING if name in values), None)
+            key = block.key.lower()
+            if broken:
+                place = line + (broken[0].start_line or 0)
+                reason = f"the field {broken[0].key} does not end where it should; is a comma missing after it?"
+                values = failure(self._file, place, reason)
+            elif other is not None:
+                reason = f"it takes fields from another entry by {other}, which is not read; write them out"
+                values = failure(self._file, first, reason)
+            else:
+                parent = _bare(values.get("crossref", "")).lower()
+        else:
+            values = failure(self._file, first, f"it is not BibTeX: {_reason(block.error)}")
+        children = [child for child in self._waiting if child.parent == key] if key else []
+        for child in children:
+            child.inherit(values)
+        if not children:
+            self._waiting.append(_Waiting(first, values, parent))
+        while self._waiting and (not self._waiting[0].parent or len(self._waiting) > limits.BIBTEX_WAITING):
+            yield self._finished(self._waiting.popleft())
+
+    def _finished(self, waiting: "_Waiting") -> ArticleEntry:
+        if waiting.parent:
+            reason = (
+                f"no entry after it has the key {waiting.parent!r}, which its crossref names; write it there,"
+                " or write its fields out"
+            )
+            return ArticleEntry(self._file, waiting.line, failure(self._file, waiting.line, reason))
+        title = "" if isinstance(waiting.values, InvalidData) else waiting.values.get("title", "")
+        doubts = formula_in("<math" if _MATHS.search(title) else title)
+        return ArticleEntry(self._file, waiting.line, self._fields(waiting.line, waiting.values), doubts=doubts)
 
     def _define(self, line: int, name: str, value: str) -> None:
         """Define a string. Raises InvalidData: the strings of the file are too long together."""
@@ -131,10 +191,11 @@ class _BibtexReader:
             reason = f"the strings of the file have more than {limits.BIBTEX_STRINGS} characters"
             raise failure(self._file, line, reason)
 
-    def _fields(self, line: int, block: Any) -> "dict[str, str] | InvalidData":
-        if not isinstance(block, self._entry):
-            return failure(self._file, line, f"it is not BibTeX: {_reason(block.error)}")
-        values = {field.key: str(field.value) for field in block.fields}
+    def _fields(
+        self, line: int, values: "Mapping[str, str] | InvalidData"
+    ) -> "dict[str, str] | InvalidData":
+        if isinstance(values, InvalidData):
+            return values
         raw = {
             name: next((values[key] for key in keys if key in values), "") for name, keys in _FIELDS.items()
         }
@@ -146,7 +207,7 @@ class _BibtexReader:
     def _read(self, name: str, value: str) -> str:
         """Return the text of a field's value. Raises InvalidData."""
         text = self._joined(value)
-        return _IN_DOI.sub(_in_doi, text) if name == "doi" else self._decoded(text)
+        return _doi(text) if name == "doi" else self._decoded(text)
 
     def _joined(self, value: str) -> str:
         """Return a value without its delimiters, with the parts around ``#`` joined.
@@ -196,6 +257,57 @@ class _BibtexReader:
         if not isinstance(block, self._string):
             raise InvalidData(f"it is not LaTeX: {_reason(block.error)}")
         return str(block.value)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """An entry in file order.
+
+    values  its fields as they are written, or its error.
+    parent  the key of the entry that it takes missing fields from, empty if there is none, or it was found.
+    """
+
+    line: int
+    values: Mapping[str, str] | InvalidData
+    parent: str
+
+    def inherit(self, values: Mapping[str, str] | InvalidData) -> None:
+        """Take the missing fields from another entry, but for its DOI, which names something else."""
+        self.parent = ""
+        if not (isinstance(values, InvalidData) or isinstance(self.values, InvalidData)):
+            passed_on = {name: text for name, text in values.items() if name not in _OWN}
+            self.values = {**passed_on, **self.values}
+
+
+def _doi(text: str) -> str:
+    """Return a DOI without TeX's escapes. Raises InvalidData: some TeX is left."""
+    plain = _IN_DOI.sub(_in_doi, _SHORT_MATHS.sub(r"\1", text))
+    if "\\" in plain:
+        raise InvalidData(f"the DOI {text!r} has TeX that is not known; write its characters")
+    return plain
+
+
+def _bare(value: str) -> str:
+    """Return a value without its delimiters."""
+    return value[1:-1].strip() if value[:1] + value[-1:] in ("{}", '""') else value.strip()
+
+
+def _is_value(value: str) -> bool:
+    """Whether a text is a value of BibTeX: texts in braces or quotes, and words, joined by ``#``."""
+    return all(_is_text(piece) or _WORD.fullmatch(piece) for piece in _pieces(value))
+
+
+def _is_text(piece: str) -> bool:
+    """Whether the braces or quotes at the beginning of a text end with it."""
+    if piece[:1] not in ("{", '"') or len(piece) < 2:
+        return False
+    depth = 0
+    for mark in _MARK.finditer(piece):
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+        ends = mark[0] == "}" and not depth if piece[0] == "{" else mark[0] == '"' and not depth
+        if ends and mark.start() > 0:
+            return mark.end() == len(piece)
+    return False
 
 
 def _pieces(value: str) -> Iterator[str]:

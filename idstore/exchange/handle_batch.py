@@ -36,6 +36,7 @@ from idstore.registry import Registry
 from idstore.registry.core import DryRunEnded
 from idstore.registry.handle_records import MOST_VALUES
 from idstore.registry.handle_values import Draft, When
+from idstore.registry.requests import Request
 from idstore.schemes import handle_values, value_types
 
 FORMAT: Final = "handle-batch"
@@ -317,7 +318,7 @@ def _carry_out(
         name = home.scheme.iri(label, home.context)  # an IRI cannot be confused with NAMESPACE:label
         match operation.act:
             case "CREATE":
-                registry.register(home.base, name, party)
+                registry.register(home.base, name, party, Request(force=True))  # as it was issued
             case "DELETE":
                 registry.release(name, party)
             case "REMOVE":

@@ -31,14 +31,19 @@ _STAGES: Final = {"": None, **{stage.value: stage for stage in (Stage.CREATED, S
 
 @contextmanager
 def read(
-    file: Readable, format: str, columns: Columns = Columns(), metadata: str | None = None
+    file: Readable,
+    format: str,
+    columns: Columns = Columns(),
+    metadata: str | None = None,
+    *,
+    force: bool = False,
 ) -> Iterator[Reading[Listed]]:
     """Open a list of identifiers.
 
-    metadata  see `mappings.read`.
+    metadata, force  see `mappings.read`.
     Raises ExchangeError: no such column, no column of identifiers, malformed metadata.
     """
-    with mappings.interpreted(file, format, columns, ROLES, ("subject",), metadata) as cells:
+    with mappings.interpreted(file, format, columns, ROLES, ("subject",), metadata, force=force) as cells:
         rows = cells.rows(lambda row: _listed(cells, row))
         yield Reading(cells, _each(rows))
 
@@ -80,7 +85,7 @@ def _listed(cells: Cells, row: tables.TableRow) -> list[Listed] | None:
         iri(leads_to).value if leads_to else None,
         cells.cell(row, "version") or None,
         statement,
-        cells.verbatim,
+        cells.force,
     )
     further = [Listed(row.line, first.id, name, tag, first.stage) for tag, name in names]
     return [first, *further]

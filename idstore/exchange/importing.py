@@ -70,7 +70,7 @@ TABLES: Final = frozenset({ImportKind.BINDINGS, ImportKind.TABLE})
 _CHOICES: Final[Mapping[str, frozenset[ImportKind]]] = {
     "own_history": frozenset({ImportKind.EXPORT}),
     "keep_going": frozenset({ImportKind.TABLE, ImportKind.DESCRIBED}),
-    "force": frozenset(ImportKind) - {ImportKind.BINDINGS, ImportKind.BATCH},
+    "force": frozenset(ImportKind) - {ImportKind.BATCH},
     "columns": TABLES,
 }
 """Choice → the kinds of files that have it."""
@@ -86,7 +86,8 @@ class ImportChoices:
     columns      of a table.
     own_history  of an export: whether it may hold acts of this registry that this registry lacks.
     keep_going   of identifiers issued elsewhere: take the lines that are right, although others are wrong.
-    force        take older publications and future suffixes; the log says so.
+    force        take what is refused otherwise: older publications, future suffixes, doubtful cells of tables;
+                 the log says so.
     dry_run      change nothing.
     """
 
@@ -323,7 +324,7 @@ def _import_bindings(
 ) -> Imported:
     malformed = mappings.BadLines(str(file))
     format = choices.format or tables.format_of(name) or "tsv"
-    with mappings.read(file, format, choices.columns, metadata) as reading:
+    with mappings.read(file, format, choices.columns, metadata, force=choices.force) as reading:
         proposals = list(mappings.proposals(reading.rows, malformed))
     outcomes = registry.state(
         _watched(proposals, progress),
@@ -345,7 +346,7 @@ def _import_table(
 ) -> Imported:
     malformed = mappings.BadLines(str(file))
     format = choices.format or tables.format_of(name) or tables.LIST
-    with identifiers.read(file, format, choices.columns, metadata) as reading:
+    with identifiers.read(file, format, choices.columns, metadata, force=choices.force) as reading:
         rows = list(identifiers.valid(reading.rows, malformed))
     outcomes = _enrol(registry, rows, party, name, choices, malformed, progress)
     return _table_report(reading, file, name, outcomes, malformed, listed=True)

@@ -11,12 +11,15 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank
+from idstore.exchange.articles import ArticleEntry, Stream, failure, formula_in, library, nonblank
 
 _APART: Final = frozenset({"break", "fn", "xref"})
 """Elements in a title whose content is no part of the title."""
 
 
+_NUMBERING: Final = ("supplement", "issue-part", "volume-series", "volume-issue-group")
+"""Elements beside ``volume`` and ``issue`` that say where an article was printed."""
+_FORMULAS: Final = frozenset({"math", "tex-math"})
 _GRAPHICS: Final = frozenset({"graphic", "inline-graphic", "inline-media", "media"})
 
 
@@ -66,7 +69,8 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
             elif not any(True for _ in article.iterancestors("{*}article")):
                 count += 1
                 bounded.read_since = 0
-                yield ArticleEntry(stream.name, article.sourceline, nonblank(_fields(article)))
+                fields = nonblank(_fields(article))
+                yield ArticleEntry(stream.name, article.sourceline, fields, doubts=tuple(_doubts(article)))
                 _release(article)
     except etree.XMLSyntaxError as error:
         if bounded.failed is not None:
@@ -106,6 +110,22 @@ def _fields(article: Any) -> dict[str, str | None]:
         "subtitle": _text(_one(meta, "title-group/{*}subtitle")),
         "doi": _text(doi[0]) if doi else None,
     }
+
+
+def _doubts(article: Any) -> Iterator[str]:
+    """Yield what numbers the article beside its volume and issue, and formulas in its title."""
+    meta = article.find("{*}front/{*}article-meta")
+    for name in ("volume", "issue"):
+        texts = list(dict.fromkeys(filter(None, map(_text, _all(meta, name)))))
+        if len(texts) > 1:
+            yield f"of the elements {name} ({', '.join(texts)}) the first is used"
+    for name in _NUMBERING:
+        texts = list(filter(None, map(_text, _all(meta, name))))
+        if texts:
+            yield f"the element {name} ({', '.join(texts)}) is not used"
+    title = _one(meta, "title-group/{*}article-title")
+    if title is not None and any(_name(element) in _FORMULAS for element in title.iter()):
+        yield from formula_in("<math")
 
 
 def _electronic(issn: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import FIELDS, ArticleEntry, Stream, failure, nonblank
+from idstore.exchange.articles import FIELDS, ArticleEntry, Stream, failure, formula_in, nonblank
 
 _CHUNK: Final = 1 << 16
 _FOREIGN: Final = frozenset({"ISSN", "DOI", "issn-type", "container-title", "message-type", "article-number"})
@@ -188,7 +188,8 @@ def _parsed(file: str, line: int, text: bytes) -> ArticleEntry:
 
 def _entry(file: str, line: int, record: object) -> ArticleEntry:
     try:
-        return ArticleEntry(file, line, nonblank(_fields(record)), _unknown_keys(record))
+        fields = nonblank(_fields(record))
+        return ArticleEntry(file, line, fields, _unknown_keys(record), formula_in(fields.get("title", "")))
     except InvalidData as error:
         return ArticleEntry(file, line, failure(file, line, error.message, **error.fields))
 

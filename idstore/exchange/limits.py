@@ -24,6 +24,8 @@ BIBTEX_TEXT: Final = 1 << 16
 BIBTEX_DEPTH: Final = 12
 """Depth of braces in a field of a BibTeX entry, which really has up to five; the time to read formulas with
 macros can double with every level."""
+BIBTEX_WAITING: Final = 10_000
+"""Entries that wait for a later one from which they take fields, and those between."""
 BIBTEX_STRINGS: Final = 1 << 22
 """Characters of all strings that a BibTeX file defines."""
 XML_ITEM: Final = 1 << 20

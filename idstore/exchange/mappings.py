@@ -14,6 +14,7 @@ from operator import itemgetter
 from tempfile import SpooledTemporaryFile
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from idstore import spreadsheets
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import limits, sssom, tables
 from idstore.exchange.modifier_columns import MODIFIER, resembles_modifier
@@ -87,7 +88,7 @@ class MappingRow(NamedTuple):
     authors          authors of the mapping: IRIs or names.
     action           the decision about the mapping, in a file of decisions.
     negated          whether the row denies the mapping.
-    verbatim         whether the IRIs are taken as they are: see `idstore.registry.bindings.Statement`.
+    force            whether doubtful IRIs are taken: see `idstore.registry.bindings.Statement`.
     """
 
     line: int
@@ -104,7 +105,7 @@ class MappingRow(NamedTuple):
     subject_kind: str = ""
     action: str = ""
     negated: bool = False
-    verbatim: bool = False
+    force: bool = False
 
     @property
     def unfound(self) -> bool:
@@ -175,14 +176,12 @@ class Columns:
     bases      ``subject`` or ``target`` → prefix for texts in that column that are no IRI.
     relations  relation as written → IRI.
     relation   the relation of rows without one.
-    verbatim   whether IRIs are taken as they are, without expansion of prefixed names.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
     bases: Mapping[str, str] = field(default_factory=dict)
     relations: Mapping[str, str] = field(default_factory=dict)
     relation: str = SKOS.exactMatch.value
-    verbatim: bool = False
 
 
 Row = TypeVar("Row")
@@ -216,14 +215,20 @@ class Reading(Generic[Row]):
 
 @contextmanager
 def read(
-    file: Readable, format: str, columns: Columns = Columns(), metadata: str | None = None
+    file: Readable,
+    format: str,
+    columns: Columns = Columns(),
+    metadata: str | None = None,
+    *,
+    force: bool = False,
 ) -> Iterator[Reading[MappingRow]]:
     """Open a table of mappings. Rows that map a text without identifier are passed over.
 
     metadata  the file of SSSOM's metadata; by default they are in the table, or in a file beside it.
+    force     take cells that are refused otherwise: see `Cells`.
     Raises ExchangeError: no such column, no column for an end, malformed metadata.
     """
-    with interpreted(file, format, columns, ROLES, ("subject", "target"), metadata) as cells:
+    with interpreted(file, format, columns, ROLES, ("subject", "target"), metadata, force=force) as cells:
         yield Reading(cells, cells.rows(cells.mapping_if_any))
 
 
@@ -235,6 +240,8 @@ def interpreted(
     roles: Mapping[str, tuple[str, ...]],
     needed: Sequence[str],
     metadata: str | None = None,
+    *,
+    force: bool = False,
 ) -> Iterator["Cells"]:
     """Open a table whose columns can have these roles. The ``needed`` roles must be present.
 
@@ -266,7 +273,9 @@ def interpreted(
         _check_needed(table, needed, by_role, {*by_role, *shared})
         prefixes = {**MAPPING_PREFIXES, **stated.prefixes}
         declared = format == "sssom" or bool(table.metadata) or outside is not None
-        yield Cells(table, by_role, columns, prefixes, shared, declared=declared, metadata=outside)
+        yield Cells(
+            table, by_role, columns, prefixes, shared, declared=declared, metadata=outside, force=force
+        )
 
 
 def _columns_by_role(
@@ -349,6 +358,7 @@ class Cells:
     declared  whether prefixes must be declared.
     passed    columns without a role.
     metadata  the file of SSSOM's metadata, if the table is not that file.
+    force     whether IRIs with unknown prefixes are taken as they are, and cells in quotes too.
     literals  the number of rows so far that map a text without identifier.
     """
 
@@ -362,9 +372,10 @@ class Cells:
         *,
         declared: bool,
         metadata: str | None,
+        force: bool,
     ) -> None:
         self.name, self.columns, self.declared, self.metadata = table.name, columns, declared, metadata
-        self.verbatim = settings.verbatim
+        self.force = force
         self.literals = 0
         self.passed = [name for name in table.header if name and name not in columns.values()]
         self._rows = table.rows
@@ -390,12 +401,25 @@ class Cells:
                 yield Malformed(row.line, row.error)
                 continue
             try:
+                if not self.force:
+                    self._check_marks(row)
                 result = parse(row)
             except IdstoreError as error:
                 yield Malformed(row.line, error.message)
             else:
                 if result is not None:
                     yield result
+
+    def _check_marks(self, row: tables.TableRow) -> None:
+        """Raise InvalidData: a cell with a role is in quotes as a whole."""
+        for role, position in self._positions.items():
+            text = spreadsheets.unmarked(row.cells[position])
+            if text is not None:
+                cell = row.cells[position]
+                raise InvalidData(
+                    f"the {role} is {cell}, in quotes that would be part of it; write {text}, or insist",
+                    text=cell,
+                )
 
     def cell(self, row: tables.TableRow, role: str) -> str:
         """Return the cell in the column of a role, or the value that all rows share; else an empty text."""
@@ -445,7 +469,7 @@ class Cells:
             subject_kind,
             action,
             sssom.negates(self._expanded(modifier)),
-            self.verbatim,
+            self.force,
         )
 
     def end(self, row: tables.TableRow, role: str) -> str:
@@ -514,7 +538,7 @@ def _stripped(role: str, cell: str) -> str:
     """
     if role.partition("@")[0] in _AS_WRITTEN:
         return cell if cell.strip() else ""
-    return cell.strip(" ")
+    return cell.strip()
 
 
 @lru_cache(maxsize=1024)
@@ -579,5 +603,5 @@ def statement(row: MappingRow) -> Statement:
         row.confidence,
         row.justification or None,
         authors or None,
-        row.verbatim,
+        row.force,
     )

@@ -23,6 +23,47 @@ _HEAD: Final = 1 << 16
 """Bytes at the start of a file that tell its format."""
 _BOM: Final = b"\xef\xbb\xbf"
 _XML: Final = (b"<", codecs.BOM_UTF16_LE + b"<", codecs.BOM_UTF16_BE + b"\0<")
+_TAKEN: Final = "idstore's own JSON, CSL-JSON, Crossref's JSON, JATS XML and BibTeX"
+_ROOT: Final = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
+_ELEMENTS: Final[Mapping[bytes, str]] = {
+    b"PubmedArticleSet": "PubMed XML",
+    b"PubmedArticle": "PubMed XML",
+    b"pubmed": "PubMed XML",
+    b"ArticleSet": "PubMed's XML for publishers",
+    b"doi_batch": "a deposit at Crossref",
+    b"crossref_result": "Crossref's XML",
+    b"resource": "DataCite XML",
+    b"modsCollection": "MODS",
+    b"mods": "MODS",
+    b"collection": "MARCXML",
+    b"record": "MARCXML or EndNote XML",
+    b"records": "EndNote XML",
+    b"xml": "EndNote XML",
+    b"OAI-PMH": "an answer by OAI-PMH",
+    b"TEI": "TEI",
+    b"RDF": "RDF/XML",
+    b"feed": "Atom",
+    b"rss": "RSS",
+    b"html": "HTML",
+    b"ONIXMessage": "ONIX",
+    b"mets": "METS",
+    b"dublin_core": "Dublin Core of DSpace",
+    b"issue": "an issue of OJS",
+    b"issues": "issues of OJS",
+    b"articles": "articles of OJS",
+}
+"""First element of XML → the format that it begins."""
+_LINES: Final = (
+    (re.compile(rb"TY  ?- ", re.IGNORECASE), "RIS"),
+    (re.compile(rb"PMID ?- "), "MEDLINE (nbib)"),
+    (re.compile(rb"%[0A-Z] "), "EndNote's import format (refer)"),
+    (re.compile(rb"(?:FN|PT|VR) [A-Z]"), "an export of Web of Science"),
+    (re.compile(rb"---\s"), "YAML"),
+    (re.compile(rb"PK\x03\x04"), "a ZIP archive or spreadsheet"),
+    (re.compile(rb"%PDF"), "PDF"),
+    (re.compile(rb"[^\n{}\[]*[\t,;][^\n{}\[]*(?:volume|title|issn|doi)", re.IGNORECASE), "a table"),
+)
+"""Beginning of a text → its format."""
 _BIBTEX: Final = re.compile(rb"^[ \t]*@[A-Za-z]+[ \t]*[{(]", re.MULTILINE)
 
 
@@ -55,9 +96,18 @@ def _entries(source: Source) -> Iterator[ArticleEntry]:
     if start.startswith(_XML):
         from idstore.exchange import jats
 
+        root = _ROOT.search(start)
+        _refuse(source.name, _ELEMENTS.get(root[1]) if root else None)
         return jats.entries(stream)
     if not start.startswith((b"{", b"[")) and _BIBTEX.search(head):
         from idstore.exchange import bibtex
 
         return bibtex.entries(stream)
+    _refuse(source.name, next((name for beginning, name in _LINES if beginning.match(start)), None))
     return json_articles.entries(stream)
+
+
+def _refuse(file: str, format: str | None) -> None:
+    """Raise InvalidData: the file has a known format that is not read."""
+    if format is not None:
+        raise failure(file, 1, f"this is {format}; taken are {_TAKEN}: convert it")

@@ -282,7 +282,7 @@ class _Reader:
         itself = label is not None and label == self._label(description.id)[0]
         if reserved(predicate) or predicate in NOT_RELATIONS or itself:
             return False
-        statement = Statement(target, predicate.value, verbatim=True)
+        statement = Statement(target, predicate.value, force=True)
         try:
             statement.arguments()
         except InvalidData as error:

@@ -8,7 +8,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from idstore.model import times
 from idstore.model.party import node, party_of
 from idstore.model.terms import Term, text_of
-from idstore.vocabulary import IDS, PROV, RDF, SKOS
+from idstore.vocabulary import IDS, PAV, PROV, RDF, SKOS, SSSOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,20 @@ class Binding:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Relation, target and party. A second binding with the same key changes nothing."""
+        """Relation, target and party. Of two bindings with one key, the later one adds a source."""
         return (self.relation.value, self.target.value, self.by)
+
+    def adds_to(self, earlier: Iterable["Binding"]) -> bool:
+        """Whether the binding says more than earlier ones with its key: an author, or a method that found it.
+
+        A binding without an earlier one does.
+        """
+        same = [binding for binding in earlier if binding.key == self.key]
+        return not same or any(
+            (source := self.annotation(kind)) is not None
+            and all(binding.annotation(kind) != source for binding in same)
+            for kind in _SOURCES
+        )
 
     @property
     def note(self) -> str | None:
@@ -55,6 +67,7 @@ class Binding:
         ]
 
 
+_SOURCES = (PAV.authoredBy, SSSOM.mapping_justification)
 _STATEMENT = {RDF.type, RDF.subject, RDF.predicate, RDF.object, PROV.wasAttributedTo, PROV.generatedAtTime}
 
 

@@ -136,7 +136,7 @@ def _unset_value(record: Record, event: Event) -> Record:
     return _with_values(record, drop(record.values, index_of(event.get(IDS.index))))
 
 
-_ARGUMENTS = {RDF.predicate, RDF.object, DCTERMS.isPartOf}
+_ARGUMENTS = {RDF.predicate, RDF.object, DCTERMS.isPartOf, IDS.forced}
 
 
 def _bind(record: Record, event: Event) -> Record:
@@ -147,7 +147,7 @@ def _bind(record: Record, event: Event) -> Record:
         NamedNode(binding_name(event.origin, event.token)), relation, target, event.by, event.at, notes
     )
     # the target first: its comparison is much faster than that of keys
-    if any(existing.target == target and existing.key == binding.key for existing in record.bindings):
+    if not binding.adds_to(existing for existing in record.bindings if existing.target == target):
         return record
     return replace(record, bindings=(*record.bindings, binding))
 

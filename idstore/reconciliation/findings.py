@@ -39,6 +39,7 @@ def find(workspace: Workspace, sides: Sequence[Side]) -> Iterator[Reconciliation
     identity_chains.close()
     yield from equivalents.others()
     equivalents.close()
+    yield from _similar(workspace)
     workspace.progress("looking for what is lacking")
     yield from _lacking(workspace, registries, len(sides))
 
@@ -228,6 +229,26 @@ def _about(
     claims, more = kinds.limited(workspace.claims(f"(subject = ? OR target = ?) AND {condition}", (end, end)))
     if claims:
         yield ReconciliationFinding(kind, text, claims, reason=reason, more=more)
+
+
+def _similar(workspace: Workspace) -> Iterator[ReconciliationFinding]:
+    """Find targets that differ only as addresses of one thing do."""
+    workspace.execute(
+        "CREATE TEMP TABLE address AS SELECT id, text, similar(text) AS form FROM term"
+        " WHERE text LIKE 'http%' AND id IN (SELECT target FROM claim)"
+    )
+    alike = (
+        "SELECT form, id, text FROM address WHERE form IN"
+        " (SELECT form FROM address GROUP BY form HAVING COUNT(*) > 1) ORDER BY form, text"
+    )
+    for _, rows in groupby(list(workspace.rows(alike)), key=itemgetter(0)):
+        [(_, first, about), *others] = rows
+        numbers = [first, *(number for _, number, _ in others)]
+        condition = f"target IN ({', '.join('?' * len(numbers))})"
+        claims, more = kinds.limited(workspace.claims(condition, numbers, "claim"))
+        reason = f"also written {', '.join(text for *_, text in others)}"
+        yield ReconciliationFinding(kinds.SIMILAR, about, claims, reason=reason, more=more)
+    workspace.execute("DROP TABLE address")
 
 
 def _lacking(workspace: Workspace, registries: Sequence[int], sides: int) -> Iterator[ReconciliationFinding]:

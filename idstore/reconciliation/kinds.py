@@ -78,6 +78,12 @@ CLUSTER: Final = FindingKind(
     "Nothing is wrong; see whether all of them mean the same.",
     conflict=False,
 )
+SIMILAR: Final = FindingKind(
+    "probably-same",
+    "Targets whose addresses most servers take for one",
+    "Write one of them everywhere, if they are one; here they count as different.",
+    conflict=False,
+)
 LACKING: Final = FindingKind(
     "lacking", "What one side has and another lacks", "Take over what is right.", conflict=False
 )
@@ -96,10 +102,11 @@ KINDS: Final = (
     MALFORMED,
     CHAIN,
     CLUSTER,
+    SIMILAR,
     LACKING,
 )
 """All kinds, in the order of a report."""
-HARMLESS: Final = frozenset({CHAIN.slug, CLUSTER.slug})
+HARMLESS: Final = frozenset({CHAIN.slug, CLUSTER.slug, SIMILAR.slug})
 """Kinds of findings that occur even if all sides agree."""
 
 

@@ -23,7 +23,7 @@ _OUTCOME = "nothing was compared"
 class Side:
     """One input of a reconciliation.
 
-    name      the path as the user wrote it.
+    name      the path as the user wrote it; bytes that are not UTF-8 are escaped.
     registry  whether it is a registry, which states the identifiers that exist; a mapping file does not.
     partial   whether a registry marks itself as partial.
     literals  rows of a table that map a text without identifier, and are passed over.
@@ -66,7 +66,7 @@ def read(
                 behind = _read_store(name, party, wait, reader)
             else:
                 _read_rdf(name, kind, reader)
-            sides[number] = Side(name, kind is None or reader.registry, reader.partial, behind)
+            sides[number] = Side(_shown(name), kind is None or reader.registry, reader.partial, behind)
     spaces = [] if reader is None else list(reader.spaces.values())
     comparison = Names(spaces)
     resolver = table_reader.NameResolver(workspace, spaces, comparison)
@@ -76,9 +76,13 @@ def read(
                 literals = table_reader.read(workspace, number, name, kind, columns, resolver)
             except ExchangeError as error:  # its message is about an import
                 raise _failure(error.file, error.line, error.reason) from error
-            sides[number] = Side(name, registry=False, literals=literals)
+            sides[number] = Side(_shown(name), registry=False, literals=literals)
     workspace.complete(comparison)
     return [side for side in sides if side is not None]
+
+
+def _shown(name: str) -> str:
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _format(name: str, chosen: str | None) -> str | None:

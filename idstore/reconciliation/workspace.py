@@ -14,6 +14,7 @@ from idstore.model.terms import hashed
 from idstore.reconciliation import term_dictionary
 from idstore.reconciliation.claims import Link, SharedStatement
 from idstore.reconciliation.relations import IDENTITY, TARGET, among
+from idstore.schemes import well_known
 
 _SCHEMA: Final = """
 PRAGMA journal_mode=OFF;
@@ -257,6 +258,7 @@ class Workspace:
         self._write()
         self.progress("putting in order")
         self.db.create_function("name_key", 1, names.key)
+        self.db.create_function("similar", 1, well_known.similar)
         with self._translated():
             self.terms.complete(self.db, names)
             self.db.execute("COMMIT")

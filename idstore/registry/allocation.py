@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from pyoxigraph import Literal, NamedNode
 
@@ -15,6 +16,7 @@ from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.registry import iris
 from idstore.registry.disclosure import arguments_below
+from idstore.registry.facts import Facts
 from idstore.registry.lookup import Lookup, label_node, target_index
 from idstore.registry.requests import Key, Request, check_key_free, check_regular, earlier_record, key_of
 from idstore.schemes import Context, Deriving, Reserving, Restricting, Timestamped
@@ -103,7 +105,8 @@ class Allocations(Lookup):
         """Allocate a label of the caller's choice, if the scheme allows that.
 
         label  in any written form of the namespace. A bare label that looks like an identifier of another
-               namespace or registry must be written with the prefix of this one.
+               namespace or registry must be written with the prefix of this one; one that has a prefix
+               itself, or something around it, is refused unless the request insists.
         Raises as `mint`; also AlreadyRegistered, InvalidIdentifier.
         """
         return self._allocate(namespace, party, request, label)[0]
@@ -134,9 +137,9 @@ class Allocations(Lookup):
                the milliseconds since then grow with each run of the act, so that one run has enough for all
                labels.
         """
-        if request.target is not None:
-            target = iris.target(request.target, self.core.facts(transaction), verbatim=request.verbatim)
-            request = replace(request, target=target.value)
+        given, facts = request.target, self.core.facts(transaction)
+        if given is not None:
+            request = replace(request, target=iris.target(given, facts, force=request.force).value)
         arguments = request.arguments()
         if request.strict:
             check_regular(namespace, request.metadata)
@@ -149,8 +152,10 @@ class Allocations(Lookup):
             arguments.append((IDS.requestDigest, Literal(key.logged)))
         if request.target is not None:
             own = None if label is None else namespace.scheme.iri(label, namespace.context)
-            iris.check_target(request.target, self.core.facts(transaction).names, own)
+            iris.check_target(request.target, facts.names, own)
             arguments += target_index(namespace)
+        check = partial(_check_plain, facts, namespace, given, label)
+        arguments += iris.insisted(check, force=request.force)
         self._check_allocator(transaction, namespace, party)
         self._check_pace(transaction, namespace, party)
         if "parent" in request.metadata:
@@ -288,6 +293,14 @@ def may_allocate(namespace: Namespace, facts: PartyFacts) -> bool:
 def _is_allocator(namespace: Namespace, facts: PartyFacts) -> bool:
     permitted = namespace.allocators
     return not permitted or facts.name == namespace.owner or not facts.names.isdisjoint(permitted)
+
+
+def _check_plain(facts: Facts, namespace: Namespace, target: str | None, label: str | None) -> None:
+    """Raise InvalidData or InvalidIdentifier: a target or label is refused unless the party insists."""
+    if target is not None:
+        iris.target(target, facts)
+    if label is not None:
+        facts.index.check_unwrapped(namespace, label)
 
 
 def taken(namespace: Namespace, label: str) -> AlreadyRegistered:

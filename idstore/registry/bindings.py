@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
+from idstore.characters import trimmed
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
-from idstore.model import terms
+from idstore.model import orcid, terms
 from idstore.model.binding import Binding
 from idstore.model.closed_vocabularies import correction
 from idstore.model.event import Event
@@ -51,8 +52,7 @@ class Statement:
     confidence     certainty from 0 to 1.
     justification  IRI of the method that found the relation, such as semapv:ManualMappingCuration.
     author         who found the relation, if not the binding party: an IRI (an ORCID) or a name.
-    verbatim       whether the target is taken as it is, without expansion, and so are unknown prefixes of
-                   the other IRIs.
+    force          whether IRIs are taken that are refused otherwise: see `idstore.registry.iris`.
     """
 
     target: str
@@ -61,20 +61,20 @@ class Statement:
     confidence: "Decimal | None" = None
     justification: str | None = None
     author: str | None = None
-    verbatim: bool = False
+    force: bool = False
 
     def expanded(self, facts: Facts) -> "Statement":
         """Return the statement with whole IRIs. Raises InvalidData: see `iris.identified`."""
 
         def whole(text: str) -> str:
-            return iris.expanded(text, facts.by_name, lenient=self.verbatim)
+            return iris.expanded(text, facts.by_name, force=self.force)
 
         return replace(
             self,
-            target=self.target if self.verbatim else iris.identified(self.target, facts),
+            target=iris.identified(self.target, facts, force=self.force),
             relation=whole(self.relation),
             justification=None if self.justification is None else whole(self.justification),
-            author=None if self.author is None else whole(self.author),
+            author=None if self.author is None else _author(whole(self.author)),
         )
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
@@ -124,12 +124,12 @@ class Statement:
 class Bindings(Lookup):
     """Acts that describe an identifier."""
 
-    def target(self, text: str, uri: str | None, party: Party, *, verbatim: bool = False) -> Event:
+    def target(self, text: str, uri: str | None, party: Party, *, force: bool = False) -> Event:
         """Set the target of an identifier (None: remove it); only its owner may. Raises as `name`.
 
         For a handle this sets the first URL value; None removes every URL value that everyone may read.
 
-        verbatim  whether the target is taken as it is, without expansion of prefixed names.
+        force  whether a target is taken that is refused otherwise: see `iris.identified`.
         """
 
         def act(transaction: Transaction) -> Event:
@@ -137,12 +137,13 @@ class Bindings(Lookup):
                 transaction, self._identify(transaction, text, party), party, "set the target of"
             )
             facts, own = self.core.facts(transaction), record.iri.value
-            target_iri = None if uri is None else iris.target(uri, facts, own, verbatim=verbatim)
+            target_iri = None if uri is None else iris.target(uri, facts, own, force=force)
             arguments: list[tuple[NamedNode, Term]] = []
-            if target_iri is not None:
+            if uri is not None and target_iri is not None:
                 arguments = [
                     (IDS.target, target_iri),
                     *target_index(self.core.namespace(transaction, record.namespace), record),
+                    *iris.insisted(lambda: iris.target(uri, facts, own), force=force),
                 ]
             event = self.core.event(transaction, IDS.Targeting, record.iri, party, *arguments)
             self.core.record_event(transaction, record, event)
@@ -171,8 +172,19 @@ class Bindings(Lookup):
     def bind(self, text: str, statement: Statement, party: Party) -> Event | None:
         """Bind an identifier to another URI. A repeated binding changes nothing and returns None.
 
+        A repeated one by another author, or found by another method, is one more source of the same binding.
         In stage *created* the owner and grantees with the right to bind may; once fixated, any party may.
         Raises NotRegistered, NotPermitted, StageConflict (a tombstone), InvalidData.
+        """
+        insisted = iris.insisted(lambda: orcid.normal(statement.author or ""), force=statement.force)
+        return self._bind(text, statement, party, insisted)
+
+    def _bind(
+        self, text: str, statement: Statement, party: Party, insisted: Sequence[tuple[NamedNode, Term]] = ()
+    ) -> Event | None:
+        """As `bind`, whoever the author is.
+
+        insisted  the argument of the event if the party insisted on the author.
         """
 
         def act(transaction: Transaction) -> Event | None:
@@ -182,9 +194,16 @@ class Bindings(Lookup):
             record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
             self._check_binder(transaction, record, party)
             same = _matching(record, facts.names, (whole.relation,), (whole.target,))
-            if any(binding.by == party.name for binding in same):
-                return None
+            own = [binding for binding in same if binding.by == party.name]
+            if own:  # in the written form of the first one, so that all have one key
+                arguments = replace(whole, target=own[0].target.value).arguments()
+                again = replace(own[0], notes=tuple(arguments[2:]))
+                if not again.adds_to(own):
+                    return None
             iris.check_target(whole.target, facts.names, record.iri.value)
+            arguments += insisted or iris.insisted(
+                lambda: replace(statement, force=False).expanded(facts), force=statement.force
+            )
             event = self.core.event(transaction, IDS.Bind, record.iri, party, *arguments)
             self.core.record_event(transaction, record, event)
             return event
@@ -230,7 +249,9 @@ class Bindings(Lookup):
                     " record lists its bindings",
                 )
             own = [binding for binding in matches if binding.by == party.name]
-            undone = own or (matches if record.owner == party.name else [])
+            undone = {
+                binding.key: binding for binding in own or (matches if record.owner == party.name else [])
+            }.values()
             if not undone:
                 makers = {binding.by for binding in matches}
                 raise NotPermitted(
@@ -297,7 +318,7 @@ class Bindings(Lookup):
 
         Raises InvalidData, AmbiguousIdentifier.
         """
-        return self.store.read(lambda view: self._bound_to(view, text, party))
+        return self.store.read(lambda view: self._bound_to(view, trimmed(text), party))
 
     def _bound_to(self, view: View, text: str, party: Party) -> list[str]:
         sight = self.core.sight(view, party)
@@ -359,6 +380,14 @@ class Bindings(Lookup):
             return (self._identify_for(view, text, sight).value,)
         namespace, label = readings[0]
         return (namespace.scheme.iri(label, namespace.context),)
+
+
+def _author(text: str) -> str:
+    """Return an author as it is stored: an ORCID iD in its https form."""
+    try:
+        return orcid.normal(text)
+    except InvalidData:  # it was insisted on, or stands in a table
+        return text
 
 
 def _matching(

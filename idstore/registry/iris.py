@@ -5,31 +5,35 @@ package bioregistry where it is installed.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
 from pyoxigraph import NamedNode
 
+from idstore import characters
 from idstore.errors import InvalidData, InvalidIdentifier, UnknownScheme
 from idstore.model import terms
 from idstore.model.names import Names
-from idstore.model.namespace import Namespace
+from idstore.model.namespace import TRUE, Namespace
+from idstore.model.terms import Term
 from idstore.model.uri_schemes import begins_uri
 from idstore.registry.facts import Facts
-from idstore.vocabulary import MAPPING_PREFIXES
+from idstore.vocabulary import IDS, MAPPING_PREFIXES
 
 _WEB: Final = r"(?i:https?):"
 _HOST: Final = _WEB + r"//([^/?#@]*@)?[^/?#@:]"
+_HIDDEN: Final = f"[\u00ad\u200b\u2060\ufeff{characters.BIDI}]"
+"""Characters that are not shown, and have no use in an address: joiners of letters have one."""
 _NAME: Final = r"([A-Za-z0-9_][A-Za-z0-9_.+-]*):(.+)"
 
 
-def expanded(text: str, by_name: Mapping[str, Namespace], *, lenient: bool = False) -> str:
+def expanded(text: str, by_name: Mapping[str, Namespace], *, force: bool = False) -> str:
     """Return the IRI that a text stands for: the expansion of a prefixed name, else the text itself.
 
     by_name  the namespaces of the registry.
-    lenient  whether a text with an unknown prefix stands for itself.
+    force    whether a text with an unknown prefix stands for itself.
 
     Raises InvalidData: the prefix is unknown, or the rest is not an identifier of the namespace.
     """
@@ -43,24 +47,37 @@ def expanded(text: str, by_name: Mapping[str, Namespace], *, lenient: bool = Fal
         base = MAPPING_PREFIXES.get(prefix) or _of_bioregistry(prefix)
         if base is not None:
             return base + rest
-    if lenient:
+    if force:
         return text
     close = get_close_matches(prefix, [*MAPPING_PREFIXES, *by_name], n=1)
     raise InvalidData(
         f"{text!r} is no IRI, because {prefix} is neither a registered URI scheme nor a known prefix"
-        f"{f' (perhaps {close[0]}?)' if close else ''}; write the whole IRI, or insist that this is one",
+        f"{f' (perhaps {close[0]}?)' if close else ''}; write the whole IRI, or insist",
         text=text,
         prefix=prefix,
     )
 
 
-def identified(text: str, facts: Facts) -> str:
+def identified(text: str, facts: Facts, *, force: bool = False) -> str:
     """Return the IRI that a target stands for: see `expanded`; of a bare name in one namespace its IRI.
 
+    White space and invisible characters around it count for nothing.
+
+    force  see `expanded`; also take an invisible character that makes an address look like another one.
     Raises InvalidData: see `expanded`; several namespaces read the name.
     """
+    text = characters.trimmed(text)
+    if not (force or text.isascii()):
+        hidden = re.search(_HIDDEN, text)
+        if hidden is not None:
+            raise InvalidData(
+                f"{characters.printable(text)} has U+{ord(hidden[0]):04X},"
+                f" {characters.kind(hidden[0])}; remove it, or insist",
+                text=text,
+                position=hidden.start(),
+            )
     if ":" in text:
-        return expanded(text, facts.by_name)
+        return expanded(text, facts.by_name, force=force)
     found = sorted(
         space.scheme.iri(label, space.context) for space, label in facts.index.readings(text, whole=True)
     )
@@ -88,14 +105,27 @@ def check_target(uri: str, names: Names, about: str | None = None) -> str:
     return uri
 
 
-def target(uri: str, facts: Facts, about: str | None = None, *, verbatim: bool = False) -> NamedNode:
+def target(uri: str, facts: Facts, about: str | None = None, *, force: bool = False) -> NamedNode:
     """Return the IRI of a target. Raises InvalidData.
 
-    about     the identifier that is to lead there, if it is known already.
-    verbatim  whether it is taken as it is, without expansion.
+    about  the identifier that is to lead there, if it is known already.
+    force  see `identified`.
     """
-    whole = uri if verbatim else identified(uri, facts)
-    return terms.iri(check_target(whole, facts.names, about))
+    return terms.iri(check_target(identified(uri, facts, force=force), facts.names, about))
+
+
+def insisted(check: Callable[[], object], *, force: bool) -> list[tuple[NamedNode, Term]]:
+    """Run a check. If it refuses and the party insists, return the argument of the event that says so.
+
+    Raises as the check, unless the party insists.
+    """
+    try:
+        check()
+    except (InvalidData, InvalidIdentifier):
+        if not force:
+            raise
+        return [(IDS.forced, TRUE)]
+    return []
 
 
 def readings(text: str, facts: Facts) -> tuple[str, ...]:

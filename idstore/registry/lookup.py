@@ -162,6 +162,7 @@ class Lookup(Part):
 
     def _unreadable(self, view: View, text: str) -> IdstoreError:
         """Return the error for text that no namespace reads: of another registry, or not an identifier."""
+        text = text.strip()
         misspelt = self._misspelt(view, text)
         if misspelt is not None:
             return misspelt

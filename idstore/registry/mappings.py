@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from idstore.characters import dropped
 from idstore.errors import IdstoreError, InvalidData, NotRegistered
+from idstore.model import orcid
 from idstore.model.names import Names
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -46,7 +48,7 @@ class LineOutcome:
              and `reason` names what the line adds; ``contradictory``: done, and `reason` names the
              contradiction; ``absent``: no such binding exists or ever was visible to the party; ``refused``:
              not possible, for `reason`; ``malformed``: the subject is not an identifier of the namespace.
-    warning  the other identifiers of a target that the line sets, in words.
+    warning  other identifiers of a target that the line sets, and what is odd about label and target.
     """
 
     line: int
@@ -119,11 +121,9 @@ class Mappings(Bindings):
             statement = statement.expanded(self.store.read(self.core.facts))
         if proposal.source:
             self._sources.setdefault(self._names().key(statement.target), set()).add(proposal.source)
-        if (statement.relation, statement.target, party.name) in stored:
+        if self._bind(iri, statement, party) is None:
             return iri, "known", ""
         contradiction = "; ".join(self._contradictions(record, statement, party))
-        if self.bind(iri, statement, party) is None:
-            return iri, "known", ""
         return iri, "contradictory" if contradiction else "new", contradiction
 
     def _unbound(self, proposal: Proposal, reason: str, party: Party) -> tuple[Verdict, str]:
@@ -181,7 +181,17 @@ def _outcome(registry: Mappings, proposal: Proposal, party: Party) -> LineOutcom
         iri, verdict, reason = registry.carry_out(proposal, party)
     except IdstoreError as error:
         return LineOutcome(proposal.line, "refused", proposal.id, error.message)
-    return LineOutcome(proposal.line, verdict, iri, reason)
+    return LineOutcome(proposal.line, verdict, iri, reason, odd(proposal.statement))
+
+
+def odd(statement: Statement) -> str:
+    """Return what to warn of in a statement of a table, empty without it."""
+    warnings = [dropped(statement.target)]
+    try:
+        orcid.normal(statement.author or "")
+    except InvalidData as error:
+        warnings.append(error.message.partition(";")[0])
+    return "; ".join(filter(None, warnings))
 
 
 def refused(outcomes: Iterable[LineOutcome]) -> bool:

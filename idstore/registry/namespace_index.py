@@ -4,7 +4,9 @@ It tells what a party means by a text, bare labels included. `Names` of ``model`
 for which a bare label is no name.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, cast
@@ -16,6 +18,14 @@ from idstore.schemes import Address, Addressed, Scheme, Typed, Uniform, well_kno
 
 _MANY: Final = 4
 """Namespaces that read bare labels alike and are looked up together; fewer are looked up one by one."""
+_QUOTES: Final = "\"'<\u00ab\u2018\u201c\u201e"
+_AROUND: Final = re.compile(
+    r"\s*(?:<([^<>]+)>|\(([^()]+)\)|\[([^][]+)\]|\{([^{}]+)\}|\"([^\"]+)\"|'([^']+)'"
+    "|\u201c([^\u201c\u201d]+)\u201d|\u2018([^\u2018\u2019]+)\u2019|\u201e([^\u201c-\u201e]+)[\u201c\u201d]|\u00ab([^\u00ab\u00bb]+)\u00bb"
+    r"|(?:ur[iln]|doi|hdl|handle)(?:\s*[:=]\s*|\s+)(.+))\s*",
+    re.IGNORECASE | re.ASCII | re.DOTALL,
+)
+"""Brackets, quotes or a word around an identifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +76,7 @@ class NamespaceIndex:
 
         Cost: one reading for each group, and for each namespace in none.
         """
+        text = text.strip()
         if ":" in text or self.home(text) is not None:
             return [], self.readings(text)
         groups: list[LabelGroup] = []
@@ -100,7 +111,7 @@ class NamespaceIndex:
         Raises InvalidIdentifier: the namespace does not read it, or the text means an identifier of another
         namespace or registry, although it could be a label.
         """
-        code, context = namespace.scheme, namespace.context
+        code, context, text = namespace.scheme, namespace.context, text.strip()
         name, colon, rest = text.partition(":")
         if colon and name == namespace.name and not is_form_prefix(name) and self.home(text) is None:
             return code.label(rest, context)
@@ -122,6 +133,27 @@ class NamespaceIndex:
         else:
             return label
         raise InvalidIdentifier(text, reason, 0, code.name)
+
+    def check_unwrapped(self, namespace: Namespace, label: str) -> None:
+        """Raise InvalidIdentifier: a label is an identifier with its prefix, or with something around it."""
+        code, inner, meant = namespace.scheme, _unwrapped(label), ""
+        for text in {label: None, inner: None}:
+            with suppress(InvalidIdentifier):
+                again = code.label(text, namespace.context)
+                if again != text:
+                    meant = code.iri(again, namespace.context)
+        if not meant and inner != label and (label[0] in _QUOTES or self._is_whole(code, inner)):
+            meant = inner
+        if meant:
+            reason = f"it looks like {meant} with something before or around it; write that, or insist"
+            raise InvalidIdentifier(label, reason, 0, code.name)
+
+    def _is_whole(self, code: Scheme, text: str) -> bool:
+        """Whether a text is a whole identifier of a namespace, or looks like one of another registry."""
+        if self.home(text) is not None:
+            return True
+        address = _address(code, text)
+        return address is not None and (bool(address.likely) or self._at(address.base) is not None)
 
     def _named_by(self, code: Scheme, text: str | None) -> Namespace | None:
         address = None if text is None else _address(code, text)
@@ -174,8 +206,10 @@ def named_readings(
 
     Only the named namespace reads ``NAMESPACE:label``, unless other identifiers begin with the same word
     (``hdl:…``).
+    White space around a text counts for nothing.
     Raises InvalidIdentifier: it is no identifier of the named namespace.
     """
+    text = text.strip()
     name, colon, rest = text.partition(":")
     if not colon or name not in by_name:
         return index.readings(text, whole=whole)
@@ -200,6 +234,17 @@ def readings_in(namespaces: Iterable[Namespace], text: str) -> Iterator[tuple[Na
         except UnknownScheme:  # its package is not installed; the other namespaces still work
             if text.startswith(namespace.base):
                 raise
+
+
+def _unwrapped(text: str) -> str:
+    """Return the identifier in a text with something around it, as people write it; else the text.
+
+    >>> _unwrapped("<https://doi.org/10.1045/a>"), _unwrapped("(URL: 10.1045/a)"), _unwrapped("(a) b")
+    ('https://doi.org/10.1045/a', '10.1045/a', '(a) b')
+    """
+    while (match := _AROUND.fullmatch(text)) is not None:
+        text = "".join(group or "" for group in match.groups()).strip()
+    return text
 
 
 def _address(code: Scheme, text: str) -> Address | None:

@@ -53,7 +53,7 @@ class Replacements(Allocations):
         party: Party,
         target: str | None = None,
         *,
-        verbatim: bool = False,
+        force: bool = False,
     ) -> Replaced:
         """Assign an article's identifier to a new copy.
 
@@ -62,7 +62,7 @@ class Replacements(Allocations):
         metadata  of the new copy: they must give the same label, or the DOI that the identifier was minted
                   with. A new DOI belongs to the identifier from now on.
         target    of the new copy; None: the identifier has no target until its owner sets one.
-        verbatim  whether the target is taken as it is, without expansion of prefixed names.
+        force     whether a target is taken that is refused otherwise: see `idstore.registry.iris`.
 
         The record of the old copy has the same owner, stage, names and grant list, is deprecated, and is
         replaced by the identifier.
@@ -77,17 +77,20 @@ class Replacements(Allocations):
             _check_replacer(namespace, record, party)
             self._check_allocator(transaction, namespace, party)
             self._check_pace(transaction, namespace, party)
-            leads_to = None
+            leads: list[tuple[NamedNode, Term]] = []
             if target is not None:
-                facts = self.core.facts(transaction)
-                leads_to = iris.target(target, facts, record.iri.value, verbatim=verbatim)
+                facts, own = self.core.facts(transaction), record.iri.value
+                leads = [
+                    (IDS.target, iris.target(target, facts, own, force=force)),
+                    *iris.insisted(lambda: iris.target(target, facts, own), force=force),
+                ]
             key = key_of(namespace, party, Request(metadata=metadata), None)
             labels = self._old_labels(transaction, namespace, record, metadata, key)
             event = self._log_replacement(transaction, record, key, party)
             name = self._first_free(transaction, namespace, labels)
             arguments = _arguments(record, event, party, self.core.facts(transaction).names)
             old = self._begin(transaction, namespace, name, IDS.Mint, party, arguments, None)
-            self._retarget(transaction, record, leads_to, event, party)
+            self._retarget(transaction, record, leads, event, party)
             moved = self._move(transaction, record, old, event, party)
             return Replaced(old, moved, record.bindings)
 
@@ -111,14 +114,13 @@ class Replacements(Allocations):
         self,
         transaction: Transaction,
         record: Record,
-        target: NamedNode | None,
+        leads: list[tuple[NamedNode, Term]],
         replacement: Event,
         party: Party,
     ) -> None:
-        """Give an article the target of its new copy; None: no target."""
-        if record.target is None and target is None:
+        """Give an article the target of its new copy, as arguments of the event; none: no target."""
+        if record.target is None and not leads:
             return
-        leads = [] if target is None else [(IDS.target, target)]
         part = (DCTERMS.isPartOf, replacement.iri)
         event = self.core.event(transaction, IDS.Targeting, record.iri, party, *leads, part)
         self.core.record_event(transaction, record, event)

@@ -40,7 +40,8 @@ class Request:
                  same (articles by their DOI), the metadata are also a key, shared by all parties; a request
                  key takes precedence.
     strict       whether metadata with a field that has no known form are refused.
-    verbatim     whether the target is taken as it is, without expansion of prefixed names.
+    force        whether a target or label is taken that is refused otherwise: one with an unknown prefix, an
+                 invisible character, or something around it.
     """
 
     name: str | None = None
@@ -50,7 +51,7 @@ class Request:
     request_key: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     strict: bool = False
-    verbatim: bool = False
+    force: bool = False
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
         """Return the event's arguments. Raises InvalidData."""

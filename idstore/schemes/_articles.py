@@ -9,10 +9,10 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from idstore.characters import ascii_lower
+from idstore.characters import ascii_lower, printable
 from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.schemes import Derived
-from idstore.schemes._handles import check_characters, split_handle, unwrap
+from idstore.schemes._handles import check_characters, split_handle, untracked, unwrap
 from idstore.schemes._numbering import first_page, numbered, plain
 
 LETTER: Final = (
@@ -31,6 +31,8 @@ _NO_ISSUE: Final = {"icomplete": "complete", "inone": "none"}
 _FORM: Final = re.compile(r"(\S*[:/])\s+")
 _BARE: Final = re.compile("%(?![0-9A-Fa-f]{2})|[?#]")
 """Characters of a DOI that an address must percent-encode."""
+_QUERY: Final = re.compile(r"\?(?=[^?#]*=)")
+"""The beginning of a query; a lone ``?`` can belong to a DOI."""
 _BETWEEN_ISSNS: Final = re.compile(r"\s*[,;|]\s*|\s+(?=[0-9]{4}-?[0-9]{3}[0-9Xx](?:\s|[,;|]|$))")
 _ISSN: Final = re.compile(r"([0-9]{4})[-\u2010-\u2013 ]?([0-9]{3}[0-9Xx])")
 _MARKUP: Final = re.compile(
@@ -88,9 +90,12 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
     stated = _NO_ISSUE.get(fields["issue"].lower())
     issue = stated or numbered(fields["issue"], "issue", 4, no_issue, notes, doubts, irregular)
     page = first_page(fields["page"], notes, irregular)
-    if doi(metadata) is None and _text(metadata, "doi"):
+    written_doi = _text(metadata, "doi")
+    if _seen(written_doi) != written_doi:
+        doubts.append(f"characters of the doi {printable(written_doi)} that are not seen do not count")
+    if doi(metadata) is None and written_doi:
         irregular.append(
-            f"the field doi is {_text(metadata, 'doi')!r}, which is no DOI:"
+            f"the field doi is {written_doi!r}, which is no DOI:"
             " the article will not be known by it"
         )
     title = f"{fields['title']} {fields['subtitle']}".strip()
@@ -103,11 +108,16 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
 def doi(metadata: Mapping[str, str]) -> str | None:
     """Return the DOI in canonical form; None if the metadata have none or an invalid one.
 
-    >>> doi({"doi": "https://doi.org/10.1016/S0016-0032(44)90001-X"})
+    Invisible characters, and a query that only tells where a link was found, are no part of it.
+
+    >>> doi({"doi": "https://doi.org/10.1016/S0016-0032(44)90001-X?utm_source=mail"})
     '10.1016/s0016-0032(44)90001-x'
     """
-    text = _FORM.sub(r"\1", _text(metadata, "doi"), count=1)
+    text = _FORM.sub(r"\1", _seen(_text(metadata, "doi")), count=1)
     if "://" in text or text[:5].lower() == "info:":
+        text = untracked(text)
+        if _QUERY.search(text):
+            return None
         text = _BARE.sub(lambda match: f"%{ord(match.group()):02X}", text)
     try:
         excerpt, _ = unwrap(text, "handle")
@@ -144,12 +154,17 @@ def _visible(metadata: Mapping[str, str], name: str, notes: list[str]) -> str:
     text = _text(metadata, name)
     if text.isprintable():
         return text
-    visible = "".join(
-        letter for letter in text if letter.isspace() or unicodedata.category(letter) not in _UNSEEN
-    ).strip()
+    visible = _seen(text)
     if visible != text:
         notes.append(f"characters of the {name} that are not seen do not count")
     return visible
+
+
+def _seen(text: str) -> str:
+    """Return a text without invisible characters, and without white space around it."""
+    return "".join(
+        letter for letter in text if letter.isspace() or unicodedata.category(letter) not in _UNSEEN
+    ).strip()
 
 
 def _issn(text: str, notes: list[str], irregular: list[str]) -> str:

@@ -41,6 +41,10 @@ _ELSEWHERE: Final = re.compile(
 
 The prefix may be incomplete. The site of the Handle System is no resolver, but is written like one.
 """
+_TRACKING: Final = re.compile(
+    r"\?(?:(?:utm_[^&=#]*|gclid|fbclid)=[^&#]*(?:&(?=[^#])|(?=#|$)))+(?=#|$)", re.IGNORECASE | re.ASCII
+)
+"""A query of parameters that mailings and advertisements add to links."""
 _PORT: Final = re.compile(r":\d+(?=/)")
 _CONTROL: Final = re.compile(f"[{CONTROLS}]")
 _UNWRITABLE: Final = re.compile(f"[\u0000{SURROGATES}]")
@@ -103,11 +107,21 @@ def start_key(text: str) -> str | None:
 
 def decode_address(text: str, start: int, scheme: str) -> Excerpt:
     """Return the handle in an address from ``start`` on, percent-decoded once. Raises InvalidIdentifier."""
+    text = untracked(text)
     rest = re.search("[?#]", text[start:])
     if rest is not None:
         reason = f"{rest.group()!r} ends an address; write %{ord(rest.group()):X} if it belongs to the handle"
         raise InvalidIdentifier(text, reason, start + rest.start(), scheme)
     return Excerpt.decoded(text, start, scheme)
+
+
+def untracked(text: str) -> str:
+    """Return an address without a query that only tells where the link was found.
+
+    >>> untracked("https://doi.org/10.1045/a?utm_source=x&gclid=1"), untracked("https://doi.org/10.1045/a?b")
+    ('https://doi.org/10.1045/a', 'https://doi.org/10.1045/a?b')
+    """
+    return _TRACKING.sub("", text) if "?" in text else text
 
 
 def split_handle(excerpt: Excerpt) -> tuple[str, Excerpt]:

@@ -53,6 +53,9 @@ _RESOLVERS: Final = _PROXIES | {
 _ARK: Final = re.compile(r"ark:/?([0-9b-df-hj-np-tv-z]+)/([^?#]+)(?:\?[^#]*)?", re.IGNORECASE | re.ASCII)
 _URN: Final = re.compile(r"([a-z0-9][a-z0-9-]{0,30}[a-z0-9]):([^?#]+)", re.IGNORECASE | re.ASCII)
 _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
+_UNRESERVED: Final = re.compile("%(2D|2E|3[0-9]|4[1-9A-F]|5[0-9A]|5F|6[1-9A-F]|7[0-9A]|7E)")
+"""Escapes of ASCII letters, digits, hyphen, full stop, underscore and tilde."""
+_WIKIDATA: Final = re.compile(r"https://(?:www\.|m\.)?wikidata\.org/wiki/(?:Special:EntityData/)?(Q[0-9]+)\Z")
 _AUTHORITY: Final = re.compile(r"https?://[^/?#]*", re.IGNORECASE | re.ASCII)
 _USUAL_PORT: Final = re.compile(
     r"(http://[^/?#]*):80(?=[/?#]|$)|(https://[^/?#]*):443(?=[/?#]|$)", re.IGNORECASE | re.ASCII
@@ -94,6 +97,27 @@ def usual(text: str) -> str:
     text = _without_port(text)
     start = _AUTHORITY.match(text)
     return text if start is None else ascii_lower(start[0]) + text[start.end() :]
+
+
+def similar(text: str) -> str:
+    """Return a form of a web address that addresses share which most servers answer alike.
+
+    They differ by protocol, capitals of the host, the usual port, a path of ``/``, or an escape of a character
+    that needs none (RFC 3986, sections 6.2.2 and 6.2.3), or are the two addresses of a Wikidata item. Other
+    texts are returned as they are.
+
+    >>> similar("http://Example.org"), similar("https://example.org:443/%7Ea")
+    ('https://example.org/', 'https://example.org/~a')
+    >>> similar("https://www.wikidata.org/wiki/Q2192")
+    'https://www.wikidata.org/entity/Q2192'
+    """
+    address = usual(text)
+    start = _AUTHORITY.match(address)
+    if start is None:
+        return text
+    rest = _UNRESERVED.sub(lambda escape: chr(int(escape[1], 16)), _same_escapes(address[start.end() :]))
+    address = f"https{start[0][start[0].index(':'):]}{rest or '/'}"
+    return _WIKIDATA.sub(r"https://www.wikidata.org/entity/\1", address)
 
 
 def _without_port(text: str) -> str:

@@ -35,6 +35,7 @@ from idstore.server.sign_in import Caller
 from idstore.server.transfers import Download, upload
 from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
+from idstore.vocabulary import SPACE
 
 VERSION: Final = "v1"
 WRITERS: Final = 4
@@ -154,7 +155,17 @@ def _add_generator(app: FastAPI, registry: Registry, workers: Workers) -> None:
         return PlainTextResponse(f"{label}\n", HTTPStatus.CREATED, _PRIVATE)
 
     app.add_api_route(
-        "/generate/{namespace:path}", generate, methods=["POST"], name="generate", include_in_schema=False
+        "/generate/{namespace:path}",
+        generate,
+        methods=["POST"],
+        name="generate",
+        operation_id="generate",
+        summary="Mint an identifier, and answer with its label as text.",
+        description=f"For {mint.rights}.",
+        response_class=PlainTextResponse,
+        response_model=None,
+        status_code=HTTPStatus.CREATED,
+        responses=description.generator_responses(mint),
     )
 
 
@@ -405,5 +416,7 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
     found["status"] = error.status_code
     headers = {**_PRIVATE, **(error.headers or {})}
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        slug = "method-not-allowed"
+        found |= {"error": slug, "type": f"{SPACE}error/{slug}", "title": "Method not allowed"}
         headers["Allow"] = ", ".join(sorted(_methods(request)))
     return JSONResponse(found, error.status_code, headers, problems.MEDIA_TYPE)

@@ -36,6 +36,12 @@ _UNKNOWN: Final = {504: "outcome-unknown"}
 _LINK: Final[Json] = {
     "Link": {"description": 'Of a full page: <?…>; rel="next".', "schema": {"type": "string"}},
 }
+_RETRY: Final[Json] = {
+    "Retry-After": {
+        "description": "Seconds after which the request may succeed.",
+        "schema": {"type": "integer"},
+    }
+}
 _NULL: Final[Json] = {"type": "null"}
 
 
@@ -52,7 +58,15 @@ def responses(operation: ApiOperation) -> dict[int | str, Json]:
             "description": ", ".join(codes),
             "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
+        if status in problems.TEMPORARY:
+            answers[status]["headers"] = _RETRY
     return answers
+
+
+def generator_responses(operation: ApiOperation) -> dict[int | str, Json]:
+    """Return the documented answers of the suffix generator, which mints: the label as a line of text."""
+    label = {"text/plain": {"schema": {"type": "string"}}}
+    return responses(operation) | {201: {"description": "The label of a new identifier.", "content": label}}
 
 
 def _success(operation: ApiOperation) -> Json:
@@ -88,7 +102,7 @@ def complete(document: Json) -> Json:
     components["schemas"] |= shared
     for methods in document["paths"].values():
         for described in methods.values():
-            operation = OPERATIONS[described["operationId"]]
+            operation = OPERATIONS.get(described["operationId"], OPERATIONS["mint"])  # the generator mints
             anonymous: list[Json] = [{}] if operation.rights is Rights.EVERYONE else []
             described["security"] = [*anonymous, *({name: []} for name in _SCHEMES)]
             for parameter in described.get("parameters", ()):

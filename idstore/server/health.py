@@ -49,8 +49,14 @@ def add(app: FastAPI, registry: Registry, figures: Figures) -> None:
     async def healthz() -> Response:
         return PlainTextResponse("ok\n", headers=_HEADERS)
 
-    async def readyz() -> Response:
-        await readiness.check()
+    async def readyz(request: Request) -> Response:
+        try:
+            await readiness.check()
+        except StoreUnavailable as error:
+            if is_local(request.scope):
+                raise
+            # its message names folders of this machine
+            raise StoreUnavailable("the store cannot be read and written now; ask its operator") from error
         return PlainTextResponse("ok\n", headers=_HEADERS)
 
     def metrics(request: Request) -> Response:

@@ -40,7 +40,8 @@ STATUSES: Final[dict[type[errors.IdstoreError], int]] = {
     errors.OutcomeUnknown: 504,
 }
 """Error → status; an error without an entry has that of its base class."""
-_TEMPORARY: Final = (429, 503)
+TEMPORARY: Final = (429, 503)
+"""Statuses of answers that say when to ask again."""
 _CHALLENGE: Final = 'Bearer realm="idstore", Basic realm="idstore", charset="UTF-8"'
 
 
@@ -75,7 +76,7 @@ def describe(error: errors.IdstoreError) -> Problem:
 def headers(error: errors.IdstoreError) -> dict[str, str]:
     """Return the headers of the answer for an error, in any form of it."""
     found = {"Cache-Control": "private, no-store"}
-    if status(type(error)) in _TEMPORARY:
+    if status(type(error)) in TEMPORARY:
         found["Retry-After"] = str(error.fields.get("retry_after", RETRY_AFTER))
     if isinstance(error, errors.SignInRequired):
         found["WWW-Authenticate"] = _CHALLENGE

@@ -278,14 +278,14 @@ def test_a_long_name_survives_a_round_trip(registry: Registry, format: str) -> N
 def test_a_known_prefix_is_expanded_in_a_table(
     registry: Registry, column: str, text: str, iri: str | None
 ) -> None:
-    def enrolled(*, verbatim: bool = False) -> str:
+    def enrolled(*, force: bool = False) -> str:
         table = BytesIO(f"subject,{column}\n10.5/1,{text}\n".encode())
-        with identifiers.read(table, "csv", Columns(verbatim=verbatim)) as reading:
+        with identifiers.read(table, "csv", force=force) as reading:
             listed = [*identifiers.valid(reading.rows, [])]
             return registry.enrol("h", listed, ADA, "own")[0].verdict
 
     assert enrolled() == ("refused" if iri is None else "new")
     if iri is None:
-        assert enrolled(verbatim=True) == "new"
+        assert enrolled(force=True) == "new"
     assert enrolled() == "known"
     assert [one.label for one in registry.list_bound(iri or text, ADA)] == ["1"]

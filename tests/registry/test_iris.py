@@ -112,13 +112,13 @@ def test_every_part_of_a_statement_is_expanded(registry: Registry) -> None:
 def test_an_iri_of_any_scheme_is_stored_on_demand(registry: Registry) -> None:
     with pytest.raises(InvalidData, match="insist"):
         registry.target("h:a", "no:b", ADA)
-    registry.target("h:a", "no:b", ADA, verbatim=True)
-    registry.bind("h:a", Statement("h:b", "no:p", verbatim=True), ADA)
+    registry.target("h:a", "no:b", ADA, force=True)
+    registry.bind("h:a", Statement("h:b", "no:p", force=True), ADA)
     assert registry.bound_to("no:b", ADA) == registry.bound_to("h:b", ADA) == [HANDLE + "a"]
     record = registry.show("h:a", ADA)
     assert (record.target, record.bindings[0].target.value) == (NamedNode("no:b"), "h:b")
     registry.unbind("h:a", Statement("h:b", "no:p"), ADA)
-    registry.bind("h:a", Statement("no:b", "skos:exactMatch", verbatim=True), ADA)
+    registry.bind("h:a", Statement("no:b", "skos:exactMatch", force=True), ADA)
     [binding] = registry.show("h:a", ADA).bindings
     assert binding.key[:2] == ("http://www.w3.org/2004/02/skos/core#exactMatch", "no:b")
     registry.unbind("h:a", Statement("no:b", "skos:exactMatch"), ADA)
@@ -135,4 +135,4 @@ def test_the_target_of_a_new_identifier_is_expanded(registry: Registry) -> None:
     )
     with pytest.raises(InvalidData):
         registry.mint("h", ADA, Request(target="no:b"))
-    assert registry.mint("h", ADA, Request(target="no:b", verbatim=True)).target == NamedNode("no:b")
+    assert registry.mint("h", ADA, Request(target="no:b", force=True)).target == NamedNode("no:b")

@@ -90,7 +90,7 @@ _MADE: Final = {
     "bare": Request(name="no target"),
     "draft": Request(name="a draft", target="http://example.org/draft"),
     "mailto": Request(target="mailto:alice@example.org"),
-    "script": Request(target="javascript:alert(1)", verbatim=True),
+    "script": Request(target="javascript:alert(1)", force=True),
     "hostile": Request(name=HOSTILE, comment=f"{HOSTILE}\nsecond line"),
     "newer": Request(target="http://example.org/newer"),
     "newest": Request(),
@@ -113,7 +113,7 @@ def act(registry: Registry, ids: dict[str, str]) -> None:
     """Bind, supersede, deprecate and revoke."""
     registry.bind(ids["led"], Statement("http://www.wikidata.org/entity/Q1", note="the same"), ALICE)
     registry.bind(ids["led"], Statement("http://www.wikidata.org/entity/Q1"), Party("bob"))
-    registry.bind(ids["hostile"], Statement("javascript:alert(2)", note=HOSTILE, verbatim=True), ALICE)
+    registry.bind(ids["hostile"], Statement("javascript:alert(2)", note=HOSTILE, force=True), ALICE)
     registry.comment(ids["led"], "in use since 1999", ALICE)
     registry.comment(ids["led"], "only for the list", ALICE, internal=True)
     registry.supersede(ids["superseded"], [ids["newer"]], ALICE)

@@ -1,10 +1,12 @@
 """``idstore mint``, ``register`` and ``derive``: new identifiers."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated
+from unicodedata import normalize
 
 import typer
 
@@ -13,7 +15,7 @@ from idstore.cli.article_minting import ArticleMinter, collect_ignored_keys, war
 from idstore.cli.call import Call
 from idstore.cli.output import StdoutError
 from idstore.cli.termination import UsageError
-from idstore.errors import InvalidData
+from idstore.errors import InvalidData, InvalidIdentifier, NotRegistered
 
 if TYPE_CHECKING:
     from idstore.cli.records import RecordView
@@ -66,13 +68,14 @@ Strict = Annotated[
 
 
 def build_request(
+    call: Call,
     name: str | None,
     lang: str | None,
     comment: str | None,
     target: str | None,
     request_key: str | None,
     *,
-    verbatim: bool,
+    force: bool,
 ) -> "Request":
     """Return the request that the options of a command describe. Raises UsageError."""
     from idstore.model.terms import UNDETERMINED
@@ -80,7 +83,8 @@ def build_request(
 
     if lang is not None and name is None:
         raise UsageError("--lang is the language of --name")
-    return Request(name, lang or UNDETERMINED, comment, target, request_key, verbatim=verbatim)
+    arguments.warn_of_dropped(call, target)
+    return Request(name, lang or UNDETERMINED, comment, target, request_key, force=force)
 
 
 def mint(
@@ -90,7 +94,7 @@ def mint(
     lang: Lang = None,
     comment: Comment = None,
     target: Target = None,
-    insist: arguments.Insist = False,
+    force: arguments.Force = False,
     request_key: Key = None,
     file: Annotated[
         str | None,
@@ -126,7 +130,7 @@ def mint(
         raise UsageError("--strict goes with --metadata")
     if (parent is None) != (kind is None):
         raise UsageError("--parent and --kind go together")
-    request = build_request(name, lang, comment, target, request_key, verbatim=insist)
+    request = build_request(call, name, lang, comment, target, request_key, force=force)
     options = {key: str(value) for key, value in (("kind", kind), ("type", type_)) if value is not None}
     if file is not None:
         if count > 1:
@@ -221,14 +225,14 @@ def register(
     lang: Lang = None,
     comment: Comment = None,
     target: Target = None,
-    insist: arguments.Insist = False,
+    force: arguments.Force = False,
     request_key: Key = None,
 ) -> int:
     """Register a label of your choice, and print its IRI.
 
     Only in schemes with chosen labels.
     """
-    request = build_request(name, lang, comment, target, request_key, verbatim=insist)
+    request = build_request(call, name, lang, comment, target, request_key, force=force)
     view, others = session.allocate(
         call, lambda registry, party: _allocate(call, registry, party, request, namespace, label)
     )
@@ -262,13 +266,13 @@ def derive(
     failed, ignored = False, dict[str, None]()
     with session.open_reader(call, detached=True) as (registry, _):
         entries = collect_ignored_keys(metadata.entries(file), ignored)
-        for result in _derivations(registry, namespace, entries, strict=strict):
+        for entry, result in _derivations(registry, namespace, entries, strict=strict):
             if isinstance(result, InvalidData):
                 failed = True
                 call.output.error(result.code, result.message, result.fields)
                 print()
                 continue
-            for doubt in result.doubts:
+            for doubt in (*entry.doubts, *result.doubts):
                 call.output.warn(f"{result.iri}: {doubt}")
             call.output.data(
                 result.iri,
@@ -286,17 +290,17 @@ def derive(
 
 def _derivations(
     registry: "Registry", namespace: str, entries: "Iterable[ArticleEntry]", *, strict: bool
-) -> "Iterator[Derivation | InvalidData]":
+) -> "Iterator[tuple[ArticleEntry, Derivation | InvalidData]]":
     registry.check_deriving(namespace)
     derived: set[str] = set()
     for entry in entries:
         try:
-            derivation = registry.derive(namespace, entry.fields(), derived, strict=strict)
+            derivation = registry.derive(namespace, entry.fields(strict=strict), derived, strict=strict)
         except InvalidData as error:
-            yield with_location(entry, error)
+            yield entry, with_location(entry, error)
         else:
             derived.add(derivation.iri)
-            yield derivation
+            yield entry, derivation
 
 
 def _allocate(
@@ -314,7 +318,18 @@ def _allocate(
     # a request key may return an existing record, which may have comments
     remarks = call.output.json and (request.comment, request.request_key) != (None, None)
     [view] = record_views(registry, party, [record], remarks=remarks)
+    if label is not None and not record.label.isascii():
+        _warn_of_other_form(call, registry, party, view)
     return view, [iri for iri in bound if iri != view.iri]
+
+
+def _warn_of_other_form(call: Call, registry: "Allocator", party: "Party", view: "RecordView") -> None:
+    """Warn of an identifier whose label differs only in how Unicode composes its letters."""
+    scheme, context, label = view.namespace.scheme, view.namespace.context, view.record.label
+    for other in {normalize(form, label) for form in ("NFC", "NFD")} - {label}:
+        with suppress(NotRegistered, InvalidIdentifier):
+            twin = registry.identify(scheme.iri(other, context), party)
+            call.output.warn(f"{twin} looks the same: its letters are composed differently (Unicode NFC, NFD)")
 
 
 def _allocate_several(

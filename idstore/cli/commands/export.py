@@ -1,6 +1,6 @@
 """``idstore export``."""
 
-from typing import IO, TYPE_CHECKING, Annotated, cast
+from typing import IO, TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
@@ -104,13 +104,35 @@ def export(
             _digest(call, extract)
 
 
+_OTHERS: Final = {
+    **dict.fromkeys((".rdf", ".owl", ".xml"), "RDF/XML"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a spreadsheet"),
+    **dict.fromkeys((".html", ".htm"), "HTML"),
+    **dict.fromkeys((".yaml", ".yml"), "YAML"),
+    **dict.fromkeys((".db", ".sqlite"), "a database"),
+    ".json": "JSON (JSON-LD is .jsonld)",
+    ".zip": "an archive",
+    ".parquet": "Parquet",
+    ".pdf": "PDF",
+}
+"""Suffix → a format that is not written."""
+
+
 def _format_of(file: str) -> str:
-    """Return the format for the suffix of the file to write, else turtle."""
+    """Return the format for the suffix of the file to write, else turtle.
+
+    Raises UsageError: the suffix is that of a format that is not written.
+    """
     from idstore.exchange import patch, rdf, tables
     from idstore.exchange.sources import ending
 
-    suffixes = {**rdf.SUFFIXES, patch.SUFFIX: patch.FORMAT}
-    return suffixes.get(ending(file)) or tables.format_of(file) or "turtle"
+    suffixes, suffix = {**rdf.SUFFIXES, patch.SUFFIX: patch.FORMAT}, ending(file)
+    if suffix in _OTHERS and suffix not in suffixes:
+        raise UsageError(
+            f"the suffix of {file} is that of {_OTHERS[suffix]}, which is not written; choose another one, or"
+            " name the format with --format"
+        )
+    return suffixes.get(suffix) or tables.format_of(file) or "turtle"
 
 
 def _describe(call: Call, file: str, title: str | None, licence: str | None) -> None:

@@ -22,9 +22,9 @@ _MISPLACED: Final = {
     "own_history": "--own-history is for exports of a registry",
     "keep_going": "--keep-going is for tables and RDF of identifiers issued elsewhere; name their namespace"
     " with --namespace, or leave it out",
-    "force": "--force is for DROID signature files, PRONOM's records, exports, and identifiers issued"
+    "force": "--force is for DROID signature files, PRONOM's records, exports, tables, and identifiers issued"
     " elsewhere",
-    "columns": "--column, --base, --relation, --metadata and --iri are for tables",
+    "columns": "--column, --base, --relation and --metadata are for tables",
 }
 """Choice that a kind of file does not have → the message."""
 
@@ -60,7 +60,6 @@ def import_(
     base: arguments.Base = None,
     relation: arguments.RelationName = None,
     metadata: arguments.Metadata = None,
-    insist: arguments.Insist = False,
     own_history: Annotated[
         bool,
         typer.Option(
@@ -81,9 +80,10 @@ def import_(
         bool,
         typer.Option(
             "--force",
-            help="Import a DROID signature file that is older than the last one or whose version is no "
-            "number, or beside local PUIDs with names of the file, which stay as they are; import PILIN "
-            "suffixes from the future. The log says so.",
+            help="Insist on what is refused otherwise: a DROID signature file that is older than the last one "
+            "or whose version is no number, or beside local PUIDs with names of the file, which stay as they "
+            "are; PILIN suffixes from the future; in a table, IRIs with an unknown prefix or an invisible "
+            "character, and cells in quotes. The log says so.",
         ),
     ] = False,
     dry_run: Annotated[
@@ -117,7 +117,7 @@ def import_(
     choices = ImportChoices(
         format,
         namespace,
-        arguments.columns(column, base, relation, verbatim=insist),
+        arguments.columns(column, base, relation),
         own_history=own_history,
         keep_going=keep_going,
         force=force,

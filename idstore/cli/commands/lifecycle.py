@@ -171,7 +171,7 @@ def replace(
     target: Annotated[
         str | None, typer.Option(metavar="URI", help="The IRI of the new copy, to which ID resolves.")
     ] = None,
-    insist: arguments.Insist = False,
+    force: arguments.Force = False,
 ) -> None:
     """Give the identifier of an article to its new copy; print the new identifier of the old copy.
 
@@ -186,16 +186,21 @@ def replace(
     from idstore.exchange import metadata
 
     ignored: dict[str, None] = {}
-    articles = [entry.fields() for entry in collect_ignored_keys(metadata.entries(file), ignored)]
+    entries = [*collect_ignored_keys(metadata.entries(file), ignored)]
+    articles = [entry.fields() for entry in entries]
     warn_ignored_keys(call, [*ignored])
+    for doubt in (doubt for entry in entries for doubt in entry.doubts):
+        call.output.warn(f"{file}: {doubt}")
     if len(articles) != 1:
         raise UsageError(
             f"{file} describes {len(articles)} articles; give the metadata of the new copy of {id} alone"
         )
 
+    arguments.warn_of_dropped(call, target)
+
     def act(registry: "Registry", party: "Party") -> "tuple[Replaced, RecordView, list[str]]":
         others = [] if target is None else registry.bound_to(target, party)
-        result = registry.replace(id, articles[0], party, target, verbatim=insist)
+        result = registry.replace(id, articles[0], party, target, force=force)
         [view] = record_views(registry, party, [result.old], remarks=call.output.json)
         return result, view, [iri for iri in others if iri != result.old.successors[0].value]
 

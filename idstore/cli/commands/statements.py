@@ -24,17 +24,18 @@ def target(
         str | None, typer.Argument(metavar="URI", help="An absolute IRI, or a prefixed name: wd:Q42.")
     ] = None,
     unset: Annotated[bool, typer.Option("--unset", help="Remove the target.")] = False,
-    insist: arguments.Insist = False,
+    force: arguments.Force = False,
 ) -> None:
     """Set the target of an identifier. For its owner."""
     from idstore.cli.events import print_changes
 
     if unset == (uri is not None):
         raise UsageError("give the URI, or --unset")
+    arguments.warn_of_dropped(call, uri)
 
     def act(registry: "Registry", party: "Party") -> "tuple[Event, list[str]]":
         others = [] if uri is None else registry.bound_to(uri, party)
-        event = registry.target(id, uri, party, verbatim=insist)
+        event = registry.target(id, uri, party, force=force)
         return event, [iri for iri in others if iri != event.about.value]
 
     event, others = session.write(call, act)
@@ -81,7 +82,7 @@ def bind(
     author: Annotated[
         str | None, typer.Option(metavar="A", help="Its author, if not you: the IRI of an ORCID, or a name.")
     ] = None,
-    insist: arguments.Insist = False,
+    force: arguments.Force = False,
 ) -> None:
     """Bind an identifier to another URI.
 
@@ -91,6 +92,7 @@ def bind(
     from idstore.cli.events import print_changes
     from idstore.registry.bindings import Statement
 
+    arguments.warn_of_dropped(call, uri)
     statement = Statement(
         uri,
         relation,
@@ -98,7 +100,7 @@ def bind(
         None if confidence is None else arguments.confidence(confidence),
         justification,
         author,
-        verbatim=insist,
+        force=force,
     )
     event = session.write(call, lambda registry, party: registry.bind(id, statement, party))
     if event is None:

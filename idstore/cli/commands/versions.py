@@ -34,7 +34,7 @@ def add(
     lang: allocation.Lang = None,
     comment: allocation.Comment = None,
     target: allocation.Target = None,
-    insist: arguments.Insist = False,
+    force: arguments.Force = False,
     request_key: allocation.Key = None,
 ) -> None:
     """Allocate an identifier for a version of a work, and print its IRI.
@@ -44,7 +44,7 @@ def add(
     """
     from idstore.cli.records import record_views
 
-    request = allocation.build_request(name, lang, comment, target, request_key, verbatim=insist)
+    request = allocation.build_request(call, name, lang, comment, target, request_key, force=force)
     if existing is not None and (name, comment, target, request_key) != (None, None, None, None):
         raise UsageError("the options that describe a new identifier do not go with --id")
 

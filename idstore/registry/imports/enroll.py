@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from pyoxigraph import Literal, NamedNode
 
+from idstore.characters import dropped
 from idstore.errors import (
     AlreadyRegistered,
     AmbiguousIdentifier,
@@ -28,7 +30,7 @@ from idstore.registry.imports.adopt import local
 from idstore.registry.imports.replay import assigned_elsewhere, check_made, home_of, is_imported
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.lookup import label_node, target_index
-from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, refused, unobserved
+from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, odd, refused, unobserved
 from idstore.schemes import Deriving
 from idstore.stores.contract import Bulk, Transaction, View
 from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
@@ -44,7 +46,7 @@ class Listed:
     leads_to   its target.
     version    version of the identified thing.
     statement  its binding.
-    verbatim   whether the target is taken as it is: see `idstore.registry.bindings.Statement`.
+    force      whether a target is taken that is refused otherwise: see `idstore.registry.iris`.
     outdated   why its publisher deprecated it, if so.
     successors identifiers that replace it.
     """
@@ -57,7 +59,7 @@ class Listed:
     leads_to: str | None = None
     version: str | None = None
     statement: Statement | None = None
-    verbatim: bool = False
+    force: bool = False
     outdated: str | None = None
     successors: tuple[str, ...] = ()
 
@@ -177,7 +179,7 @@ class ListImport(Mappings, Allocations):
             verdict,
             iri,
             "; ".join(reason for told, reason in results if reason and not (begun and told == "new")),
-            self._shared(line, iri, party, verdicts),
+            "; ".join(filter(None, self._warnings(line, (namespace, label, iri), party, verdicts, batches))),
         )
 
     def _place(self, view: View, home: Namespace | None, text: str) -> tuple[Namespace, str]:
@@ -255,6 +257,30 @@ class ListImport(Mappings, Allocations):
             )
         return iri, results
 
+    def _warnings(
+        self,
+        line: Listed,
+        identifier: tuple[Namespace, str, str],
+        party: Party,
+        verdicts: Container[str],
+        batches: _Batches,
+    ) -> Iterator[str]:
+        """Yield what to warn of: empty texts, too."""
+        namespace, label, iri = identifier
+        if iri in batches.begun:
+            yield self._odd(batches.bulk, namespace, label)
+        yield dropped(line.leads_to or "")
+        yield odd(line.statement) if line.statement is not None else ""
+        yield self._shared(line, iri, party, verdicts)
+
+    def _odd(self, view: View, namespace: Namespace, label: str) -> str:
+        """Return what to warn of: a label that looks like an identifier with something around it."""
+        try:
+            self.core.facts(view).index.check_unwrapped(namespace, label)
+        except InvalidIdentifier as error:
+            return error.reason.partition(";")[0]
+        return ""
+
     def _shared(self, line: Listed, iri: str, party: Party, verdicts: Container[str]) -> str:
         """Return what to warn of: other identifiers that lead or are bound to a target that a line sets."""
         if line.leads_to is None or "new" not in verdicts:
@@ -329,7 +355,7 @@ class ListImport(Mappings, Allocations):
         elif line.name is not None and names[line.lang] != line.name:
             yield "contradictory", f"it is called {names[line.lang]!r} here"
         if line.leads_to is not None and record.target is None:
-            self.target(iri, line.leads_to, party, verbatim=line.verbatim)
+            self.target(iri, line.leads_to, party, force=line.force)
             yield "new", f"its target {line.leads_to} is new"
         elif line.leads_to is not None and record.target is not None:
             facts, target = self.store.read(self.core.facts), record.target.value
@@ -349,8 +375,9 @@ class ListImport(Mappings, Allocations):
             arguments.append((IDS.name, terms.tagged(terms.check_text(line.name, "name"), lang)))
         if line.leads_to is not None:
             own, facts = namespace.scheme.iri(label, namespace.context), self.core.facts(view)
-            target = iris.target(line.leads_to, facts, own, verbatim=line.verbatim)
+            target = iris.target(line.leads_to, facts, own, force=line.force)
             arguments += [(IDS.target, target), *target_index(namespace)]
+            arguments += iris.insisted(partial(iris.target, line.leads_to, facts, own), force=line.force)
         if line.version is not None:
             arguments.append((OWL.versionInfo, Literal(terms.check_text(line.version, "version"))))
         return [*arguments, (DCTERMS.isPartOf, batch.iri)]

@@ -1,0 +1,45 @@
+"""ORCID iDs of people: form and check digit (ISO 7064, MOD 11-2).
+
+Source: https://support.orcid.org/hc/en-us/articles/360006897674, Structure of the ORCID Identifier.
+"""
+
+import re
+from typing import Final
+
+from idstore.errors import InvalidData
+
+_WRITTEN: Final = re.compile(
+    r"\s*(?P<said>https?://(?:www\.)?orcid\.org/|orcid\.org/|orcid:\s*)?"
+    r"(?P<digits>[0-9]{4}-?[0-9]{4}-?[0-9]{4}-?[0-9]{3}[0-9Xx])/?\s*",
+    re.IGNORECASE | re.ASCII,
+)
+_MEANT: Final = re.compile(r"\s*(?:https?://(?:www\.)?orcid\.org/|orcid\.org/|orcid:)", re.IGNORECASE)
+
+
+def normal(text: str) -> str:
+    """Return an ORCID iD in its https form, and any other text as it is.
+
+    Raises InvalidData: it looks like one, and its form or check digit is wrong.
+
+    >>> normal("orcid:0000-0002-1825-0097"), normal("Ada Lovelace")
+    ('https://orcid.org/0000-0002-1825-0097', 'Ada Lovelace')
+    """
+    written = _WRITTEN.fullmatch(text)
+    if written is None:
+        if _MEANT.match(text):
+            raise InvalidData(
+                f"{text!r} is no ORCID iD; write one as https://orcid.org/0000-0002-1825-0097, or insist",
+                text=text,
+            )
+        return text
+    digits = written["digits"].replace("-", "").upper()
+    total = 0
+    for digit in digits[:-1]:
+        total = (total + int(digit)) * 2
+    check = (12 - total % 11) % 11
+    if digits[-1] != ("X" if check == 10 else str(check)):
+        raise InvalidData(
+            f"{text!r} is no ORCID iD, because its check digit is wrong; look for a misspelling, or insist",
+            text=text,
+        )
+    return "https://orcid.org/" + "-".join(digits[start : start + 4] for start in range(0, 16, 4))

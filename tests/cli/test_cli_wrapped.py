@@ -1,0 +1,262 @@
+"""Identifiers, addresses and cells with something round them: white space, quotes, words, invisible signs."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from command_lines import Run
+
+HOME = "https://hdl.handle.net/10.5072/"
+TARGET = "https://example.org/a"
+
+pytestmark = pytest.mark.usefixtures("rdl")
+
+
+@pytest.fixture
+def doi(run: Run) -> str:
+    run("namespace", "add", "doi", "10.5072", "--scheme", "handle")
+    return "doi"
+
+
+@pytest.mark.parametrize("space", [" ", "\t", "\u00a0", "\u2003", "\u3000", " \n"])
+def test_white_space_around_an_identifier_counts_for_nothing(run: Run, doi: str, space: str) -> None:
+    assert run("register", doi, f"{space}10.5072/a5{space}").line == f"{HOME}a5"
+    for text in ("10.5072/a5", f"{HOME}a5", "doi:10.5072/a5", "doi:a5"):
+        assert run("show", f"{space}{text}{space}", "--json").object["id"] == f"{HOME}a5"
+    assert run("show", "-", "--json", stdin=f"{space}10.5072/a5{space}\n").object["id"] == f"{HOME}a5"
+    run("target", "10.5072/a5", f"{space}{TARGET}{space}")
+    assert run("resolve", f"{space}10.5072/a5").line == TARGET
+    assert run("list", "--bound-to", f"{TARGET}{space}").lines
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "10.5072/10.5072/a",
+        f"{HOME}10.5072/a",
+        "10.5072/doi:10.5072/a",
+        "urn:doi:10.5072/a",
+        "<https://doi.org/10.5072/a>",
+        "(10.5072/a)",
+        "[10.5072/a]",
+        '"c1"',
+        "'c1'",
+        "\u201cc1\u201d",
+        "<c1>",
+        "URL: https://doi.org/10.5072/a",
+        "DOI 10.5072/a",
+        "(DOI: 10.5072/a)",
+    ],
+)
+def test_a_label_with_something_around_it_is_refused_unless_insisted(
+    run: Run, doi: str, label: str
+) -> None:
+    run("register", doi, label, code=3)
+    assert run("list", "--namespace", doi).out == ""
+
+
+@pytest.mark.parametrize("label", ["10.5072/10.5072/a", '"c1"', "(10.5072/a)"])
+def test_who_insists_gets_the_label_and_the_log_says_so(run: Run, doi: str, label: str) -> None:
+    told = run("register", doi, label, code=3).err
+    assert "write that, or insist (--force)" in told
+    iri = run("register", doi, label, "--force").line
+    assert iri.startswith(HOME)
+    [event] = run("log", iri, "--json").objects
+    assert event["forced"] is True
+    plain = run("register", doi, "plain", "--force").line
+    assert "forced" not in run("log", plain, "--json").object
+
+
+@pytest.mark.parametrize("label", ["(SICI)1096-8644(199601)99:1", "a(b)", "it's", '12"', "doing well", "(a)b"])
+def test_labels_with_such_characters_stay_possible(run: Run, doi: str, label: str) -> None:
+    run("register", doi, label)
+
+
+def test_an_import_keeps_such_a_label_with_a_warning(run: Run, doi: str, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("10.5072/10.5072/a\n10.5072/b\n")
+    told = run("import", tmp_path / "list.txt", "--namespace", doi).err
+    assert f"line 1: it looks like {HOME}a with something before or around it" in told
+    assert "line 2" not in told
+    assert run("show", f"{HOME}10.5072/a", "--json").object["label"] == "10.5072/a"
+
+
+@pytest.mark.parametrize("command", ["target", "bind"])
+def test_invisible_characters_around_an_address_are_left_out(run: Run, doi: str, command: str) -> None:
+    iri = run("register", doi, "a").line
+    told = run(command, iri, f"\u200b{TARGET}\u2060").err
+    assert "\\u200bhttps://example.org/a\\u2060 has invisible characters around it" in told
+    shown = run("show", iri, "--json").object
+    assert TARGET in (shown.get("target"), *(one["target"] for one in shown["bindings"]))
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\u2060", "\ufeff", "\u00ad", "\u202e"])
+def test_invisible_characters_in_an_address_are_refused_unless_insisted(
+    run: Run, doi: str, sign: str
+) -> None:
+    iri, address = run("register", doi, "a").line, f"https://example.org/a{sign}b"
+    for command in ("target", "bind"):
+        told = run(command, iri, address, code=3).err
+        assert f"U+{ord(sign):04X}" in told and "(--force)" in told
+        run(command, iri, address, "--force")
+        assert run("log", iri, "--json").objects[-1]["forced"] is True
+
+
+@pytest.mark.parametrize("sign", ["\u200c", "\u200d"])
+def test_joiners_of_letters_are_kept_in_an_address(run: Run, doi: str, sign: str) -> None:
+    iri = run("register", doi, "a").line
+    run("target", iri, f"https://example.org/a{sign}b")
+    assert run("show", iri, "--json").object["target"] == f"https://example.org/a{sign}b"
+
+
+@pytest.mark.parametrize("query", ["utm_source=mail", "utm_a=1&utm_b=2", "gclid=1&fbclid=2", "UTM_x=1#top"])
+def test_a_query_of_tracking_is_no_part_of_a_doi(run: Run, doi: str, query: str) -> None:
+    iri = run("register", doi, "a").line
+    query = query.partition("#")[0]
+    for host in ("https://doi.org", "http://dx.doi.org", "https://hdl.handle.net"):
+        assert run("show", f"{host}/10.5072/a?{query}", "--json").object["id"] == iri
+    run("show", "https://doi.org/10.5072/a?b=1", code=3)
+
+
+CELLS = ['"c1"', '="c1"', "'c1'", "\u201cc1\u201d", "\u00abc1\u00bb"]
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_cells_in_quotes_are_refused_unless_insisted(run: Run, doi: str, cell: str, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text(f"id\tname\nc0\tN\n{cell}\tM\n", encoding="utf-8")
+    command = ("import", tmp_path / "t.tsv", "--namespace", doi)
+    told = run(*command, code=3).out
+    assert told.startswith("line 3\tmalformed") and "write c1, or insist" in told
+    run(*command, "--force")
+    (tmp_path / "n.tsv").write_text(f"id\tname\nc5\t{cell}\n", encoding="utf-8")
+    run("import", tmp_path / "n.tsv", "--namespace", doi, code=3)
+
+
+def test_labels_whose_letters_are_composed_differently_are_told(run: Run, doi: str) -> None:
+    first = run("register", doi, "caf\u00e9").line
+    told = run("register", doi, "cafe\u0301").err
+    assert f"{first} looks the same" in told
+    run("register", doi, "th\u00e9", by="bob")
+    assert "looks the same" not in run("register", doi, "the\u0301", by="carol").err
+
+
+# people
+
+
+@pytest.mark.parametrize(
+    "author",
+    [
+        "https://orcid.org/0000-0002-1825-0097",
+        "http://orcid.org/0000-0002-1825-0097",
+        "orcid:0000-0002-1825-0097",
+        "0000-0002-1825-0097",
+        "https://orcid.org/0000-0002-1694-233x",
+    ],
+)
+def test_an_orcid_id_is_kept_in_its_https_form(run: Run, doi: str, author: str) -> None:
+    iri = run("register", doi, "a").line
+    run("bind", iri, TARGET, "--author", author)
+    [binding] = run("show", iri, "--json").object["bindings"]
+    assert binding["author"] == f"https://orcid.org/{author[-19:].upper()}"
+
+
+@pytest.mark.parametrize(
+    "author", ["https://orcid.org/0000-0002-1825-0098", "orcid:0000-0002-1825", "0000-0002-1825-0096"]
+)
+def test_a_wrong_orcid_id_is_refused_and_warned_of_in_tables(
+    run: Run, doi: str, author: str, tmp_path: Path
+) -> None:
+    iri = run("register", doi, "a").line
+    assert "is no ORCID iD" in run("bind", iri, TARGET, "--author", author, code=3).err
+    (tmp_path / "t.tsv").write_text(f"subject_id\tobject_id\tauthor\n{iri}\t{TARGET}\t{author}\n")
+    assert "line 2: " in (told := run("import", tmp_path / "t.tsv").err) and "is no ORCID iD" in told
+
+
+def test_a_second_source_of_a_match_is_kept(run: Run, doi: str, tmp_path: Path) -> None:
+    iri = run("register", doi, "a").line
+    for _ in range(2):
+        for author in ("Ada", "Bob"):
+            run("bind", iri, TARGET, "--author", author)
+    assert "bound it already" in run("bind", iri, TARGET).err
+    assert [one["author"] for one in run("show", iri, "--json").object["bindings"]] == ["Ada", "Bob"]
+    rows = [line for line in run("export", "--format", "sssom").lines if not line.startswith("#")]
+    assert len(rows) == 3
+    (tmp_path / "t.tsv").write_text(
+        f"subject_id\tobject_id\tauthor\n{iri}\t{TARGET}\tCyd\n{iri}\t{TARGET}\tAda\n"
+    )
+    told = run("import", tmp_path / "t.tsv", "--dry-run").out
+    assert [line.split("\t")[1] for line in told.splitlines()] == ["new", "known"]
+    run("unbind", iri, TARGET)
+    assert run("show", iri, "--json").object["bindings"] == []
+
+
+# addresses that are probably one
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "http://example.org/a%7Eb",
+        "https://EXAMPLE.org/a~b",
+        "https://example.org:443/a~b",
+        "http://example.org:80/a~b",
+    ],
+)
+def test_addresses_that_are_probably_one_are_a_hint(run: Run, other: str, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text(
+        f"subject\ttarget\nurn:x:1\thttps://example.org/a~b\nurn:y:1\t{other}\nurn:z:1\thttps://example.org/c\n"
+    )
+    [finding] = run("reconcile", tmp_path / "t.tsv", "--json", "--strict").objects
+    assert finding["kind"] == "probably-same"
+    assert {claim["target"] for claim in finding["claims"]} == {"https://example.org/a~b", other}
+
+
+def test_the_two_addresses_of_a_wikidata_item_are_probably_one(run: Run, tmp_path: Path) -> None:
+    page, entity = "https://www.wikidata.org/wiki/Q2192", "http://www.wikidata.org/entity/Q2192"
+    (tmp_path / "t.tsv").write_text(f"subject\ttarget\nurn:x:1\t{page}\nurn:y:1\t{entity}\n")
+    [finding] = run("reconcile", tmp_path / "t.tsv", "--json").objects
+    assert finding["kind"] == "probably-same"
+
+
+# names in several languages
+
+
+@pytest.mark.parametrize("head", ["id\tname_de\tname@en", "id\tDeutsch\tEnglisch"])
+def test_a_table_gives_names_in_several_languages(run: Run, doi: str, head: str, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text(f"{head}\na\tHaus\thouse\nb\t\ttree\n")
+    columns = ["--column", "name@de=Deutsch", "--column", "name@en=Englisch"] if "Deutsch" in head else []
+    told = run("import", tmp_path / "t.tsv", "--namespace", doi, *columns).err
+    assert "2 new" in told
+    names = {one["lang"]: one["text"] for one in run("show", f"{HOME}a", "--json").object["names"]}
+    assert names == {"de": "Haus", "en": "house"}
+    assert "2 known" in run("import", tmp_path / "t.tsv", "--namespace", doi, *columns).err
+
+
+def test_a_column_named_after_an_identifier_is_no_language(run: Run, doi: str, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("id\tname_id\tname_url\na\t17\thttps://example.org\n")
+    told = run("import", tmp_path / "t.tsv", "--namespace", doi).err
+    assert "passed over: name_id, name_url" in told
+    run("import", tmp_path / "t.tsv", "--namespace", doi, "--column", "name@not a tag=name_id", code=3)
+
+
+# files
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.rdf", "x.xlsx", "x.xml"])
+def test_a_suffix_of_a_format_that_is_not_written_is_refused(run: Run, name: str, tmp_path: Path) -> None:
+    run("export", "-o", tmp_path / name, code=2)
+    assert not (tmp_path / name).exists()
+    run("export", "-o", tmp_path / name, "--format", "turtle")
+
+
+def test_json_of_a_forced_event(run: Run, doi: str) -> None:
+    iri = run("mint", doi, "--target", "wd9:Q42", "--force").line
+    assert json.loads(run("log", iri, "--json").line)["forced"] is True
+
+
+@pytest.mark.parametrize("format", ["text", "json", "html", "turtle"])
+def test_a_file_name_that_is_not_utf8_is_shown(run: Run, format: str, tmp_path: Path) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/x\xff.tsv")
+    Path(name).write_text("subject\ttarget\nurn:x:1\turn:a:1\nurn:x:1\turn:a:2\n")
+    told = run("reconcile", name, "--format", format).out
+    assert "x\\xff.tsv" in told.replace("\\\\", "\\")

@@ -1,0 +1,211 @@
+"""What a source of article metadata says and a label cannot tell: a warning, or a refusal with --strict.
+
+A derived identifier is for ever, so nothing of that is passed over in silence.
+"""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from command_lines import Run
+
+from idstore.errors import InvalidData
+from idstore.exchange import metadata
+from idstore.exchange.articles import ArticleEntry
+
+FIELDS = {"issn": "0036-3634", "volume": "12", "issue": "4", "page": "1", "title": "On Names"}
+LABEL = "00363634/v12i0004/1_on"
+
+
+def entries(text: str) -> list[ArticleEntry]:
+    return [*metadata.entries(io.BytesIO(text.encode()))]
+
+
+def jats(numbering: str, title: str = "On Names") -> str:
+    return (
+        '<article xmlns:mml="http://www.w3.org/1998/Math/MathML"><front><journal-meta><issn>0036-3634</issn>'
+        f"</journal-meta><article-meta><title-group><article-title>{title}</article-title></title-group>"
+        f"{numbering}<fpage>1</fpage></article-meta></front></article>"
+    )
+
+
+USUAL = "<volume>12</volume><issue>4</issue>"
+
+
+def test_the_usual_gives_no_doubt() -> None:
+    usual = (
+        jats(f"{USUAL}<issue-id>x</issue-id><volume-id>y</volume-id><issue-title>Names</issue-title>"),
+        json.dumps(FIELDS),
+        json.dumps({"ISSN": "0036-3634", "volume": "12", "title": "Costs of $5 and $6", "page": "1-2"}),
+        "@article{a, issn = {0036-3634}, volume = 12, number = {4}, pages = {1--2},\n title = {On Names}\n}",
+    )
+    for text in usual:
+        [entry] = entries(text)
+        assert (entry.doubts, bool(entry.fields(strict=True))) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("numbering", "told"),
+    [
+        (f"{USUAL}<supplement>2</supplement>", "the element supplement (2) is not used"),
+        (f"{USUAL}<issue-part>B</issue-part>", "the element issue-part (B) is not used"),
+        (f"{USUAL}<volume-series>3</volume-series>", "the element volume-series (3) is not used"),
+        ("<volume>12</volume><issue>4</issue><issue>5</issue>", "of the elements issue (4, 5) the first"),
+        ("<volume>12</volume><volume>13</volume><issue>4</issue>", "of the elements volume (12, 13) the"),
+    ],
+)
+def test_elements_of_jats_that_number_are_not_passed_over(numbering: str, told: str) -> None:
+    [entry] = entries(jats(numbering))
+    assert [told in doubt for doubt in entry.doubts] == [True]
+    with pytest.raises(InvalidData, match="line 1"):
+        entry.fields(strict=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        jats(USUAL, "On <inline-formula><mml:math><mml:mi>n</mml:mi></mml:math></inline-formula>"),
+        jats(USUAL, "On <tex-math>n</tex-math>"),
+        json.dumps({**FIELDS, "title": "On <mml:math><mml:mi>n</mml:mi></mml:math>"}),
+        json.dumps({**FIELDS, "title": r"On $\alpha_1$ names"}),
+        "@article{a,\n title = {On $n$ Names},\n issn = {0036-3634}\n}",
+        "@article{a,\n title = {On \\ensuremath{n} Names},\n issn = {0036-3634}\n}",
+    ],
+)
+def test_a_formula_in_a_title_is_told(text: str) -> None:
+    [entry] = entries(text)
+    assert entry.doubts == ("the title has a formula, whose words differ from source to source",)
+
+
+@pytest.mark.parametrize(
+    ("field", "line"),
+    [
+        ("volume = {82}\n number = {3-4},", 2),
+        ('volume = "82"\n number = {3-4},', 2),
+        ("volume = 82\n number = {3-4},", 2),
+        ("number = 4,\n volume = {82} {83},", 3),
+    ],
+)
+def test_a_field_that_nothing_ends_is_malformed(field: str, line: int) -> None:
+    [entry] = entries(f"@article{{a,\n {field}\n title = {{On Names}}\n}}")
+    with pytest.raises(InvalidData, match=f"line {line}: the field .* comma"):
+        entry.fields()
+
+
+def test_crossref_takes_missing_fields_from_a_later_entry() -> None:
+    text = """@article{a, crossref = {Vol}, title = {On Names}, pages = {1}}
+@article{b, crossref = "vol", title = {More}, volume = {13}}
+@article{c, title = {Alone}, volume = 7}
+@periodical{vol, issn = {0036-3634}, volume = {12}, number = {4}, title = {Journal}, doi = {10.5072/j}}
+@article{d, title = {After}}
+"""
+    found = [dict(entry.fields()) for entry in entries(text)]
+    assert found == [
+        FIELDS,
+        {"issn": "0036-3634", "volume": "13", "issue": "4", "title": "More"},
+        {"volume": "7", "title": "Alone"},
+        {"title": "After"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("crossref = {none}", "no entry after it has the key 'none'"),
+        ("xref = {none}", "takes fields from another entry by xref"),
+        ("xdata = {none}", "takes fields from another entry by xdata"),
+    ],
+)
+def test_an_entry_that_refers_to_nothing_readable_is_refused(field: str, told: str) -> None:
+    first, second = entries(f"@article{{a, title = {{A}}, {field}}}\n@article{{b, title = {{B}}}}\n")
+    with pytest.raises(InvalidData, match=told):
+        first.fields()
+    assert second.fields() == {"title": "B"}
+
+
+@pytest.mark.parametrize(
+    ("written", "doi"),
+    [
+        (r"10.5072/a$\_$8", "10.5072/a_8"),
+        (r"10.5072/a\_8", "10.5072/a_8"),
+        (r"10.5072/a{\_}8", "10.5072/a_8"),
+        (r"10.5072/a$<$1", "10.5072/a<1"),
+        (r"10.5072/a\textless 1", "10.5072/a<1"),
+    ],
+)
+def test_a_doi_is_read_without_tex(written: str, doi: str) -> None:
+    [entry] = entries(f"@article{{a, doi = {{{written}}}}}")
+    assert entry.fields() == {"doi": doi}
+
+
+def test_a_doi_with_unknown_tex_is_refused() -> None:
+    [entry] = entries(r"@article{a, doi = {10.5072/a\foo8}}")
+    with pytest.raises(InvalidData, match="TeX that is not known"):
+        entry.fields()
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("<?xml version='1.0'?><!DOCTYPE x><PubmedArticleSet/>", "PubMed XML"),
+        ("<mods:modsCollection xmlns:mods='http://www.loc.gov/mods/v3'/>", "MODS"),
+        ("<resource xmlns='http://datacite.org/schema/kernel-4'/>", "DataCite XML"),
+        ("TY  - JOUR\nTI  - On Names\nER  - \n", "RIS"),
+        ("PMID- 1\nTI  - On Names\n", "MEDLINE"),
+        ("issn,volume,title\n1,2,3\n", "a table"),
+    ],
+)
+def test_another_format_is_named(text: str, format: str) -> None:
+    with pytest.raises(InvalidData, match=f"this is {format}.*; taken are"):
+        entries(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"status":"ok","message-type":"work-list","message":{"items":[]}}',
+        '{"items": []}',
+        '{"status": "ok", "message-type": "work-list", "message-version": "1.0.0",'
+        ' "message": {"facets": {}, "total-results": 0, "items": [], "items-per-page": 20}}',
+    ],
+)
+def test_an_empty_list_of_crossref_is_an_empty_list(text: str) -> None:
+    assert entries(text) == []
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_doubt_is_a_warning_or_with_strict_a_refusal(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.xml"
+    file.write_text(jats(f"{USUAL}<supplement>2</supplement>"))
+    for command in (("derive",), ("mint",)):
+        told = run(*command, "sp", "--metadata", file, "--strict", code=3).err
+        assert "the element supplement (2) is not used" in told
+        outcome = run(*command, "sp", "--metadata", file)
+        assert outcome.line.endswith(LABEL)
+        assert "the element supplement (2) is not used" in outcome.err
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize(
+    "written",
+    ["10.5072/A5\u200b", "10.5072/\u2060a5", "https://doi.org/10.5072/a5?utm_source=mail", " 10.5072/a5\u00a0"],
+)
+def test_invisible_signs_and_tracking_make_no_second_identifier(
+    run: Run, written: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.jsonl"
+    rows = [{**FIELDS, "doi": doi} for doi in ("10.5072/a5", written)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    first, second = run("mint", "sp", "--metadata", file).lines
+    assert first == second
+    alone = {**FIELDS, "title": "Other", "doi": written.replace("a5", "b6").replace("A5", "b6")}
+    (tmp_path / "b.json").write_text(json.dumps(alone))
+    told = run("mint", "sp", "--metadata", tmp_path / "b.json").err
+    assert ("that are not seen do not count" in told) is any(sign in written for sign in "\u200b\u2060")
+
+
+@pytest.mark.usefixtures("rdl")
+def test_another_query_is_no_doi(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({**FIELDS, "doi": "https://doi.org/10.5072/a5?page=2"}))
+    assert "which is no DOI" in run("mint", "sp", "--metadata", tmp_path / "a.json").err
