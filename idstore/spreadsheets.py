@@ -20,7 +20,14 @@ from typing import Final
 _RUN: Final = re.compile("'*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]")
 """The beginning of a cell that is a formula, or that would be one without its apostrophes."""
 
-_QUOTES: Final = {'"': '"', "'": "'", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb", "\u2018": "\u2019"}
+_QUOTES: Final = {
+    '"': '"',
+    "'": "'",
+    "\u201c": "\u201d",
+    "\u201e": "\u201c\u201d",
+    "\u00ab": "\u00bb",
+    "\u2018": "\u2019",
+}
 """Opening quotes, each with the closing ones."""
 
 
@@ -38,7 +45,7 @@ def unmarked(cell: str) -> str | None:
     """Return the text inside the quotes, or the formula, around a whole cell; None without them."""
     text = cell.strip()
     quoted = text.removeprefix("=")
-    if len(quoted) < 2 or quoted[-1] not in _QUOTES.get(quoted[0], ""):
+    if not quoted[1:] or quoted[-1] not in _QUOTES.get(quoted[0], ""):
         return None
     inner = quoted[1:-1]
     return None if quoted[0] in inner or quoted[-1] in inner else inner

@@ -150,7 +150,9 @@ class _BibtexReader:
             key = block.key.lower()
             if broken:
                 place = line + (broken[0].start_line or 0)
-                reason = f"the field {broken[0].key} does not end where it should; is a comma missing after it?"
+                reason = (
+                    f"the field {broken[0].key} does not end where it should; is a comma missing after it?"
+                )
                 values = failure(self._file, place, reason)
             elif other is not None:
                 reason = f"it takes fields from another entry by {other}, which is not read; write them out"
@@ -176,7 +178,9 @@ class _BibtexReader:
             return ArticleEntry(self._file, waiting.line, failure(self._file, waiting.line, reason))
         title = "" if isinstance(waiting.values, InvalidData) else waiting.values.get("title", "")
         doubts = formula_in("<math" if _MATHS.search(title) else title)
-        return ArticleEntry(self._file, waiting.line, self._fields(waiting.line, waiting.values), doubts=doubts)
+        return ArticleEntry(
+            self._file, waiting.line, self._fields(waiting.line, waiting.values), doubts=doubts
+        )
 
     def _define(self, line: int, name: str, value: str) -> None:
         """Define a string. Raises InvalidData: the strings of the file are too long together."""
@@ -191,9 +195,7 @@ class _BibtexReader:
             reason = f"the strings of the file have more than {limits.BIBTEX_STRINGS} characters"
             raise failure(self._file, line, reason)
 
-    def _fields(
-        self, line: int, values: "Mapping[str, str] | InvalidData"
-    ) -> "dict[str, str] | InvalidData":
+    def _fields(self, line: int, values: "Mapping[str, str] | InvalidData") -> "dict[str, str] | InvalidData":
         if isinstance(values, InvalidData):
             return values
         raw = {
@@ -299,7 +301,7 @@ def _is_value(value: str) -> bool:
 
 def _is_text(piece: str) -> bool:
     """Whether the braces or quotes at the beginning of a text end with it."""
-    if piece[:1] not in ("{", '"') or len(piece) < 2:
+    if piece[:1] not in ("{", '"'):
         return False
     depth = 0
     for mark in _MARK.finditer(piece):

@@ -116,8 +116,8 @@ class _PeekedLines:
 def operations(file: Readable) -> Iterator["Operation"]:
     """Yield the operations of a file (a path, ``-`` for standard input, or a binary stream), in file order.
 
-    Raises BatchRefused with all flaws, at the end of the file or after too many; ExchangeError: the file cannot be read, is not
-    UTF-8, or has a line of a mebibyte or more.
+    Raises BatchRefused with all flaws, at the end of the file or after too many; ExchangeError: the file
+    cannot be read, is not UTF-8, or has a line of a mebibyte or more.
     """
     with opened(file) as source:
         flaws = _Flaws(source.name)
@@ -143,7 +143,9 @@ class _Flaws:
         """Add flaws. Raises BatchRefused: there are too many, so the rest of the file is not read."""
         self._found += found
         if len(self._found) > limits.BAD_LINES:
-            rest = f"more than {limits.BAD_LINES} lines cannot be carried out; the lines after it were not read"
+            rest = (
+                f"more than {limits.BAD_LINES} lines cannot be carried out; the lines after it were not read"
+            )
             self._found[limits.BAD_LINES :] = [Flaw(self._found[-1].line, rest)]
             self.check()
 

@@ -86,8 +86,8 @@ class ImportChoices:
     columns      of a table.
     own_history  of an export: whether it may hold acts of this registry that this registry lacks.
     keep_going   of identifiers issued elsewhere: take the lines that are right, although others are wrong.
-    force        take what is refused otherwise: older publications, future suffixes, doubtful cells of tables;
-                 the log says so.
+    force        take what is refused otherwise: older publications, future suffixes, doubtful cells of
+                 tables; the log says so.
     dry_run      change nothing.
     """
 

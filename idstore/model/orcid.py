@@ -36,8 +36,7 @@ def normal(text: str) -> str:
     total = 0
     for digit in digits[:-1]:
         total = (total + int(digit)) * 2
-    check = (12 - total % 11) % 11
-    if digits[-1] != ("X" if check == 10 else str(check)):
+    if digits[-1] != "0123456789X"[(12 - total % 11) % 11]:
         raise InvalidData(
             f"{text!r} is no ORCID iD, because its check digit is wrong; look for a misspelling, or insist",
             text=text,

@@ -95,8 +95,7 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
         doubts.append(f"characters of the doi {printable(written_doi)} that are not seen do not count")
     if doi(metadata) is None and written_doi:
         irregular.append(
-            f"the field doi is {written_doi!r}, which is no DOI:"
-            " the article will not be known by it"
+            f"the field doi is {written_doi!r}, which is no DOI: the article will not be known by it"
         )
     title = f"{fields['title']} {fields['subtitle']}".strip()
     if fields["subtitle"]:

@@ -102,9 +102,9 @@ def usual(text: str) -> str:
 def similar(text: str) -> str:
     """Return a form of a web address that addresses share which most servers answer alike.
 
-    They differ by protocol, capitals of the host, the usual port, a path of ``/``, or an escape of a character
-    that needs none (RFC 3986, sections 6.2.2 and 6.2.3), or are the two addresses of a Wikidata item. Other
-    texts are returned as they are.
+    They differ by protocol, capitals of the host, the usual port, a path of ``/``, or an escape of a
+    character that needs none (RFC 3986, sections 6.2.2 and 6.2.3), or are the two addresses of a Wikidata
+    item. Other texts are returned as they are.
 
     >>> similar("http://Example.org"), similar("https://example.org:443/%7Ea")
     ('https://example.org/', 'https://example.org/~a')
@@ -116,7 +116,7 @@ def similar(text: str) -> str:
     if start is None:
         return text
     rest = _UNRESERVED.sub(lambda escape: chr(int(escape[1], 16)), _same_escapes(address[start.end() :]))
-    address = f"https{start[0][start[0].index(':'):]}{rest or '/'}"
+    address = f"https{start[0][start[0].index(':') :]}{rest or '/'}"
     return _WIKIDATA.sub(r"https://www.wikidata.org/entity/\1", address)
 
 

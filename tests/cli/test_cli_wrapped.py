@@ -49,9 +49,7 @@ def test_white_space_around_an_identifier_counts_for_nothing(run: Run, doi: str,
         "(DOI: 10.5072/a)",
     ],
 )
-def test_a_label_with_something_around_it_is_refused_unless_insisted(
-    run: Run, doi: str, label: str
-) -> None:
+def test_a_label_with_something_around_it_is_refused_unless_insisted(run: Run, doi: str, label: str) -> None:
     run("register", doi, label, code=3)
     assert run("list", "--namespace", doi).out == ""
 
@@ -68,7 +66,9 @@ def test_who_insists_gets_the_label_and_the_log_says_so(run: Run, doi: str, labe
     assert "forced" not in run("log", plain, "--json").object
 
 
-@pytest.mark.parametrize("label", ["(SICI)1096-8644(199601)99:1", "a(b)", "it's", '12"', "doing well", "(a)b"])
+@pytest.mark.parametrize(
+    "label", ["(SICI)1096-8644(199601)99:1", "a(b)", "it's", '12"', "doing well", "(a)b"]
+)
 def test_labels_with_such_characters_stay_possible(run: Run, doi: str, label: str) -> None:
     run("register", doi, label)
 

@@ -166,8 +166,10 @@ def test_another_format_is_named(text: str, format: str) -> None:
     [
         '{"status":"ok","message-type":"work-list","message":{"items":[]}}',
         '{"items": []}',
-        '{"status": "ok", "message-type": "work-list", "message-version": "1.0.0",'
-        ' "message": {"facets": {}, "total-results": 0, "items": [], "items-per-page": 20}}',
+        (
+            '{"status": "ok", "message-type": "work-list", "message-version": "1.0.0",'
+            ' "message": {"facets": {}, "total-results": 0, "items": [], "items-per-page": 20}}'
+        ),
     ],
 )
 def test_an_empty_list_of_crossref_is_an_empty_list(text: str) -> None:
@@ -189,7 +191,12 @@ def test_a_doubt_is_a_warning_or_with_strict_a_refusal(run: Run, tmp_path: Path)
 @pytest.mark.usefixtures("rdl")
 @pytest.mark.parametrize(
     "written",
-    ["10.5072/A5\u200b", "10.5072/\u2060a5", "https://doi.org/10.5072/a5?utm_source=mail", " 10.5072/a5\u00a0"],
+    [
+        "10.5072/A5\u200b",
+        "10.5072/\u2060a5",
+        "https://doi.org/10.5072/a5?utm_source=mail",
+        " 10.5072/a5\u00a0",
+    ],
 )
 def test_invisible_signs_and_tracking_make_no_second_identifier(
     run: Run, written: str, tmp_path: Path

@@ -329,7 +329,9 @@ def _warn_of_other_form(call: Call, registry: "Allocator", party: "Party", view:
     for other in {normalize(form, label) for form in ("NFC", "NFD")} - {label}:
         with suppress(NotRegistered, InvalidIdentifier):
             twin = registry.identify(scheme.iri(other, context), party)
-            call.output.warn(f"{twin} looks the same: its letters are composed differently (Unicode NFC, NFD)")
+            call.output.warn(
+                f"{twin} looks the same: its letters are composed differently (Unicode NFC, NFD)"
+            )
 
 
 def _allocate_several(

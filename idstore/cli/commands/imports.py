@@ -80,10 +80,10 @@ def import_(
         bool,
         typer.Option(
             "--force",
-            help="Insist on what is refused otherwise: a DROID signature file that is older than the last one "
-            "or whose version is no number, or beside local PUIDs with names of the file, which stay as they "
-            "are; PILIN suffixes from the future; in a table, IRIs with an unknown prefix or an invisible "
-            "character, and cells in quotes. The log says so.",
+            help="Insist on what is refused otherwise: a DROID signature file that is older than the last "
+            "one or whose version is no number, or beside local PUIDs with names of the file, which stay as "
+            "they are; PILIN suffixes from the future; in a table, IRIs with an unknown prefix or an "
+            "invisible character, and cells in quotes. The log says so.",
         ),
     ] = False,
     dry_run: Annotated[
