@@ -4,6 +4,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 _collecting: list[list[sqlite3.Connection]] = []
 
@@ -34,8 +35,12 @@ def opened_connections() -> Iterator[list[sqlite3.Connection]]:
 def traced(connections: list[sqlite3.Connection]) -> Iterator[list[tuple[sqlite3.Connection, str]]]:
     """Collect the statements that the connections carry out in the block, with their values filled in."""
     statements: list[tuple[sqlite3.Connection, str]] = []
+
+    def collect(connection: sqlite3.Connection, statement: str) -> None:
+        statements.append((connection, statement))
+
     for one in connections:
-        one.set_trace_callback(lambda statement, one=one: statements.append((one, statement)))
+        one.set_trace_callback(partial(collect, one))
     try:
         yield statements
     finally:

@@ -416,7 +416,7 @@ def test_a_relation_to_a_number_that_several_reports_have_is_skipped(
     assert related.passed == (
         "fmt/1: it is related to format 7 (), and the reports of fmt/2, fmt/3 have that number",
     )
-    (bound,) = registry.record("fmt/1", ALICE).bindings
+    (bound,) = registry.show("fmt/1", ALICE).bindings
     assert bound.target.value == "info:pronom/fmt/1"
 
 

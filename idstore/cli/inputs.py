@@ -18,7 +18,7 @@ _CHUNK: Final = 1 << 16
 
 
 def texts(arguments: Iterable[str]) -> Iterator[str]:
-    """Yield the arguments; ``-`` stands for the non-empty lines of standard input.
+    """Yield the arguments; ``-`` stands for the lines of standard input that are not blank.
 
     Raises InvalidData: standard input is closed, a line is not UTF-8, or longer than 1 MiB.
     """
@@ -30,7 +30,7 @@ def texts(arguments: Iterable[str]) -> Iterator[str]:
 
 
 def lines(file: str) -> Iterator[str]:
-    """Yield the non-empty lines of a file, without line ends.
+    """Yield the lines of a file that are not blank, without line ends.
 
     Raises InvalidData, with file and line: the line is not UTF-8, or longer than 1 MiB.
     """
@@ -53,7 +53,7 @@ def lines(file: str) -> Iterator[str]:
                 ) from error
             if number == 1:
                 text = text.removeprefix("\ufeff")
-            if text:
+            if text.strip():
                 yield text
 
 

@@ -318,7 +318,7 @@ class Bindings(Lookup):
 
         Raises InvalidData, AmbiguousIdentifier.
         """
-        return self.store.read(lambda view: self._bound_to(view, trimmed(text), party))
+        return self.store.read(lambda view: self._bound_to(view, text, party))
 
     def _bound_to(self, view: View, text: str, party: Party) -> list[str]:
         sight = self.core.sight(view, party)
@@ -367,7 +367,7 @@ class Bindings(Lookup):
         Raises InvalidData, AmbiguousIdentifier (several visible identifiers), NotRegistered (several
         namespaces read it, and none of them holds it).
         """
-        facts = self.core.facts(view)
+        facts, text = self.core.facts(view), trimmed(text)
         form = facts.names.form(text)
         if form is not None:
             return (form,)

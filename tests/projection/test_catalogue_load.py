@@ -125,7 +125,7 @@ def test_memory_for_counters_is_written_while_loading(tmp_path: Path) -> None:
         for number, history in enumerate(lives.histories(), 1):
             loading.take(history)
             with closing(sqlite3.connect(catalogue.path)) as database:
-                ((counted,),) = database.execute("SELECT SUM(count) FROM series")
+                ((counted,),) = database.execute("SELECT SUM(issued) FROM series")
             assert counted == number
         loading.finish(1, lives.sequence)
         assert len(catalogue.questions.identifiers(Selection(None), None)) == len(lives.listings())
