@@ -75,9 +75,12 @@ def conform_files(folder: Path) -> None:
 
 
 def imitate(folder: Path, copy: Path) -> None:
-    """Give a folder the rights of another one and, where this account may, its group."""
+    """Give a folder the rights of another one and, where this account may, its group.
+
+    Its owner gets all rights.
+    """
     status = folder.stat()
-    mode = status.st_mode & (_FOLDER | stat.S_ISGID)
+    mode = status.st_mode & (_FOLDER | stat.S_ISGID) | stat.S_IRWXU
     if copy.stat().st_gid != status.st_gid:
         try:
             os.chown(copy, -1, status.st_gid)

@@ -10,10 +10,12 @@ def children(number: int) -> list[int]:
 
 
 def is_running(number: int) -> bool:
+    """Whether a process has not ended: after a kill its other threads may end after the main one."""
     try:
-        return "State:\tZ" not in Path(f"/proc/{number}/status").read_text()
-    except OSError:
-        return False
+        states = [(task / "status").read_text() for task in Path(f"/proc/{number}/task").iterdir()]
+    except OSError:  # it ends just now, or has ended
+        return Path(f"/proc/{number}").exists() and is_running(number)
+    return any("State:\tZ" not in state for state in states) or len(states) > 1
 
 
 def is_busy(number: int) -> bool:

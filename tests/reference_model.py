@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from idstore.vocabulary import SKOS
+
 Refusal: TypeAlias = str | None
 """Slug of the error that refuses an act; None if the act is done."""
 
@@ -165,25 +167,28 @@ class Model:
     def leads_to(self, party: str, thing: Thing) -> str | None:
         """Return where it leads.
 
-        A tombstone leads to its reason; an identifier without a target leads to its only successor, or else
-        to the last of all successors.
+        A tombstone leads to its reason; an identifier without a target leads to its only successor, else to
+        its owner's first binding by skos:exactMatch, or else to the last of all successors.
         """
         last = [other.iri for other in self.successors(thing) if not other.successors]
         path: list[Thing] = []
-        while thing not in path:
+        while True:
             path.append(thing)
-            own = [target for _, target, by in thing.bindings if by == thing.owner]
             if thing.stage == "tombstone":
                 return f"tombstone: {thing.reason}"
             newest = self.newest(thing)
             if newest is not None and newest not in path:
                 thing = newest
                 continue
-            if thing.target or own:
-                return thing.target or own[0]
+            if thing.target:
+                return thing.target
             following = [other for other in self.visible(party) if other.iri in thing.successors]
-            if len(thing.successors) == len(following) == 1:
+            if len(thing.successors) == len(following) == 1 and following[0] not in path:
                 thing = following[0]
+                continue
+            if stands_in(thing):
+                return stands_in(thing)[0]
+            break
         return f"replaced by {', '.join(sorted(last))}" if last else None
 
     def successors(self, thing: Thing) -> list[Thing]:
@@ -510,7 +515,16 @@ def line(deed: Deed) -> Line:
 
 def leads(thing: Thing) -> bool:
     """Return whether it leads anywhere by itself."""
-    return bool(thing.target) or any(by == thing.owner for *_, by in thing.bindings)
+    return bool(thing.target) or bool(stands_in(thing))
+
+
+def stands_in(thing: Thing) -> list[str]:
+    """Return its owner's bindings that say what the identified thing is, the first one first."""
+    return [
+        target
+        for relation, target, by in thing.bindings
+        if by == thing.owner and relation == SKOS.exactMatch.value
+    ]
 
 
 def number(version: Thing) -> tuple[int, ...]:

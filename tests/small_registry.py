@@ -94,7 +94,7 @@ Mint ; ids:about :R1 ; ids:withNamespace : ; ids:withLabel "R1" ; ids:type ids:R
     ids:withName "valve"@en ; ids:withTarget <http://example.org/valve> ; ids:withComment "draft" ;
     ids:requestDigest "key:0a"
 Naming ; ids:about :R1 ; ids:withName "V" ; ids:withVersion ""
-Targeting ; ids:about :R1 ; ids:withTarget <http://example.org/valve>
+Targeting ; ids:about :R1 ; ids:withTarget <http://example.org/valve> ; ids:forced true
 Unbind ; ids:about :R1 ; ids:withRelation skos:exactMatch ; ids:withObject <http://example.org/other>
 Comment ; ids:about :R1 ; ids:withComment "is this right?" ; ids:internal true
 Grant ; ids:about :R1 ; ids:party party:c%C3%A9cile ; ids:right ids:MayBind

@@ -70,7 +70,7 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
             Statement(
                 WIKIDATA,
                 justification=MAPPING_PREFIXES["semapv"] + "LexicalMatching",
-                author="https://orcid.org/0",
+                author="https://orcid.org/0000-0002-1825-0097",
             ),
             ANN,
         )
@@ -380,7 +380,10 @@ def test_the_details_of_a_binding_are_in_sssom(registry: Registry) -> None:
         "creator_id": "party:ann",
     }
     exact = next(row for row in rows if row["predicate_id"] == "skos:exactMatch")
-    assert (exact["mapping_justification"], exact["author_id"]) == ("semapv:LexicalMatching", "orcid:0")
+    assert (exact["mapping_justification"], exact["author_id"]) == (
+        "semapv:LexicalMatching",
+        "orcid:0000-0002-1825-0097",
+    )
 
 
 def test_mappings_survive_a_round_trip(registry: Registry) -> None:

@@ -141,7 +141,7 @@ def test_a_listed_name_is_imported_if_there_is_none(registry: Registry, issued: 
     registry.add_namespace("rdl", BASE, "rdswip", ROOT)
     listed(registry, issued, ROOT)
     issued.write_text("R3847624234\tvalve\nR3732211754\tpump\n", encoding="utf-8")
-    assert [one.verdict for one in listed(registry, issued, ROOT)] == ["new", "contradictory"]
+    assert [one.verdict for one in listed(registry, issued, ROOT)] == ["known", "contradictory"]
     assert dict(registry.show("R3847624234", ALICE).names) == {"und": "valve"}
     assert dict(registry.show("R3732211754", ALICE).names) == {"und": "http"}
 

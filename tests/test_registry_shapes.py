@@ -265,6 +265,7 @@ DAMAGE = [
     ("Event-parent", PUT.format("e:13 dcterms:isPartOf b:07")),
     ("Event-party", PUT.format("e:03 ids:party 'staff'")),
     ("Event-internal", "DELETE WHERE { e:0c ids:internal ?x } ; INSERT DATA { e:0c ids:internal false }"),
+    ("Event-forced", "DELETE WHERE { e:0a ids:forced ?x } ; INSERT DATA { e:0a ids:forced false }"),
     ("Event-digest", PUT.format('e:08 ids:requestDigest "key:0b"')),
     ("KnownEvent", "DELETE DATA { e:05 a ids:Import } ; INSERT DATA { e:05 a ids:Export }"),
     ("EventOfAllocated", "DELETE WHERE { e:0f ids:about ?x } ; INSERT DATA { e:0f ids:about :R7 }"),

@@ -48,8 +48,8 @@ _IN_DOI: Final = re.compile(
     r"|\\(?:url|ensuremath)(?=\{)|[{}]"
 )
 """Escapes that programs write for characters of a DOI."""
-_SHORT_MATHS: Final = re.compile(r"\$(\\?[^$\\]|\\[a-z]+ ?)\$")
-"""A single character or macro in the mode for mathematics."""
+_SHORT_MATHS: Final = re.compile(r"\$(\\?[^$\\A-Za-z])\$")
+"""A single sign in the mode for mathematics."""
 _MATHS: Final = re.compile(r"(?<!\\)\$[^$]+\$")
 _WORD: Final = re.compile(r"[^\s{}\"#=,]+|")
 """A value without braces or quotes: a number, or the name of a string."""

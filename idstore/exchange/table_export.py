@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 from idstore import spreadsheets
 from idstore.exchange.curies import Curies
 from idstore.model import particulars, times
-from idstore.model.binding import Binding
+from idstore.model.binding import UNSPECIFIED, Binding
 from idstore.model.namespace import shared
 from idstore.model.party import Party, node
 from idstore.model.record import Record
@@ -30,7 +30,6 @@ UNLICENSED: Final = "https://w3id.org/sssom/license/unspecified"
 
 _IN_MEMORY: Final = 1 << 20
 """Bytes of a body in memory; a longer one goes to a temporary file."""
-_UNSPECIFIED: Final = MAPPING_PREFIXES["semapv"] + "UnspecifiedMatching"
 _PUBLISHER: Final = "ext_publisher"
 """The extension slot of a mapping set's publisher."""
 _IRI_TYPE: Final = MAPPING_PREFIXES["linkml"] + "Uriorcurie"
@@ -174,7 +173,7 @@ def _mapping(record: Record, binding: Binding, curies: Curies) -> Sequence[str]:
         names.get(UNDETERMINED) or next(iter(names.values()), ""),
         curies.short(binding.relation.value),
         curies.short(binding.target.value),
-        curies.short(justification or _UNSPECIFIED),
+        curies.short(justification or UNSPECIFIED),
         curies.short(author) if is_iri else "",
         "" if is_iri else author.replace("\\", r"\\").replace("|", r"\|"),
         curies.short(node(binding.by).value),

@@ -8,7 +8,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from idstore.model import times
 from idstore.model.party import node, party_of
 from idstore.model.terms import Term, text_of
-from idstore.vocabulary import IDS, PAV, PROV, RDF, SKOS, SSSOM
+from idstore.vocabulary import IDS, MAPPING_PREFIXES, PAV, PROV, RDF, SKOS, SSSOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Binding:
         """
         same = [binding for binding in earlier if binding.key == self.key]
         return not same or any(
-            (source := self.annotation(kind)) is not None
+            (source := self.annotation(kind)) not in (None, UNSPECIFIED)
             and all(binding.annotation(kind) != source for binding in same)
             for kind in _SOURCES
         )
@@ -67,6 +67,8 @@ class Binding:
         ]
 
 
+UNSPECIFIED = MAPPING_PREFIXES["semapv"] + "UnspecifiedMatching"
+"""The method that SSSOM files name where none is known."""
 _SOURCES = (PAV.authoredBy, SSSOM.mapping_justification)
 _STATEMENT = {RDF.type, RDF.subject, RDF.predicate, RDF.object, PROV.wasAttributedTo, PROV.generatedAtTime}
 

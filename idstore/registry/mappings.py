@@ -1,7 +1,7 @@
 """Bulk binding and unbinding: imported mappings and the decisions of a curator."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from idstore.characters import dropped
@@ -117,7 +117,9 @@ class Mappings(Bindings):
         record, statement = self.show(proposal.id, party), proposal.statement
         iri = record.iri.value
         stored = {binding.key for binding in record.bindings}
-        if (statement.relation, statement.target, party.name) not in stored:
+        if (statement.relation, statement.target, party.name) in stored:
+            statement = replace(statement, force=True)  # it was insisted on before
+        else:
             statement = statement.expanded(self.store.read(self.core.facts))
         if proposal.source:
             self._sources.setdefault(self._names().key(statement.target), set()).add(proposal.source)

@@ -142,7 +142,8 @@ class NamespaceIndex:
                 again = code.label(text, namespace.context)
                 if again != text:
                     meant = code.iri(again, namespace.context)
-        if not meant and inner != label and (label[0] in _QUOTES or self._is_whole(code, inner)):
+        quoted, enclosed = label[:1] in _QUOTES, label[:1] in "([{"
+        if not meant and inner != label and (quoted or (enclosed and self._is_whole(code, inner))):
             meant = inner
         if meant:
             reason = f"it looks like {meant} with something before or around it; write that, or insist"

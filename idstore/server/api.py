@@ -147,7 +147,7 @@ def _add_generator(app: FastAPI, registry: Registry, workers: Workers) -> None:
 
     async def generate(
         request: Request,
-        namespace: Annotated[str, Path()],
+        namespace: Annotated[str, Path(description="The namespace, by name or base.")],
         key: Annotated[str | None, _KEY_FIELD] = None,
     ) -> Response:
         values = {"namespace": namespace} | ({} if key is None else {_KEY: key})

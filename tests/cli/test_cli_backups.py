@@ -23,7 +23,7 @@ def test_a_restored_backup_is_the_same_registry(run: Run, mint: Minting, store: 
 @pytest.mark.local("backup and restore copy folders")
 @pytest.mark.parametrize(
     ("store_s", "umask", "copy_s"),
-    [(0o700, 0o022, 0o700), (0o770, 0o022, 0o2770), (0o500, 0o022, 0o700), (0o755, 0o077, 0o700)],
+    [(0o700, 0o022, 0o700), (0o770, 0o022, 0o770), (0o500, 0o022, 0o700), (0o755, 0o077, 0o750)],
 )
 def test_a_copy_is_no_more_accessible_than_its_store(
     run: Run, mint: Minting, store: Path, tmp_path: Path, store_s: int, umask: int, copy_s: int

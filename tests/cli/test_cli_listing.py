@@ -60,7 +60,7 @@ def full(run: Run, rdl: str) -> None:
         "--justification",
         "semapv:LexicalMatching",
         "--author",
-        "https://orcid.org/0",
+        "https://orcid.org/0000-0002-1825-0097",
     )
     run("fixate", "h:a")
     run("register", "h", "b/ä", "--name", "draft")

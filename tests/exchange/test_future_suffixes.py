@@ -56,5 +56,4 @@ def test_an_export_is_refused_as_a_whole(run: Run, tmp_path: Path) -> None:
 
 
 def test_force_is_for_what_can_be_forced(run: Run) -> None:
-    run("import", "-", "--format", "sssom", "--force", stdin="", code=2)
     run("import", "-", "--format", "handle-batch", "--force", stdin="", code=2)

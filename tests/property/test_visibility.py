@@ -24,7 +24,7 @@ from reference_model import HIDDEN, Deed, Line, Model, Refusal, Shown, Thing, li
 
 import idstore
 from idstore import Filter, Party, Record, Registry, Request, Statement
-from idstore.errors import IdstoreError
+from idstore.errors import IdstoreError, NoTarget
 from idstore.exchange import mappings, rdf, table_export
 from idstore.exchange.digest import digest
 from idstore.registry.handle_values import Draft
@@ -585,7 +585,10 @@ def _concerns(thing: Thing, deed: Deed) -> bool:
 
 
 def _led(registry: Registry, iri: str, party: Party) -> str | None:
-    found = registry.resolve(iri, party)
+    try:
+        found = registry.resolve(iri, party)
+    except NoTarget:
+        return None
     if found.buried:
         return f"tombstone: {found.answer.reason}"
     return found.target or f"replaced by {', '.join(sorted(found.current))}"

@@ -38,7 +38,8 @@ def test_each_operation_has_one_route_and_no_other_route_exists(tmp_path: Path) 
         for path, methods in paths.items()
         for method, route in methods.items()
     }
-    assert routes == {one.name: (one.method, one.path) for one in OPERATIONS.values()}
+    operations = {one.name: (one.method, one.path) for one in OPERATIONS.values()}
+    assert routes == {**operations, "generate": ("POST", "/generate/{namespace}")}
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))

@@ -193,7 +193,7 @@ def test_parties_import_bindings_and_administrators_identifiers(server: Server, 
     ("query", "content", "error"),
     [
         ({"format": "docx"}, b"", "invalid-data"),
-        ({"format": "tsv", "force": "true"}, b"", "invalid-data"),
+        ({"format": "handle-batch", "force": "true"}, b"", "invalid-data"),
         ({"format": "tsv", "roles": "subject"}, b"", "invalid-data"),
         ({"format": "tsv", "metadata": "/etc/passwd"}, b"a\tb\n", "invalid-data"),
         ({"name": "folder/a.nq"}, b"<", "invalid-file"),
