@@ -15,6 +15,7 @@ from idstore import Party, Registry
 from idstore.characters import ascii_upper
 from idstore.errors import AlreadyRegistered, InvalidIdentifier
 from idstore.exchange import rdf
+from idstore.registry.requests import Request
 from idstore.schemes import handle
 from idstore.vocabulary import IDS, SKOS
 
@@ -81,7 +82,10 @@ def fill(registry: Registry, texts: list[str], known: dict[str, str]) -> None:
             ).base
         try:
             known[text] = registry.register(
-                spaces[ascii_upper(prefix)], f"hdl:{prefix}/{suffix}", ALICE
+                spaces[ascii_upper(prefix)],
+                f"hdl:{prefix}/{suffix}",
+                ALICE,
+                Request(force=True),  # some repeat their prefix
             ).iri.value
         except AlreadyRegistered:  # the same DOI name, in other letters
             assert registry.identify(f"hdl:{text}", ALICE).lower() in {iri.lower() for iri in known.values()}
