@@ -26,6 +26,7 @@ LAYERS = (
         "scratch",
         "characters",
         "spreadsheets",
+        "bioregistry_package",
         "store_socket",
     },
     {"schemes", "model"},
