@@ -138,11 +138,14 @@ def import_(
 def carry_out(call: Call, files: list[str], choices: "ImportChoices", metadata: str | None = None) -> int:
     """Import files, print what was or would be done, and return the exit code."""
     from idstore.errors import BatchRefused
-    from idstore.exchange.importing import LARGEST, import_file
+    from idstore.exchange.importing import LARGEST, TABLES, column_summary, import_file
 
     name = inputs.name(files[0])
-    largest = LARGEST[_kind(files[0], choices.format, choices.namespace)]
-    with stdin.files(files, largest=largest) as paths, Progress(call.output) as progress:
+    kind = _kind(files[0], choices.format, choices.namespace)
+    with stdin.files(files, largest=LARGEST[kind]) as paths, Progress(call.output) as progress:
+        if kind in TABLES:
+            summary = column_summary(paths[0], name, choices, metadata)
+            call.output.info(f"idstore: reading {summary}")
 
         def act(registry: "Registry", party: "Party") -> "Imported":
             return session.perform(
@@ -164,7 +167,12 @@ def carry_out(call: Call, files: list[str], choices: "ImportChoices", metadata: 
         except BatchRefused as error:
             return import_report.print_refusal(call.output, error, name)
     return import_report.print_import(
-        call.output, imported, name, keep_going=choices.keep_going, dry_run=choices.dry_run
+        call.output,
+        imported,
+        name,
+        told=kind in TABLES,
+        keep_going=choices.keep_going,
+        dry_run=choices.dry_run,
     )
 
 
