@@ -21,10 +21,11 @@ from idstore.vocabulary import DCTERMS, IDS, hides
 class Lifecycle(Lookup):
     """Acts that change the stage, the owner or the grant list of an identifier."""
 
-    def fixate(self, texts: Sequence[str], party: Party) -> list[Event]:
+    def fixate(self, texts: Sequence[str], party: Party, *, dry_run: bool = False) -> list[Event]:
         """Publish identifiers for ever, all or none.
 
         Only their owner may, who must own the works of published versions.
+        dry_run  return the events, and change nothing.
         Raises NotRegistered, NotPermitted, StageConflict (already fixated, or provisional).
         """
 
@@ -48,7 +49,7 @@ class Lifecycle(Lookup):
                 events.append(event)
             return events
 
-        return self.core.act(party, act)
+        return self.core.act(party, act, dry_run=dry_run)
 
     def _check_work_owner(self, transaction: Transaction, version: Record, party: Party) -> None:
         """Raise NotPermitted for a version of another party's published work, which would lead to it."""
@@ -63,9 +64,10 @@ class Lifecycle(Lookup):
                     owner=work.owner,
                 )
 
-    def release(self, text: str, party: Party) -> Event:
+    def release(self, text: str, party: Party, *, dry_run: bool = False) -> Event:
         """Give up a created identifier; only its owner may. Its label is never issued again.
 
+        dry_run  return the event, and change nothing.
         Raises NotRegistered, NotPermitted, StageConflict (fixated: permanent).
         """
 
@@ -88,7 +90,7 @@ class Lifecycle(Lookup):
             self.core.record_event(transaction, record, event)
             return event
 
-        return self.core.act(party, act)
+        return self.core.act(party, act, dry_run=dry_run)
 
     def deprecate(self, text: str, reason: str, party: Party, successors: Sequence[str] = ()) -> Event:
         """Mark a fixated identifier as outdated; only its owner may.

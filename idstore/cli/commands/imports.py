@@ -1,11 +1,12 @@
 """``idstore import``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, inputs, session, stdin
+from idstore.cli import arguments, confirmation, exits, inputs, session, stdin
 from idstore.cli.call import Call
 from idstore.cli.commands import import_report
 from idstore.cli.progress import Progress
@@ -89,6 +90,7 @@ def import_(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the changes without making them.")
     ] = False,
+    yes: confirmation.Yes = False,
 ) -> int:
     """Import an export, PRONOM's publications, identifiers issued elsewhere, bindings, or a batch file.
 
@@ -132,6 +134,13 @@ def import_(
         )
     if kinds[0] is ImportKind.DESCRIBED:
         _check_described(files[0], format)
+    if kinds[0] not in (ImportKind.BINDINGS, ImportKind.BATCH) and not dry_run and confirmation.asks(yes=yes):
+        status = carry_out(call, files, replace(choices, dry_run=True), metadata)
+        if status != exits.DONE and not keep_going:
+            return status
+        confirmation.confirm(
+            call, ["What is imported becomes visible to everybody, for ever, but for drafts"]
+        )
     return carry_out(call, files, choices, metadata)
 
 
