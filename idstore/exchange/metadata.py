@@ -3,9 +3,9 @@
     {"issn": "0016-0032", "volume": 238, "issue": "3", "page": "224-224", "title": "Book Review"}
 
 The content of a file, not its name, tells the format: XML begins with ``<``, JSON with ``{`` or ``[``, and
-BibTeX has an entry at the start of a line (``@article{``), and RIS begins with ``TY  - ``. `FIELDS` are read; an absent field or blank text
-means that the source has no value. Files are plain or gzip, in UTF-8 (XML: in its declared encoding). JATS,
-BibTeX and RIS take the optional dependencies ``idstore[articles]``.
+BibTeX has an entry at the start of a line (``@article{``), and RIS begins with ``TY  - ``. `FIELDS` are read;
+an absent field or blank text means that the source has no value. Files are plain or gzip, in UTF-8 (XML: in
+its declared encoding). JATS, BibTeX and RIS take the optional dependencies ``idstore[articles]``.
 """
 
 import codecs

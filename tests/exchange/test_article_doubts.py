@@ -217,7 +217,10 @@ def test_another_query_is_no_doi(run: Run, tmp_path: Path) -> None:
     assert "which is no DOI" in run("mint", "sp", "--metadata", tmp_path / "a.json").err
 
 
-RIS = "TY  - JOUR\r\nTI  - On Names\r\nVL  - 12\r\nIS  - 4\r\nSP  - 1\r\nEP  - 9\r\nSN  - 0036-3634\r\nER  - \r\n"
+RIS = (
+    "TY  - JOUR\r\nTI  - On Names\r\nVL  - 12\r\nIS  - 4\r\nSP  - 1\r\nEP  - 9\r\nSN  - 0036-3634\r\n"
+    "ER  - \r\n"
+)
 
 
 def test_ris_is_read() -> None:

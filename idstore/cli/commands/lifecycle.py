@@ -28,8 +28,8 @@ def fixate(
     """Publish identifiers for ever, all of them or none. For their owner.
 
     With their comments, notes and reasons they become visible to everybody. Nothing undoes this: a published
-    identifier can be deprecated, and an administrator can make it a tombstone. On a terminal the command shows
-    what becomes visible, and asks.
+    identifier can be deprecated, and an administrator can make it a tombstone. On a terminal the command
+    shows what becomes visible, and asks.
     """
     from idstore.cli.events import print_changes
 
