@@ -324,6 +324,19 @@ def deprecate(
     )
 
 
+def undeprecate(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = None) -> None:
+    """Take a deprecation back, with its reason and the successors. For its owner.
+
+    With --by only these successors are taken back; the others stay, and so does the reason.
+    """
+    from idstore.cli.events import print_changes
+
+    id, successors = arguments.successors(ids, by)
+    print_changes(
+        call, session.write(call, lambda registry, party: registry.undeprecate(id, party, successors))
+    )
+
+
 def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingParty) -> None:
     """Offer an identifier or namespace to another party.
 
