@@ -115,3 +115,23 @@ def test_a_language_has_two_or_three_letters(run: Run, mint: Minting) -> None:
         run("name", iri, "n", "--lang", tag)
     for tag in ("french", "f", "x", "english-GB"):
         assert "is not a language tag" in run("name", iri, "n", "--lang", tag, code=3).err
+
+
+def test_a_deprecation_is_taken_back_whole_or_in_part(run: Run, mint: Minting) -> None:
+    iri, one, other = (mint() for _ in range(3))
+    run("fixate", iri, one, other)
+    run("undeprecate", iri, code=8)
+    run("deprecate", iri, "--reason", "outdated", "--by", one, other)
+    run("undeprecate", iri, by="bob", code=7)
+    run("undeprecate", iri, "--by", "urn:x:none", code=3)
+    run("undeprecate", iri, "--by", one)
+    shown = run("show", iri, "--json").object
+    assert (shown["deprecated"], shown["supersededBy"], shown["reason"]) == (True, [other], "outdated")
+    run("undeprecate", iri)
+    shown = run("show", iri, "--json").object
+    assert (shown["deprecated"], shown.get("supersededBy") or [], shown.get("reason")) == (False, [], None)
+    assert run("verify").line == "sound"
+    assert [one["kind"] for one in run("log", "--id", iri, "--json").objects][-2:] == ["Undeprecation"] * 2
+    run("supersede", iri, "--by", one)
+    run("undeprecate", iri, "--by", one)
+    assert run("show", iri, "--json").object["deprecated"] is False
