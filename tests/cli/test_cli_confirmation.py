@@ -1,4 +1,4 @@
-"""Acts that cannot be undone: what a dry run shows, and the question on a terminal."""
+"""Acts that cannot be undone, acts that can, and times."""
 
 import os
 import pty
@@ -135,3 +135,15 @@ def test_a_deprecation_is_taken_back_whole_or_in_part(run: Run, mint: Minting) -
     run("supersede", iri, "--by", one)
     run("undeprecate", iri, "--by", one)
     assert run("show", iri, "--json").object["deprecated"] is False
+
+
+def test_times_may_be_relative(run: Run, mint: Minting) -> None:
+    iri = mint()
+    for since in ("today", "yesterday", "1d", "30d"):
+        assert run("list", "--since", since).lines[0].startswith(iri)
+        assert iri in run("log", "--since", since).out
+        assert run("list", "--until", since).out == run("list", "--older-than", since).out == ""
+        run("diff", since)
+    run("list", "--until", "1d", "--older-than", "1d", code=2)
+    run("list", "--since", "d", code=3)
+    run("history", iri, "--at", "today", code=4)
