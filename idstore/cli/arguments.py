@@ -180,7 +180,7 @@ def timestamp(text: str | None, *, ahead: bool = False) -> int | None:
 
 
 def moment(text: str, *, ahead: bool = False) -> int:
-    """Return the milliseconds since 1970 of a date or time, ``today``, ``yesterday``, or ``30d``: 30 days ago.
+    """Return the milliseconds since 1970 of a date, a time, ``today``, ``yesterday``, or ``30d`` (days ago).
 
     ahead  whether ``30d`` is 30 days from now.
     Raises InvalidData.
