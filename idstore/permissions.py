@@ -164,7 +164,7 @@ def is_open_to_others(folder: Path) -> bool:
     return bool(folder.stat().st_mode & stat.S_IRWXO)
 
 
-def _unsettled(folder: str | Path, *, skip: str = "", deep: bool = True) -> Iterator[Path]:
+def _unsettled(folder: Path, *, skip: str = "", deep: bool = True) -> Iterator[Path]:
     """Yield everything below a folder that has not yet the owner, group and rights that `conform` gives.
 
     What has them can be used by its owner. Each folder comes before its entries, so that it can be conformed.
@@ -173,7 +173,7 @@ def _unsettled(folder: str | Path, *, skip: str = "", deep: bool = True) -> Iter
     deep  whether entries of folders are looked at.
     Raises OSError: a folder cannot be read.
     """
-    above, account = os.stat(folder), os.geteuid()
+    above, account = folder.stat(), os.geteuid()
     owner = account or above.st_uid
     file, inner = above.st_mode & _FILE, above.st_mode & _FOLDER
     inner |= stat.S_ISGID if inner & stat.S_IRWXG else 0
@@ -188,4 +188,4 @@ def _unsettled(folder: str | Path, *, skip: str = "", deep: bool = True) -> Iter
                 if not (sufficient and found == expected):
                     yield Path(entry.path)
             if is_folder and deep and entry.name != skip:
-                yield from _unsettled(entry.path)
+                yield from _unsettled(Path(entry.path))
