@@ -215,7 +215,7 @@ def test_public_names_are_sorted_unique_and_present() -> None:
     for name in idstore.__all__:
         assert getattr(idstore, name) is not None
     with pytest.raises(AttributeError):
-        _ = idstore.no_such_name
+        _ = idstore.no_such_name  # type: ignore[attr-defined]
 
 
 def test_type_checkers_see_the_public_names() -> None:
