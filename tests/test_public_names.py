@@ -1,11 +1,9 @@
 """The public names of the package: errors, and the types that operations take and give."""
 
-import ast
 import inspect
 import typing
 from collections.abc import Iterator
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 
@@ -35,17 +33,6 @@ def test_every_type_of_an_operation_is_public() -> None:
         for hint in typing.get_type_hints(function).values():
             for kind in classes(hint):
                 assert getattr(idstore, kind.__name__, None) is kind, (operation.name, kind)
-
-
-def test_type_checkers_see_the_same_names() -> None:
-    """They read imports that do not run; a misspelt name is an error for them."""
-    tree = ast.parse(Path(str(idstore.__file__)).read_text(encoding="utf-8"))
-    [seen] = [
-        [alias.asname for one in node.body if isinstance(one, ast.ImportFrom) for alias in one.names]
-        for node in tree.body
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
-    ]
-    assert sorted(map(str, seen)) == sorted(idstore.__all__)
 
 
 def test_the_version_and_unknown_names() -> None:
