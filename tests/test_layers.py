@@ -226,7 +226,7 @@ def test_type_checkers_see_the_public_names() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert seen - {"import_module", "TYPE_CHECKING", "Any"} == set(idstore.__all__)
+    assert seen - {"import_module", "TYPE_CHECKING", "Any", "Final", "version"} == set(idstore.__all__)
 
 
 @pytest.mark.parametrize("folder", ["idstore", "tests", "shapes", "ontology", "examples", "benchmarks"])
