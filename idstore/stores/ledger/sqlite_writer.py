@@ -112,8 +112,8 @@ class SqliteWriter:
             if identity is None or _identity(path) != identity:
                 self.roll_back()
                 raise StoreUnavailable(
-                    f"{path} was removed or replaced meanwhile; nothing was changed: put the file back, or"
-                    " restore a backup",
+                    f"{path} was moved, removed or replaced meanwhile; nothing was changed: put the file"
+                    " back, or restore a backup",
                     path=str(self.path.parent),
                 )
 
