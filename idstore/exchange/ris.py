@@ -18,6 +18,8 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "doi": ("DO",),
 }
 """Tags of each field; the first one present counts."""
+_REPEATED: Final = ("SN", "VL", "IS", "SP", "DO", "M1")
+"""Tags that may occur several times in an entry."""
 _ARTICLES: Final = frozenset({"JOUR", "EJOUR", "MGZN", "NEWS", "ABST", "INPR", "JFULL", "GEN"})
 _BEGIN: Final = b"TY  -"
 _END: Final = b"ER  -"
@@ -29,10 +31,9 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
     Raises InvalidData as `metadata.entries`, and if the package is not installed.
     """
     rispy = library(stream.name, "rispy", "RIS")
-    tags = [tag for tag in rispy.RisParser.DEFAULT_MAPPING if tag not in ("TY", "ER", "UK")]
     parser = rispy.RisParser(
         mapping={tag: tag for tag in rispy.RisParser.DEFAULT_MAPPING},
-        list_tags=tags,
+        list_tags=[*_REPEATED],  # a longer text than a line is one text in all others
         delimiter_tags_mapping={},
     )
     for line, block in _blocks(stream):
@@ -77,7 +78,9 @@ def _blocks(stream: Stream) -> Iterator[tuple[int, bytes]]:
 
 def _values(record: Mapping[str, Any], tag: str) -> list[str]:
     """Return the different values of a tag, without those that are blank."""
-    return list(dict.fromkeys(text for text in map(str.strip, record.get(tag, ())) if text))
+    found = record.get(tag, ())
+    texts = [found] if isinstance(found, str) else found
+    return list(dict.fromkeys(text for text in map(str.strip, texts) if text))
 
 
 def _fields(record: Mapping[str, Any]) -> dict[str, str | None]:
