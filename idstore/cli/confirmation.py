@@ -27,7 +27,8 @@ _SHOWN: Final = 10
 
 def asks(*, yes: bool) -> bool:
     """Whether a command asks: a person can read the question and answer it, and has not done so."""
-    return not yes and sys.stdin.isatty() and sys.stderr.isatty()
+    streams = (sys.stdin, sys.stderr)  # None if they are closed
+    return not yes and all(stream is not None and stream.isatty() for stream in streams)
 
 
 def confirm(call: Call, lines: Iterable[str]) -> None:

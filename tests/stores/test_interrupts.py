@@ -423,7 +423,7 @@ def keep(kept: list[BaseException], act: Callable[[], object], number: int) -> b
     return interrupt.left > 0
 
 
-@pytest.mark.parametrize("step", [251, pytest.param(37, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [83, pytest.param(11, marks=pytest.mark.slow)])
 def test_a_kept_interrupt_of_an_opening_holds_no_lock(place: Path, step: int) -> None:
     """A program that catches the interrupt can open the store at once."""
     kept: list[BaseException] = []
