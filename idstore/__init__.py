@@ -10,42 +10,197 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from idstore.errors import AlreadyRegistered as AlreadyRegistered
+    from idstore.errors import AmbiguousIdentifier as AmbiguousIdentifier
+    from idstore.errors import BatchRefused as BatchRefused
+    from idstore.errors import ExchangeError as ExchangeError
     from idstore.errors import IdstoreError as IdstoreError
+    from idstore.errors import ImportConflict as ImportConflict
+    from idstore.errors import IntegrityError as IntegrityError
+    from idstore.errors import InvalidData as InvalidData
+    from idstore.errors import InvalidIdentifier as InvalidIdentifier
+    from idstore.errors import LimitReached as LimitReached
+    from idstore.errors import LocalOnly as LocalOnly
+    from idstore.errors import MalformedShapes as MalformedShapes
+    from idstore.errors import NamespaceExhausted as NamespaceExhausted
+    from idstore.errors import NotAcceptable as NotAcceptable
+    from idstore.errors import NoTarget as NoTarget
+    from idstore.errors import NotPermitted as NotPermitted
+    from idstore.errors import NotRegistered as NotRegistered
+    from idstore.errors import OutcomeUnknown as OutcomeUnknown
+    from idstore.errors import Overloaded as Overloaded
+    from idstore.errors import QueryRefused as QueryRefused
+    from idstore.errors import RequestConflict as RequestConflict
+    from idstore.errors import RequestTooLarge as RequestTooLarge
+    from idstore.errors import ShapeViolation as ShapeViolation
+    from idstore.errors import SignInRequired as SignInRequired
+    from idstore.errors import SignInUnavailable as SignInUnavailable
+    from idstore.errors import StageConflict as StageConflict
+    from idstore.errors import StoreBusy as StoreBusy
+    from idstore.errors import StoreDamaged as StoreDamaged
+    from idstore.errors import StoreUnavailable as StoreUnavailable
+    from idstore.errors import TooManyAttempts as TooManyAttempts
+    from idstore.errors import TooManyQueries as TooManyQueries
+    from idstore.errors import UnknownNamespace as UnknownNamespace
+    from idstore.errors import UnknownParty as UnknownParty
+    from idstore.errors import UnknownScheme as UnknownScheme
+    from idstore.errors import UnknownValue as UnknownValue
+    from idstore.errors import UnsupportedMedia as UnsupportedMedia
+    from idstore.errors import UnsupportedShapes as UnsupportedShapes
+    from idstore.exchange.changes import ChangePage as ChangePage
+    from idstore.exchange.digest import Digest as Digest
+    from idstore.exchange.importing import ImportChoices as ImportChoices
+    from idstore.exchange.importing import Imported as Imported
+    from idstore.model.binding import Binding as Binding
     from idstore.model.event import Event as Event
     from idstore.model.filter import Filter as Filter
     from idstore.model.namespace import Namespace as Namespace
     from idstore.model.party import Party as Party
+    from idstore.model.party import PartyFacts as PartyFacts
     from idstore.model.record import Record as Record
     from idstore.model.record import Stage as Stage
+    from idstore.model.storage import Storage as Storage
+    from idstore.model.value import Value as Value
     from idstore.opening import open as open
+    from idstore.operations.declared import NewsPage as NewsPage
     from idstore.registry import Registry as Registry
+    from idstore.registry.authority import Authority as Authority
+    from idstore.registry.bindings import SharedTarget as SharedTarget
     from idstore.registry.bindings import Statement as Statement
+    from idstore.registry.citation import Citation as Citation
+    from idstore.registry.export import Extract as Extract
+    from idstore.registry.findings import VerificationFinding as VerificationFinding
+    from idstore.registry.handle_records import HandleRange as HandleRange
+    from idstore.registry.handle_values import Draft as Draft
+    from idstore.registry.handle_values import When as When
+    from idstore.registry.history import Difference as Difference
+    from idstore.registry.imports.adopt import Published as Published
+    from idstore.registry.lists import Fullness as Fullness
+    from idstore.registry.lists import IdentifierCounts as IdentifierCounts
+    from idstore.registry.lists import Pace as Pace
+    from idstore.registry.log import LogEntry as LogEntry
+    from idstore.registry.log import Remark as Remark
+    from idstore.registry.mappings import LineOutcome as LineOutcome
+    from idstore.registry.redaction import Redacted as Redacted
+    from idstore.registry.replacement import Replaced as Replaced
     from idstore.registry.requests import Request as Request
+    from idstore.registry.resolution import Derivation as Derivation
+    from idstore.registry.resolution import Resolution as Resolution
+    from idstore.registry.resolution import ResolutionOptions as ResolutionOptions
+    from idstore.registry.storage_plan import Placed as Placed
     from idstore.remote import connect as connect
+    from idstore.schemes import WrittenForm as WrittenForm
+    from idstore.stores.contract import Answer as Answer
+    from idstore.tokens import NewToken as NewToken
+    from idstore.tokens import Token as Token
+    from idstore.validation.registries import IncrementalReport as IncrementalReport
+    from idstore.validation.report import ValidationReport as ValidationReport
 
-_MODULES = {
+    __version__: str
+
+_MODULES: Final = {
+    "AlreadyRegistered": "idstore.errors",
+    "AmbiguousIdentifier": "idstore.errors",
+    "Answer": "idstore.stores.contract",
+    "Authority": "idstore.registry.authority",
+    "BatchRefused": "idstore.errors",
+    "Binding": "idstore.model.binding",
+    "ChangePage": "idstore.exchange.changes",
+    "Citation": "idstore.registry.citation",
+    "Derivation": "idstore.registry.resolution",
+    "Difference": "idstore.registry.history",
+    "Digest": "idstore.exchange.digest",
+    "Draft": "idstore.registry.handle_values",
     "Event": "idstore.model.event",
+    "ExchangeError": "idstore.errors",
+    "Extract": "idstore.registry.export",
     "Filter": "idstore.model.filter",
+    "Fullness": "idstore.registry.lists",
+    "HandleRange": "idstore.registry.handle_records",
+    "IdentifierCounts": "idstore.registry.lists",
     "IdstoreError": "idstore.errors",
+    "ImportChoices": "idstore.exchange.importing",
+    "ImportConflict": "idstore.errors",
+    "Imported": "idstore.exchange.importing",
+    "IncrementalReport": "idstore.validation.registries",
+    "IntegrityError": "idstore.errors",
+    "InvalidData": "idstore.errors",
+    "InvalidIdentifier": "idstore.errors",
+    "LimitReached": "idstore.errors",
+    "LineOutcome": "idstore.registry.mappings",
+    "LocalOnly": "idstore.errors",
+    "LogEntry": "idstore.registry.log",
+    "MalformedShapes": "idstore.errors",
     "Namespace": "idstore.model.namespace",
+    "NamespaceExhausted": "idstore.errors",
+    "NewToken": "idstore.tokens",
+    "NewsPage": "idstore.operations.declared",
+    "NoTarget": "idstore.errors",
+    "NotAcceptable": "idstore.errors",
+    "NotPermitted": "idstore.errors",
+    "NotRegistered": "idstore.errors",
+    "OutcomeUnknown": "idstore.errors",
+    "Overloaded": "idstore.errors",
+    "Pace": "idstore.registry.lists",
     "Party": "idstore.model.party",
+    "PartyFacts": "idstore.model.party",
+    "Placed": "idstore.registry.storage_plan",
+    "Published": "idstore.registry.imports.adopt",
+    "QueryRefused": "idstore.errors",
     "Record": "idstore.model.record",
+    "Redacted": "idstore.registry.redaction",
     "Registry": "idstore.registry",
+    "Remark": "idstore.registry.log",
+    "Replaced": "idstore.registry.replacement",
     "Request": "idstore.registry.requests",
+    "RequestConflict": "idstore.errors",
+    "RequestTooLarge": "idstore.errors",
+    "Resolution": "idstore.registry.resolution",
+    "ResolutionOptions": "idstore.registry.resolution",
+    "ShapeViolation": "idstore.errors",
+    "SharedTarget": "idstore.registry.bindings",
+    "SignInRequired": "idstore.errors",
+    "SignInUnavailable": "idstore.errors",
     "Stage": "idstore.model.record",
+    "StageConflict": "idstore.errors",
     "Statement": "idstore.registry.bindings",
+    "Storage": "idstore.model.storage",
+    "StoreBusy": "idstore.errors",
+    "StoreDamaged": "idstore.errors",
+    "StoreUnavailable": "idstore.errors",
+    "Token": "idstore.tokens",
+    "TooManyAttempts": "idstore.errors",
+    "TooManyQueries": "idstore.errors",
+    "UnknownNamespace": "idstore.errors",
+    "UnknownParty": "idstore.errors",
+    "UnknownScheme": "idstore.errors",
+    "UnknownValue": "idstore.errors",
+    "UnsupportedMedia": "idstore.errors",
+    "UnsupportedShapes": "idstore.errors",
+    "ValidationReport": "idstore.validation.report",
+    "Value": "idstore.model.value",
+    "VerificationFinding": "idstore.registry.findings",
+    "When": "idstore.registry.handle_values",
+    "WrittenForm": "idstore.schemes",
     "connect": "idstore.remote",
     "open": "idstore.opening",
 }
+"""Public name → its module: errors, and the types of parameters and results of all operations."""
 
 __all__ = [*_MODULES]  # noqa: PLE0604 the keys are strings
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: every command imports the package, and few use these names."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'idstore' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+if not TYPE_CHECKING:  # so that type checkers find a misspelt name
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name at its first use: every command imports the package, and few use these."""
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("idstore")
+        if name not in _MODULES:
+            raise AttributeError(f"module 'idstore' has no attribute {name!r}")
+        return getattr(import_module(_MODULES[name]), name)

@@ -40,9 +40,18 @@ IdstoreError
 """
 
 from collections.abc import Container, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from idstore.disk_errors import remedy, unnumbered
+
+_LONGEST: Final = 10_000
+"""Characters of a message, and of a text among its fields: an input can have a thousand times as many."""
+
+
+def _cut(text: str) -> str:
+    """Return a text without its middle if it is very long: the remedy stands at the end of a message."""
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} […] {text[-half:]}"
 
 
 class IdstoreError(Exception):
@@ -51,9 +60,12 @@ class IdstoreError(Exception):
     code: ClassVar[str] = "error"
 
     def __init__(self, message: str, **fields: object) -> None:
+        message = _cut(message)
         super().__init__(message)
         self.message = message
-        self.fields: Mapping[str, object] = fields
+        self.fields: Mapping[str, object] = {
+            name: _cut(value) if isinstance(value, str) else value for name, value in fields.items()
+        }
 
 
 class InvalidIdentifier(IdstoreError, ValueError):

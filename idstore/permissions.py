@@ -61,14 +61,14 @@ def conform_tree(folder: Path) -> None:
     Raises OSError, if files are missing for another reason.
     """
     conform(folder)
-    for path in _entries(folder):
+    for path in _unsettled(folder):
         with suppress(FileNotFoundError):
             conform(path)
 
 
 def conform_files(folder: Path) -> None:
-    """Conform the files in a folder, not those further below. Raises OSError. Cost: about 5 µs for each."""
-    for path in folder.iterdir():
+    """Conform the files in a folder, not those further below. Raises OSError. Cost: about 2 µs for each."""
+    for path in _unsettled(folder, deep=False):
         if not path.is_dir():
             with suppress(FileNotFoundError):
                 conform(path)
@@ -110,9 +110,9 @@ def check_files(folder: Path, *, skip: str) -> None:
     A missing right would look like a broken disk later. No other process may write the store meanwhile.
 
     skip  name of a folder in it whose entries are not looked at.
-    Raises StoreUnavailable: another account has to give a right; OSError. Cost: about 10 µs for each file.
+    Raises StoreUnavailable: another account has to give a right; OSError. Cost: about 2 µs for each file.
     """
-    for path in _entries(folder, skip=skip):
+    for path in _unsettled(folder, skip=skip):
         with suppress(FileNotFoundError):
             conform(path)
             if path.is_dir() or _CHANGED.search(path.name) or not _is_readable(path):
@@ -164,15 +164,28 @@ def is_open_to_others(folder: Path) -> bool:
     return bool(folder.stat().st_mode & stat.S_IRWXO)
 
 
-def _entries(folder: Path, *, skip: str = "") -> Iterator[Path]:
-    """Yield everything below a folder, each folder before its entries.
+def _unsettled(folder: Path, *, skip: str = "", deep: bool = True) -> Iterator[Path]:
+    """Yield everything below a folder that has not yet the owner, group and rights that `conform` gives.
+
+    What has them can be used by its owner. Each folder comes before its entries, so that it can be conformed.
 
     skip  name of a folder whose entries are left out.
+    deep  whether entries of folders are looked at.
     Raises OSError: a folder cannot be read.
     """
+    above, account = folder.stat(), os.geteuid()
+    owner = account or above.st_uid
+    file, inner = above.st_mode & _FILE, above.st_mode & _FOLDER
+    inner |= stat.S_ISGID if inner & stat.S_IRWXG else 0
+    sufficient = above.st_mode & stat.S_IRWXU == stat.S_IRWXU
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            path = Path(entry.path)
-            yield path
-            if entry.is_dir(follow_symlinks=False) and entry.name != skip:
-                yield from _entries(path)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            with suppress(FileNotFoundError):
+                present = entry.stat(follow_symlinks=False)
+                expected = (owner, above.st_gid, inner if is_folder else file)
+                found = (present.st_uid, present.st_gid, stat.S_IMODE(present.st_mode))
+                if not (sufficient and found == expected):
+                    yield Path(entry.path)
+            if is_folder and deep and entry.name != skip:
+                yield from _unsettled(Path(entry.path))

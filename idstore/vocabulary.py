@@ -96,6 +96,7 @@ class IDS:
     Revocation = _own("Revocation")
     Deprecation = _own("Deprecation")
     Supersession = _own("Supersession")
+    Undeprecation = _own("Undeprecation")
     Replacement = _own("Replacement")
     Versioning = _own("Versioning")
     Vetting = _own("Vetting")

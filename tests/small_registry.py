@@ -140,6 +140,7 @@ NamespaceChange ; ids:about : ; with-setting:licence "https://creativecommons.or
     with-setting:policy ""
 Bind ; ids:about :R2 ; ids:withRelation ids:hasPriorityOver ; ids:withObject :R1 ; ids:withConfidence 0.5 ;
     ids:withJustification semapv:ManualMappingCuration ; ids:withAuthor "Ada"
+Undeprecation ; ids:about :R2 ; ids:withSuccessor :R3
 """
 _EACH = re.split(r"\n(?! )", _ACTS.strip())
 EVENTS = "\n".join(f"e:{number:02x} {_BY} ; a ids:{act} ." for number, act in enumerate(_EACH, start=1))

@@ -26,6 +26,7 @@ LAYERS = (
         "scratch",
         "characters",
         "spreadsheets",
+        "bioregistry_package",
         "store_socket",
     },
     {"schemes", "model"},
@@ -214,7 +215,7 @@ def test_public_names_are_sorted_unique_and_present() -> None:
     for name in idstore.__all__:
         assert getattr(idstore, name) is not None
     with pytest.raises(AttributeError):
-        _ = idstore.no_such_name
+        _ = idstore.no_such_name  # type: ignore[attr-defined]
 
 
 def test_type_checkers_see_the_public_names() -> None:
@@ -225,7 +226,7 @@ def test_type_checkers_see_the_public_names() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert seen - {"import_module", "TYPE_CHECKING", "Any"} == set(idstore.__all__)
+    assert seen - {"import_module", "TYPE_CHECKING", "Any", "Final", "version"} == set(idstore.__all__)
 
 
 @pytest.mark.parametrize("folder", ["idstore", "tests", "shapes", "ontology", "examples", "benchmarks"])

@@ -58,6 +58,7 @@ COMMANDS: Final[Mapping[str, Section]] = {
         "replace": _PACKAGE + "lifecycle:replace",
         "supersede": _PACKAGE + "lifecycle:supersede",
         "deprecate": _PACKAGE + "lifecycle:deprecate",
+        "undeprecate": _PACKAGE + "lifecycle:undeprecate",
         "transfer": _PACKAGE + "lifecycle:transfer",
         "grant": _PACKAGE + "lifecycle:grant",
         "ungrant": _PACKAGE + "lifecycle:ungrant",

@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
@@ -62,10 +63,13 @@ Reason = Annotated[str, typer.Option(metavar="T", help="The reason; all who see 
 Since = Annotated[
     str | None,
     typer.Option(
-        metavar="T", help="At or after this date or time (UTC): 2026-11-20 or 2026-11-20T11:17:35Z."
+        metavar="T",
+        help="At or after this date or time (UTC): 2026-11-20, 2026-11-20T11:17:35Z, today, yesterday, 30d.",
     ),
 ]
-Until = Annotated[str | None, typer.Option(metavar="T", help="Before this date or time (UTC).")]
+Until = Annotated[
+    str | None, typer.Option(metavar="T", help="Before this date or time (UTC): 2026-11-20, today, 30d.")
+]
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="ID...", help="The identifiers that replace it.")
 ]
@@ -170,11 +174,25 @@ def _pairs(texts: list[str] | None, example: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def timestamp(text: str | None) -> int | None:
-    """Return milliseconds since 1970. Raises InvalidData."""
+def timestamp(text: str | None, *, ahead: bool = False) -> int | None:
+    """Return the `moment` that a text stands for, or None. Raises InvalidData."""
+    return None if text is None else moment(text, ahead=ahead)
+
+
+def moment(text: str, *, ahead: bool = False) -> int:
+    """Return the milliseconds since 1970 of a date, a time, ``today``, ``yesterday``, or ``30d`` (days ago).
+
+    ahead  whether ``30d`` is 30 days from now.
+    Raises InvalidData.
+    """
     from idstore.model import times
 
-    return None if text is None else times.parse(text)
+    days = re.fullmatch(r"([0-9]{1,6})d", text)
+    if days is not None:
+        return times.writable(times.now() + int(days[1]) * times.DAY * (1 if ahead else -1), text)
+    if text in ("today", "yesterday"):
+        return (times.day(times.now()) - (text == "yesterday")) * times.DAY
+    return times.parse(text)
 
 
 def confidence(text: str) -> "Decimal":

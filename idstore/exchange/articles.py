@@ -18,7 +18,7 @@ _FORMULA: Final = re.compile(
     r"\$[^$]*[\\^_{}][^$]*\$|\\[(\[]|\\(?:ensuremath|begin)\b|<(?:[\w-]+:)?(?:math|tex-math)\b"
 )
 EXTRA: Final = "articles"
-"""The extra with the optional dependencies for JATS and BibTeX."""
+"""The extra with the optional dependencies for JATS, BibTeX and RIS."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -323,7 +323,7 @@ def _import_bindings(
     progress: Progress,
 ) -> Imported:
     malformed = mappings.BadLines(str(file))
-    format = choices.format or tables.format_of(name) or "tsv"
+    format = _format_of(ImportKind.BINDINGS, name, choices)
     with mappings.read(file, format, choices.columns, metadata, force=choices.force) as reading:
         proposals = list(mappings.proposals(reading.rows, malformed))
     outcomes = registry.state(
@@ -333,6 +333,29 @@ def _import_bindings(
         on_outcome=malformed.check,
     )
     return _table_report(reading, file, name, outcomes, malformed)
+
+
+def column_summary(file: Path, name: str, choices: ImportChoices, metadata: str | None = None) -> str:
+    """Return how the columns of a table are understood, in words, without importing it.
+
+    Parameters and errors as of `import_file`. Cost: the header.
+    """
+    kind = kind_of(name, choices.format, choices.namespace)
+    format = _format_of(kind, name, choices)
+    with _named(file, name):
+        if kind is ImportKind.TABLE:
+            with identifiers.read(file, format, choices.columns, metadata) as listed:
+                words = mappings.column_summary(listed)
+        else:
+            with mappings.read(file, format, choices.columns, metadata) as reading:
+                words = mappings.column_summary(reading)
+    return words.replace(str(file), name)
+
+
+def _format_of(kind: ImportKind, name: str, choices: ImportChoices) -> str:
+    """Return the format of a table."""
+    default = tables.LIST if kind is ImportKind.TABLE else "tsv"
+    return choices.format or tables.format_of(name) or default
 
 
 def _import_table(
@@ -345,7 +368,7 @@ def _import_table(
     progress: Progress,
 ) -> Imported:
     malformed = mappings.BadLines(str(file))
-    format = choices.format or tables.format_of(name) or tables.LIST
+    format = _format_of(ImportKind.TABLE, name, choices)
     with identifiers.read(file, format, choices.columns, metadata, force=choices.force) as reading:
         rows = list(identifiers.valid(reading.rows, malformed))
     outcomes = _enrol(registry, rows, party, name, choices, malformed, progress)

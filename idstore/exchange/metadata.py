@@ -1,11 +1,11 @@
-"""Article metadata: idstore's own JSON, CSL-JSON, Crossref's JSON, JATS XML and BibTeX; one article or many.
+"""Article metadata: idstore's own JSON, CSL-JSON, Crossref's JSON, JATS XML, BibTeX and RIS; one or many.
 
     {"issn": "0016-0032", "volume": 238, "issue": "3", "page": "224-224", "title": "Book Review"}
 
 The content of a file, not its name, tells the format: XML begins with ``<``, JSON with ``{`` or ``[``, and
-BibTeX has an entry at the start of a line (``@article{``). `FIELDS` are read; an absent field or blank text
-means that the source has no value. Files are plain or gzip, in UTF-8 (XML: in its declared encoding). JATS
-and BibTeX take the optional dependencies ``idstore[articles]``.
+BibTeX has an entry at the start of a line (``@article{``), and RIS begins with ``TY  - ``. `FIELDS` are read;
+an absent field or blank text means that the source has no value. Files are plain or gzip, in UTF-8 (XML: in
+its declared encoding). JATS, BibTeX and RIS take the optional dependencies ``idstore[articles]``.
 """
 
 import codecs
@@ -23,7 +23,7 @@ _HEAD: Final = 1 << 16
 """Bytes at the start of a file that tell its format."""
 _BOM: Final = b"\xef\xbb\xbf"
 _XML: Final = (b"<", codecs.BOM_UTF16_LE + b"<", codecs.BOM_UTF16_BE + b"\0<")
-_TAKEN: Final = "idstore's own JSON, CSL-JSON, Crossref's JSON, JATS XML and BibTeX"
+_TAKEN: Final = "idstore's own JSON, CSL-JSON, Crossref's JSON, JATS XML, BibTeX and RIS"
 _ROOT: Final = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
 _ELEMENTS: Final[Mapping[bytes, str]] = {
     b"PubmedArticleSet": "PubMed XML",
@@ -54,7 +54,6 @@ _ELEMENTS: Final[Mapping[bytes, str]] = {
 }
 """First element of XML → the format that it begins."""
 _LINES: Final = (
-    (re.compile(rb"TY  ?- ", re.IGNORECASE), "RIS"),
     (re.compile(rb"PMID ?- "), "MEDLINE (nbib)"),
     (re.compile(rb"%[0A-Z] "), "EndNote's import format (refer)"),
     (re.compile(rb"(?:FN|PT|VR) [A-Z]"), "an export of Web of Science"),
@@ -64,6 +63,7 @@ _LINES: Final = (
     (re.compile(rb"[^\n{}\[]*[\t,;][^\n{}\[]*(?:volume|title|issn|doi)", re.IGNORECASE), "a table"),
 )
 """Beginning of a text → its format."""
+_RIS: Final = b"TY  -"
 _BIBTEX: Final = re.compile(rb"^[ \t]*@[A-Za-z]+[ \t]*[{(]", re.MULTILINE)
 
 
@@ -103,6 +103,10 @@ def _entries(source: Source) -> Iterator[ArticleEntry]:
         from idstore.exchange import bibtex
 
         return bibtex.entries(stream)
+    if start.startswith(_RIS):
+        from idstore.exchange import ris
+
+        return ris.entries(stream)
     _refuse(source.name, next((name for beginning, name in _LINES if beginning.match(start)), None))
     return json_articles.entries(stream)
 

@@ -291,6 +291,7 @@ KINDS = frozenset(
         IDS.Revocation,
         IDS.Deprecation,
         IDS.Supersession,
+        IDS.Undeprecation,
         IDS.Replacement,
         IDS.Versioning,
         IDS.Vetting,

@@ -196,6 +196,15 @@ def _supersede(record: Record, event: Event) -> Record:
     return replace(record, deprecated=True, successors=_successors(record, event))
 
 
+def _undeprecate(record: Record, event: Event) -> Record:
+    """Return the record without its deprecation, or without some of its successors if the event names any."""
+    taken_back = {iri_of(value) for value in event.all(DCTERMS.isReplacedBy)}
+    successors = tuple(iri for iri in record.successors if taken_back and iri not in taken_back)
+    reason = record.reason if taken_back else None
+    deprecated = bool(successors) or reason is not None
+    return replace(record, deprecated=deprecated, reason=reason, successors=successors)
+
+
 def _successors(record: Record, event: Event) -> tuple[NamedNode, ...]:
     return _sorted({*record.successors, *(iri_of(value) for value in event.all(DCTERMS.isReplacedBy))})
 
@@ -234,6 +243,7 @@ STEPS: Mapping[NamedNode, Callable[[Record, Event], Record]] = {
     IDS.Revocation: _revoke,
     IDS.Deprecation: _deprecate,
     IDS.Supersession: _supersede,
+    IDS.Undeprecation: _undeprecate,
     IDS.Replacement: _move,
     IDS.Transfer: _transfer,
     IDS.ValueSetting: _set_value,

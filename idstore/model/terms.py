@@ -29,7 +29,8 @@ _FORBIDDEN: Final = rf'[{CONTROLS}{LINE_ENDS}{BIDI}{SURROGATES} <>"{{}}|\\^`]'
 _DECIMALS = 18
 """Decimals of the engine's xsd:decimal. The engine does not treat a value with more decimals as a number,
 so that it would break the shapes."""
-_LANGUAGE: Final = r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*"
+_LANGUAGE: Final = r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*|[xX](-[A-Za-z0-9]{1,8})+"
+"""A tag of BCP 47: a language of two or three letters, or a private tag. No language has a longer code."""
 
 
 def check_size(text: str, what: str, limit: int = TEXT_LIMIT) -> str:
@@ -76,7 +77,7 @@ def language(text: str) -> str:
             return Literal("", language=text.lower()).language or UNDETERMINED
     except ValueError:  # matches the expression, but is not a tag: en-12
         pass
-    raise InvalidData(f"{text!r} is not a language tag; write en or pt-br", text=text)
+    raise InvalidData(f"{text!r} is not a language tag; write one as en, pt-br or deu", text=text)
 
 
 def check_text(text: str, what: str) -> str:

@@ -204,6 +204,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         # lifecycle
         _act("fixate", names={"texts": "ids"}),
         _act("release"),
+        _act("undeprecate"),
         _act("deprecate"),
         _act("supersede"),
         _act("transfer"),

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from idstore import bioregistry_package
 from idstore.errors import InvalidData
 from idstore.exchange import pronom_reports
 
@@ -82,8 +83,7 @@ def reports() -> Iterator[CarriedReport]:
 
 def prefixes() -> list[Prefix]:
     """Return the prefixes of Bioregistry, sorted. Cost: half a second for the import of the package."""
-    from bioregistry import manager
-
+    manager = bioregistry_package.load().manager
     registries = manager.metaregistry
     return [
         Prefix(

@@ -53,9 +53,10 @@ class Core(Visibility):
 
     # acting
 
-    def act(self, party: Party, act: Callable[[Transaction], T]) -> T:
+    def act(self, party: Party, act: Callable[[Transaction], T], *, dry_run: bool = False) -> T:
         """Run an act for a party: see `idstore.stores.contract.Store.write`.
 
+        dry_run  return what the act would return, and change nothing.
         Raises NotPermitted if the party is suspended or a group; the errors of the act; StoreUnavailable.
         """
 
@@ -63,7 +64,17 @@ class Core(Visibility):
             self.check_acting(transaction, party)
             return act(transaction)
 
-        return self.store.write(checked)
+        if not dry_run:
+            return self.store.write(checked)
+        results: list[T] = []
+
+        def rehearsed(transaction: Transaction) -> None:
+            results.append(checked(transaction))
+            raise DryRunEnded
+
+        with suppress(DryRunEnded):
+            self.store.write(rehearsed)
+        return results[-1]
 
     def check_owner(self, view: View, party: Party) -> None:
         """Raise InvalidData for a group, which cannot accept an identifier."""

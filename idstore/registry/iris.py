@@ -12,7 +12,7 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
-from idstore import characters
+from idstore import bioregistry_package, characters
 from idstore.errors import InvalidData, InvalidIdentifier, UnknownScheme
 from idstore.model import terms
 from idstore.model.names import Names
@@ -153,8 +153,9 @@ def _identifier(namespace: Namespace, label: str, text: str) -> str:
 def _of_bioregistry(prefix: str) -> str | None:
     """Return the IRI of a prefix in bioregistry's data, which the package contains; None without it."""
     try:
-        import bioregistry
+        bioregistry = bioregistry_package.load()
     except ImportError:
         return None
     resource = bioregistry.get_resource(prefix, strict=False)
-    return None if resource is None else resource.get_rdf_uri_prefix() or resource.get_uri_prefix()
+    iri: str | None = None if resource is None else resource.get_rdf_uri_prefix() or resource.get_uri_prefix()
+    return iri

@@ -11,6 +11,7 @@ from idstore.model.event import Event
 from idstore.model.party import Party, node
 from idstore.model.record import Record, Stage
 from idstore.model.terms import Term
+from idstore.registry import iris
 from idstore.registry.core import check_living
 from idstore.registry.disclosure import check_publishable, check_showable
 from idstore.registry.lookup import Lookup
@@ -21,10 +22,11 @@ from idstore.vocabulary import DCTERMS, IDS, hides
 class Lifecycle(Lookup):
     """Acts that change the stage, the owner or the grant list of an identifier."""
 
-    def fixate(self, texts: Sequence[str], party: Party) -> list[Event]:
+    def fixate(self, texts: Sequence[str], party: Party, *, dry_run: bool = False) -> list[Event]:
         """Publish identifiers for ever, all or none.
 
         Only their owner may, who must own the works of published versions.
+        dry_run  return the events, and change nothing.
         Raises NotRegistered, NotPermitted, StageConflict (already fixated, or provisional).
         """
 
@@ -48,7 +50,7 @@ class Lifecycle(Lookup):
                 events.append(event)
             return events
 
-        return self.core.act(party, act)
+        return self.core.act(party, act, dry_run=dry_run)
 
     def _check_work_owner(self, transaction: Transaction, version: Record, party: Party) -> None:
         """Raise NotPermitted for a version of another party's published work, which would lead to it."""
@@ -63,9 +65,10 @@ class Lifecycle(Lookup):
                     owner=work.owner,
                 )
 
-    def release(self, text: str, party: Party) -> Event:
+    def release(self, text: str, party: Party, *, dry_run: bool = False) -> Event:
         """Give up a created identifier; only its owner may. Its label is never issued again.
 
+        dry_run  return the event, and change nothing.
         Raises NotRegistered, NotPermitted, StageConflict (fixated: permanent).
         """
 
@@ -88,7 +91,7 @@ class Lifecycle(Lookup):
             self.core.record_event(transaction, record, event)
             return event
 
-        return self.core.act(party, act)
+        return self.core.act(party, act, dry_run=dry_run)
 
     def deprecate(self, text: str, reason: str, party: Party, successors: Sequence[str] = ()) -> Event:
         """Mark a fixated identifier as outdated; only its owner may.
@@ -111,6 +114,38 @@ class Lifecycle(Lookup):
         if not successors:
             raise InvalidData("an identifier is superseded by at least one successor; name one")
         return self._outdate(text, party, IDS.Supersession, successors)
+
+    def undeprecate(self, text: str, party: Party, successors: Sequence[str] = ()) -> Event:
+        """Take a deprecation back, with its reason and successors; only the identifier's owner may.
+
+        successors  take only these back; the others stay, and so does a reason.
+        Raises NotRegistered, NotPermitted, StageConflict (a tombstone, or nothing to take back), InvalidData.
+        """
+
+        def act(transaction: Transaction) -> Event:
+            record = self.core.own_record(
+                transaction, self._identify(transaction, text, party), party, "undeprecate"
+            )
+            if not record.deprecated:
+                raise StageConflict(f"{record.iri.value} is not deprecated", id=record.iri.value)
+            facts = self.core.facts(transaction)
+            taken_back: list[tuple[NamedNode, Term]] = []
+            for successor in successors:
+                readings = iris.readings(successor, facts)
+                found = [
+                    one for one in record.successors if any(facts.names.same(one.value, r) for r in readings)
+                ]
+                if not found:
+                    raise InvalidData(
+                        f"{successor} is no successor of {record.iri.value}; its record lists them",
+                        text=successor,
+                    )
+                taken_back.append((DCTERMS.isReplacedBy, found[0]))
+            event = self.core.event(transaction, IDS.Undeprecation, record.iri, party, *taken_back)
+            self.core.record_event(transaction, record, event)
+            return event
+
+        return self.core.act(party, act)
 
     def _outdate(
         self,

@@ -54,6 +54,7 @@ class Replacements(Allocations):
         target: str | None = None,
         *,
         force: bool = False,
+        dry_run: bool = False,
     ) -> Replaced:
         """Assign an article's identifier to a new copy.
 
@@ -63,6 +64,7 @@ class Replacements(Allocations):
                   with. A new DOI belongs to the identifier from now on.
         target    of the new copy; None: the identifier has no target until its owner sets one.
         force     whether a target is taken that is refused otherwise: see `idstore.registry.iris`.
+        dry_run   return the result, and change nothing.
 
         The record of the old copy has the same owner, stage, names and grant list, is deprecated, and is
         replaced by the identifier.
@@ -94,7 +96,7 @@ class Replacements(Allocations):
             moved = self._move(transaction, record, old, event, party)
             return Replaced(old, moved, record.bindings)
 
-        return self.core.act(party, act)
+        return self.core.act(party, act, dry_run=dry_run)
 
     def _log_replacement(
         self, transaction: Transaction, record: Record, key: Key | None, party: Party

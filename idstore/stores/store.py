@@ -89,8 +89,8 @@ class DirectoryStore:
         with ExitStack() as opened:
             permissions.check_folder(self.path)
             lock = DirectoryLock(self.path / files.LOCK)
+            opened.callback(lock.release)  # before: an interrupt may come as soon as it is held
             lock.acquire(shared=False, wait=wait)
-            opened.callback(lock.release)
             permissions.check_files(self.path, skip=files.SNAPSHOTS)
             if open_ledger is None:
                 if not files.exists(self.path):

@@ -368,7 +368,7 @@ def test_cite_writes_every_form(run: Run) -> None:
 @pytest.mark.parametrize("option", ["--since", "--until"])
 @pytest.mark.usefixtures("rdl")
 def test_a_malformed_date_is_refused(run: Run, option: str) -> None:
-    assert "2026-11-20" in run("list", option, "yesterday", code=3).err
+    assert "2026-11-20" in run("list", option, "last week", code=3).err
 
 
 def test_a_note_cannot_forge_a_line_of_the_authority_metadata(run: Run) -> None:

@@ -33,6 +33,7 @@ ASKING = {
     "release": ("release", "{}"),
     "supersede": ("supersede", "{}", "--by", "{}"),
     "deprecate": ("deprecate", "{}", "--reason", "x"),
+    "undeprecate": ("undeprecate", "{}"),
     "transfer": ("transfer", "{}", "carol"),
     "grant": ("grant", "{}", "carol"),
     "ungrant": ("ungrant", "{}", "carol"),

@@ -151,7 +151,6 @@ def test_a_doi_with_unknown_tex_is_refused() -> None:
         ("<?xml version='1.0'?><!DOCTYPE x><PubmedArticleSet/>", "PubMed XML"),
         ("<mods:modsCollection xmlns:mods='http://www.loc.gov/mods/v3'/>", "MODS"),
         ("<resource xmlns='http://datacite.org/schema/kernel-4'/>", "DataCite XML"),
-        ("TY  - JOUR\nTI  - On Names\nER  - \n", "RIS"),
         ("PMID- 1\nTI  - On Names\n", "MEDLINE"),
         ("issn,volume,title\n1,2,3\n", "a table"),
     ],
@@ -216,3 +215,35 @@ def test_invisible_signs_and_tracking_make_no_second_identifier(
 def test_another_query_is_no_doi(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({**FIELDS, "doi": "https://doi.org/10.5072/a5?page=2"}))
     assert "which is no DOI" in run("mint", "sp", "--metadata", tmp_path / "a.json").err
+
+
+RIS = (
+    "TY  - JOUR\r\nTI  - On Names\r\nVL  - 12\r\nIS  - 4\r\nSP  - 1\r\nEP  - 9\r\nSN  - 0036-3634\r\n"
+    "ER  - \r\n"
+)
+
+
+def test_ris_is_read() -> None:
+    first, second, third = entries(RIS + "\n" + RIS.replace("On Names", "More\r\nof them") + RIS[:-8])
+    assert first.fields(strict=True) == FIELDS
+    assert (second.line, second.fields()["title"]) == (10, "More of them")
+    with pytest.raises(InvalidData, match="line 19: the entry does not end"):
+        third.fields()
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (RIS.replace("VL  - 12", "VL  - 12\nVL  - 13"), "of the values of volume (12, 13) the first is used"),
+        (RIS.replace("IS  -", "M1  -"), "the field M1 (4), which may be the issue, is not used"),
+        (RIS.replace("JOUR", "BOOK"), "the entry is of type BOOK, which is no article"),
+    ],
+)
+def test_what_ris_says_beside_is_told(entry: str, told: str) -> None:
+    [read] = entries(entry)
+    assert read.doubts == (told,)
+
+
+def test_ris_between_entries_is_malformed() -> None:
+    with pytest.raises(InvalidData, match="line 9: it is outside of an entry"):
+        entries(RIS + "TI  - On Names\n")

@@ -527,6 +527,7 @@ def _doors(registry: Registry, party: Party, own: str) -> Iterator[Callable[[str
     yield lambda text: registry.transfer(text, party, party)
     yield lambda text: registry.deprecate(text, "reason", party)
     yield lambda text: registry.supersede(text, [own], party)
+    yield lambda text: registry.undeprecate(text, party)
 
 
 def _failure(door: Callable[[str], object], text: str) -> tuple[str, type[BaseException], str, str]:

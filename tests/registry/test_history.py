@@ -217,7 +217,7 @@ def test_commands_show_the_past(run: Run, mint: Minting) -> None:
     run("history", draft, code=4)
     run("history", iri, "--namespace", "rdl", code=2)
     run("history", "--namespace", "nonesuch", code=4)
-    run("history", iri, "--at", "yesterday", code=3)
+    run("history", iri, "--at", "last week", code=3)
     run("diff", "2026-01-02", "2026-01-01", code=3)
 
 

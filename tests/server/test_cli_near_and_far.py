@@ -126,6 +126,7 @@ version add h:a/b --number one --id h:a/v1
 version list h:a/b
 --json version list h:a/b
 supersede h:a/b --by h:a/v1
+undeprecate h:a/b --by h:a/v1
 transfer h:a/v1 bob
 --user bob transfer h:a/v1 bob
 ungrant h:a/v1 alice

@@ -68,6 +68,7 @@ ABOUT: Final[dict[str, dict[str, Any]]] = {
     "release": {"id": "{}"},
     "deprecate": {"id": "{}", "reason": "x", "successors": ["{}"]},
     "supersede": {"id": "{}", "successors": ["{}"]},
+    "undeprecate": {"id": "{}", "successors": ["{}"]},
     "transfer": {"id": "{}", "receiver": "bob"},
     "grant": {"id": "{}", "grantee": "dan"},
     "ungrant": {"id": "{}", "grantee": "dan"},

@@ -248,7 +248,7 @@ def derive(
         typer.Option(
             "--metadata",
             metavar="FILE",
-            help="Articles: JSON, CSL-JSON, Crossref's JSON, JATS or BibTeX; - is standard input.",
+            help="Articles: JSON, CSL-JSON, Crossref's JSON, JATS, BibTeX or RIS; - is standard input.",
         ),
     ],
     strict: Strict = False,

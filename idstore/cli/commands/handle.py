@@ -153,7 +153,7 @@ def _time_to_live(ttl: str | None) -> tuple[int, int | None]:
 
     if ttl is None or ttl.removeprefix("-").isdigit():
         return value_types.TTL if ttl is None else value_types.ttl_of(ttl), None
-    return value_types.TTL, arguments.timestamp(ttl)
+    return value_types.TTL, arguments.timestamp(ttl, ahead=True)
 
 
 def _bytes(text: str) -> bytes:

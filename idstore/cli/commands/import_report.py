@@ -23,9 +23,12 @@ _VERSIONS: Final = ("common", "here", "there", "merged")
 
 
 def print_import(
-    output: Output, imported: "Imported", name: str, *, keep_going: bool = False, dry_run: bool
+    output: Output, imported: "Imported", name: str, *, told: bool, keep_going: bool = False, dry_run: bool
 ) -> int:
-    """Print what the import of the file ``name`` did, or would do, and return the exit code."""
+    """Print what the import of the file ``name`` did, or would do, and return the exit code.
+
+    told  whether the columns of the table were told before.
+    """
     if imported.merged is not None:
         _print_merge(output, imported.merged, imported.changed, dry_run=dry_run)
     if imported.adopted is not None:
@@ -36,7 +39,9 @@ def print_import(
     if imported.batch is not None:
         _print_batch(output, imported.batch, name, dry_run=dry_run)
     if imported.table is not None:
-        return table_report.print_table(output, imported.table, name, keep_going=keep_going, dry_run=dry_run)
+        return table_report.print_table(
+            output, imported.table, name, told=told, keep_going=keep_going, dry_run=dry_run
+        )
     return exits.DONE
 
 

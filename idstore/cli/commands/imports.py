@@ -1,11 +1,12 @@
 """``idstore import``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, inputs, session, stdin
+from idstore.cli import arguments, confirmation, exits, inputs, session, stdin
 from idstore.cli.call import Call
 from idstore.cli.commands import import_report
 from idstore.cli.progress import Progress
@@ -89,6 +90,7 @@ def import_(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the changes without making them.")
     ] = False,
+    yes: confirmation.Yes = False,
 ) -> int:
     """Import an export, PRONOM's publications, identifiers issued elsewhere, bindings, or a batch file.
 
@@ -132,17 +134,27 @@ def import_(
         )
     if kinds[0] is ImportKind.DESCRIBED:
         _check_described(files[0], format)
+    if kinds[0] not in (ImportKind.BINDINGS, ImportKind.BATCH) and not dry_run and confirmation.asks(yes=yes):
+        status = carry_out(call, files, replace(choices, dry_run=True), metadata)
+        if status != exits.DONE and not keep_going:
+            return status
+        confirmation.confirm(
+            call, ["What is imported becomes visible to everybody, for ever, but for drafts"]
+        )
     return carry_out(call, files, choices, metadata)
 
 
 def carry_out(call: Call, files: list[str], choices: "ImportChoices", metadata: str | None = None) -> int:
     """Import files, print what was or would be done, and return the exit code."""
     from idstore.errors import BatchRefused
-    from idstore.exchange.importing import LARGEST, import_file
+    from idstore.exchange.importing import LARGEST, TABLES, column_summary, import_file
 
     name = inputs.name(files[0])
-    largest = LARGEST[_kind(files[0], choices.format, choices.namespace)]
-    with stdin.files(files, largest=largest) as paths, Progress(call.output) as progress:
+    kind = _kind(files[0], choices.format, choices.namespace)
+    with stdin.files(files, largest=LARGEST[kind]) as paths, Progress(call.output) as progress:
+        if kind in TABLES:
+            summary = column_summary(paths[0], name, choices, metadata)
+            call.output.info(f"idstore: reading {summary}")
 
         def act(registry: "Registry", party: "Party") -> "Imported":
             return session.perform(
@@ -164,7 +176,12 @@ def carry_out(call: Call, files: list[str], choices: "ImportChoices", metadata: 
         except BatchRefused as error:
             return import_report.print_refusal(call.output, error, name)
     return import_report.print_import(
-        call.output, imported, name, keep_going=choices.keep_going, dry_run=choices.dry_run
+        call.output,
+        imported,
+        name,
+        told=kind in TABLES,
+        keep_going=choices.keep_going,
+        dry_run=choices.dry_run,
     )
 
 

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import arguments, inputs, session
+from idstore.cli import arguments, confirmation, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from idstore.cli.records import RecordView
     from idstore.model.event import Event
@@ -19,11 +19,34 @@ if TYPE_CHECKING:
     from idstore.registry.replacement import Replaced
 
 
-def fixate(call: Call, ids: arguments.Ids) -> None:
-    """Publish identifiers permanently, all of them or none. For their owner."""
+def fixate(
+    call: Call,
+    ids: arguments.Ids,
+    dry_run: confirmation.DryRun = False,
+    yes: confirmation.Yes = False,
+) -> None:
+    """Publish identifiers for ever, all of them or none. For their owner.
+
+    With their comments, notes and reasons they become visible to everybody. Nothing undoes this: a published
+    identifier can be deprecated, and an administrator can make it a tombstone. On a terminal the command
+    shows what becomes visible, and asks.
+    """
     from idstore.cli.events import print_changes
 
     texts = list(inputs.texts(ids))
+    if dry_run or confirmation.asks(yes=yes):
+        lines = session.write(
+            call,
+            lambda registry, party: [
+                *confirmation.publications(registry, party, registry.fixate(texts, party, dry_run=True))
+            ],
+            dry_run=True,
+            creates=False,
+        )
+        if dry_run:
+            _print_rehearsal(call, lines)
+            return
+        confirmation.confirm(call, lines)
 
     def act(registry: "Registry", party: "Party") -> "tuple[list[Event], list[int]]":
         open_comments = [
@@ -41,10 +64,35 @@ def fixate(call: Call, ids: arguments.Ids) -> None:
     print_changes(call, *events)
 
 
-def release(call: Call, id: arguments.Id) -> None:
-    """Release a created identifier. For its owner. Its label is never issued again."""
+def _print_rehearsal(call: Call, lines: "Iterable[str]") -> None:
+    """Print the lines of a dry run: identifier, what becomes of it, and a text."""
+    for line in lines:
+        iri, effect, *text = line.split("\t", 2)
+        call.output.data(
+            line, {"id": iri, "effect": effect, "text": text[0] if text else None, "dryRun": True}
+        )
+    call.output.info("idstore: dry run, nothing was changed")
+
+
+def release(
+    call: Call, id: arguments.Id, dry_run: confirmation.DryRun = False, yes: confirmation.Yes = False
+) -> None:
+    """Release a created identifier. For its owner.
+
+    Its record is removed, and its label is never issued again; nothing undoes this. On a terminal the command
+    asks.
+    """
     from idstore.cli.events import print_changes
 
+    if dry_run or confirmation.asks(yes=yes):
+        event = session.write(
+            call, lambda registry, party: registry.release(id, party, dry_run=True), dry_run=True
+        )
+        lines = [f"{event.about.value}\tis given up, and its label is never issued again"]
+        if dry_run:
+            _print_rehearsal(call, lines)
+            return
+        confirmation.confirm(call, lines)
     print_changes(call, session.write(call, lambda registry, party: registry.release(id, party)))
 
 
@@ -63,13 +111,17 @@ def revoke(
         bool, typer.Option("--dry-run", help="List the identifiers without revoking them.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="With --party: revoke the identifiers instead of listing them.")
+        bool,
+        typer.Option(
+            "--yes", help="With --party: revoke the identifiers instead of listing them. With ID: do not ask."
+        ),
     ] = False,
 ) -> None:
     """Revoke abusive identifiers. For administrators.
 
     Created identifiers are released; fixated ones become tombstones, which resolve to the reason. Neither can
-    be undone. An ID with --reason is revoked at once, unless --dry-run is given. With --party and --since the
+    be undone. An ID with --reason is revoked at once, unless --dry-run is given; on a terminal
+    the command asks. With --party and --since the
     identifiers are only listed, unless --yes is given.
     """
     if (id is None) == (of is None) or (of is None) != (since is None) or (dry_run and yes):
@@ -80,10 +132,10 @@ def revoke(
     if of is not None and since is not None:
         _revoke_all(call, of, since, reason, yes)
     elif id is not None:
-        _revoke(call, id, reason, dry_run)
+        _revoke(call, id, reason, dry_run=dry_run, yes=yes)
 
 
-def _revoke(call: Call, id: str, reason: str | None, dry_run: bool) -> None:
+def _revoke(call: Call, id: str, reason: str | None, *, dry_run: bool, yes: bool) -> None:
     from idstore.cli.events import print_changes
 
     if dry_run:
@@ -94,6 +146,11 @@ def _revoke(call: Call, id: str, reason: str | None, dry_run: bool) -> None:
     elif reason is None:
         raise UsageError("give the reason with --reason")
     else:
+        if confirmation.asks(yes=yes):
+            iri = session.write(
+                call, lambda registry, party: registry.may_revoke(id, party), dry_run=True, creates=False
+            )
+            confirmation.confirm(call, [f"{iri}\tis withdrawn: a draft is released, else its reason stays"])
         print_changes(
             call,
             session.write(call, lambda registry, party: registry.revoke(id, reason, party), creates=False),
@@ -172,13 +229,16 @@ def replace(
         str | None, typer.Option(metavar="URI", help="The IRI of the new copy, to which ID resolves.")
     ] = None,
     force: arguments.Force = False,
+    dry_run: confirmation.DryRun = False,
+    yes: confirmation.Yes = False,
 ) -> None:
     """Give the identifier of an article to its new copy; print the new identifier of the old copy.
 
     For the owner of the namespace. The old copy gets the suffix _old1, _old2 and so on, and is visible to the
     same parties as the article. The target moves to the old copy, with the files and events below the
     article; without --target, ID resolves to both copies until its owner sets a target. Bindings stay, and
-    are listed. A new DOI in the metadata belongs to ID from now on.
+    are listed. A new DOI in the metadata belongs to ID from now on. Nothing undoes this; on a terminal the
+    command asks.
     """
     from idstore.cli.article_minting import collect_ignored_keys, warn_ignored_keys
     from idstore.cli.records import record_views
@@ -197,6 +257,19 @@ def replace(
         )
 
     arguments.warn_of_dropped(call, target)
+    if dry_run or confirmation.asks(yes=yes):
+        rehearsed = session.write(
+            call,
+            lambda registry, party: registry.replace(
+                id, articles[0], party, target, force=force, dry_run=True
+            ),
+            dry_run=True,
+        )
+        lines = _effects(rehearsed, target)
+        if dry_run:
+            _print_rehearsal(call, lines)
+            return
+        confirmation.confirm(call, lines)
 
     def act(registry: "Registry", party: "Party") -> "tuple[Replaced, RecordView, list[str]]":
         others = [] if target is None else registry.bound_to(target, party)
@@ -224,6 +297,17 @@ def replace(
     )
 
 
+def _effects(replaced: "Replaced", target: str | None) -> list[str]:
+    """Return what becomes of an article, its old copy and what is below it, a line each."""
+    old, article = replaced.old.iri.value, replaced.old.successors[0].value
+    leads = f"leads to {target}" if target is not None else "leads to both copies, until a target is set"
+    return [
+        f"{article}\tnames the new copy, and {leads}",
+        f"{old}\tnames the old copy, with its target",
+        *(f"{iri}\tmoves to {old}" for iri in replaced.moved),
+    ]
+
+
 def deprecate(
     call: Call, ids: arguments.IdAndSuccessors, reason: arguments.Reason, by: arguments.By = None
 ) -> None:
@@ -237,6 +321,19 @@ def deprecate(
     id, successors = arguments.successors(ids, by)
     print_changes(
         call, session.write(call, lambda registry, party: registry.deprecate(id, reason, party, successors))
+    )
+
+
+def undeprecate(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = None) -> None:
+    """Take a deprecation back, with its reason and the successors. For its owner.
+
+    With --by only these successors are taken back; the others stay, and so does the reason.
+    """
+    from idstore.cli.events import print_changes
+
+    id, successors = arguments.successors(ids, by)
+    print_changes(
+        call, session.write(call, lambda registry, party: registry.undeprecate(id, party, successors))
     )
 
 

@@ -9,6 +9,7 @@ from idstore.characters import printable
 from idstore.cli import arguments, session
 from idstore.cli.call import Call
 from idstore.cli.commands.handle import Indexes, Types, print_values
+from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +50,9 @@ def list_(
     ] = False,
     since: arguments.Since = None,
     until: arguments.Until = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", metavar="T", help="As --until: older than 30d, or a date.")
+    ] = None,
     bound_to: Annotated[
         str | None,
         typer.Option(
@@ -66,12 +70,14 @@ def list_(
     from idstore.cli.records import record_views
     from idstore.model.filter import Filter
 
+    if until is not None and older_than is not None:
+        raise UsageError("give --until or --older-than; they mean the same")
     filter = Filter(
         namespace=namespace,
         party=owner,
         stage=stage and stage.value,
         since=arguments.timestamp(since),
-        until=arguments.timestamp(until),
+        until=arguments.timestamp(until if older_than is None else older_than),
         deprecated=deprecated,
     )
     maximum = limit + 1 if limit else None

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from idstore.cli import session
+from idstore.cli import arguments, session
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
@@ -61,7 +61,7 @@ def stats(
 def _print_pace(call: Call, since: str | None) -> None:
     from idstore.model import times
 
-    start = times.now() - times.DAY if since is None else times.parse(since)
+    start = times.now() - times.DAY if since is None else arguments.moment(since)
     for pace in session.read(call, lambda registry, party: registry.pace(party, start)):
         minute = times.iso(pace.minute)
         fields = {"party": pace.party, "total": pace.total, "most": pace.most, "minute": minute}

@@ -16,14 +16,19 @@ _GRAVITY: Final = ("contradictory", "new", "absent", "known")
 """The other outcomes, the gravest first."""
 
 
-def print_table(output: Output, report: "TableReport", name: str, *, keep_going: bool, dry_run: bool) -> int:
+def print_table(
+    output: Output, report: "TableReport", name: str, *, told: bool, keep_going: bool, dry_run: bool
+) -> int:
     """Print the outcome of each line, and return the exit code.
 
     A line of RDF can say several things of one identifier. Those with the same outcome are printed once.
+
+    told  whether the columns were told before.
     """
     from idstore.exchange import mappings
 
-    output.info(f"idstore: reading {report.reading}")
+    if not told:
+        output.info(f"idstore: reading {report.reading}")
     for outcome in report.outcomes:
         if outcome.verdict == "absent":
             output.warn(f"{name}, line {outcome.line}: there is no binding to remove: {outcome.reason}")

@@ -38,7 +38,7 @@ def add(
     """
     from idstore.operations.declared import new_token
 
-    end = arguments.timestamp(expires)
+    end = arguments.timestamp(expires, ahead=True)
     made = session.read(
         call,
         lambda registry, party: session.perform(

@@ -1,0 +1,45 @@
+"""The public names of the package: errors, and the types that operations take and give."""
+
+import inspect
+import typing
+from collections.abc import Iterator
+from importlib.metadata import version
+
+import pytest
+
+import idstore
+from idstore import errors
+from idstore.operations.declared import OPERATIONS
+
+
+def classes(hint: object) -> Iterator[type]:
+    """Yield the classes of the package that a type is made of."""
+    for part in typing.get_args(hint):
+        yield from classes(part)
+    if inspect.isclass(hint) and hint.__module__.startswith("idstore."):
+        yield hint
+
+
+def test_every_error_is_public() -> None:
+    for name, kind in vars(errors).items():
+        if inspect.isclass(kind) and issubclass(kind, errors.IdstoreError):
+            assert getattr(idstore, name) is kind
+            assert name in idstore.__all__
+
+
+def test_every_type_of_an_operation_is_public() -> None:
+    for operation in OPERATIONS.values():
+        function = operation.function or getattr(idstore.Registry, operation.name)
+        for hint in typing.get_type_hints(function).values():
+            for kind in classes(hint):
+                assert getattr(idstore, kind.__name__, None) is kind, (operation.name, kind)
+
+
+def test_the_version_and_unknown_names() -> None:
+    assert idstore.__version__ == version("idstore")
+    with pytest.raises(AttributeError, match="StoreBussy"):
+        _ = idstore.StoreBussy  # type: ignore[attr-defined]
+    try:
+        raise idstore.StoreBusy("busy", holder="process 1", wait=1)
+    except idstore.StoreUnavailable as error:
+        assert error.code == "store-busy"
