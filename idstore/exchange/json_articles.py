@@ -18,10 +18,29 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import FIELDS, ArticleEntry, Stream, failure, formula_in, nonblank
+from idstore.exchange.articles import (
+    FIELDS,
+    ArticleEntry,
+    Stream,
+    failure,
+    formula_in,
+    in_supplement,
+    nonblank,
+)
 
 _CHUNK: Final = 1 << 16
-_FOREIGN: Final = frozenset({"ISSN", "DOI", "issn-type", "container-title", "message-type", "article-number"})
+_FOREIGN: Final = frozenset(
+    {
+        "ISSN",
+        "DOI",
+        "issn-type",
+        "container-title",
+        "message-type",
+        "article-number",
+        "supplement-number",
+        "part-number",
+    }
+)
 """Keys that only CSL-JSON and Crossref's JSON have."""
 _WORDS: Final[Mapping[str, str]] = {
     "vol": "volume",
@@ -189,7 +208,8 @@ def _parsed(file: str, line: int, text: bytes) -> ArticleEntry:
 def _entry(file: str, line: int, record: object) -> ArticleEntry:
     try:
         fields = nonblank(_fields(record))
-        return ArticleEntry(file, line, fields, _unknown_keys(record), formula_in(fields.get("title", "")))
+        doubts = (*_unused(record), *formula_in(fields.get("title", "")))
+        return ArticleEntry(file, line, fields, _unknown_keys(record), doubts)
     except InvalidData as error:
         return ArticleEntry(file, line, failure(file, line, error.message, **error.fields))
 
@@ -215,8 +235,31 @@ def _fields(record: Any) -> dict[str, str | None]:
 
 def _unknown_keys(record: Any) -> tuple[str, ...]:
     """Return the unknown keys of idstore's own JSON; the other dialects define theirs elsewhere."""
-    foreign = isinstance(record.get("message"), dict) or not _FOREIGN.isdisjoint(record)
-    return () if foreign else tuple(key for key in record if key not in FIELDS)
+    return () if _is_foreign(record) else tuple(key for key in record if key not in FIELDS)
+
+
+def _is_foreign(record: Any) -> bool:
+    return isinstance(record.get("message"), dict) or not _FOREIGN.isdisjoint(record)
+
+
+def _unused(record: Any) -> Iterator[str]:
+    """Yield what numbers an article of CSL-JSON beside its volume and issue and is no part of these."""
+    if not _is_foreign(record):
+        return
+    if _with_supplement(record) is None:
+        yield f"the field supplement-number ({_number(record, 'supplement-number')}) is not used"
+    if part := _number(record, "part-number"):
+        yield f"the field part-number ({part}) is not used"
+
+
+def _with_supplement(record: Mapping[str, Any]) -> str | None:
+    """Return the issue with its supplement, or None if it cannot tell it."""
+    issue, supplement = _number(record, "issue"), _number(record, "supplement-number")
+    return in_supplement(issue, supplement) if supplement else issue
+
+
+def _number(record: Mapping[str, Any], name: str) -> str:
+    return (_text(name, record.get(name)) or "").strip()
 
 
 def _foreign(record: Mapping[str, Any]) -> dict[str, str | None]:
@@ -230,6 +273,7 @@ def _foreign(record: Mapping[str, Any]) -> dict[str, str | None]:
             )
     plain = {name: _text(name, record.get(name)) for name in ("volume", "issue", "page")}
     plain["page"] = plain["page"] or _text("page-first", record.get("page-first"))
+    plain["issue"] = _with_supplement(record) or plain["issue"]
     first = {name: _text(name, _first(record.get(name))) for name in ("title", "subtitle")}
     return {"issn": _issns(record), "doi": _text("DOI", record.get("DOI")), **plain, **first}
 
