@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from idstore.errors import OutcomeUnknown as OutcomeUnknown
     from idstore.errors import Overloaded as Overloaded
     from idstore.errors import QueryRefused as QueryRefused
+    from idstore.errors import ReplicaReadOnly as ReplicaReadOnly
     from idstore.errors import RequestConflict as RequestConflict
     from idstore.errors import RequestTooLarge as RequestTooLarge
     from idstore.errors import ShapeViolation as ShapeViolation
@@ -40,7 +41,10 @@ if TYPE_CHECKING:
     from idstore.errors import SignInUnavailable as SignInUnavailable
     from idstore.errors import StageConflict as StageConflict
     from idstore.errors import StoreBusy as StoreBusy
+    from idstore.errors import StoreClosed as StoreClosed
     from idstore.errors import StoreDamaged as StoreDamaged
+    from idstore.errors import StoreForked as StoreForked
+    from idstore.errors import StoreReadOnly as StoreReadOnly
     from idstore.errors import StoreUnavailable as StoreUnavailable
     from idstore.errors import TooManyAttempts as TooManyAttempts
     from idstore.errors import TooManyQueries as TooManyQueries
@@ -168,6 +172,10 @@ _MODULES: Final = {
     "StageConflict": "idstore.errors",
     "Statement": "idstore.registry.bindings",
     "Storage": "idstore.model.storage",
+    "ReplicaReadOnly": "idstore.errors",
+    "StoreReadOnly": "idstore.errors",
+    "StoreClosed": "idstore.errors",
+    "StoreForked": "idstore.errors",
     "StoreBusy": "idstore.errors",
     "StoreDamaged": "idstore.errors",
     "StoreUnavailable": "idstore.errors",

@@ -132,7 +132,7 @@ class ArticleMinter:
         if self._single:
             raise located if isinstance(error, InvalidData) else error
         code = located.code if isinstance(error, InvalidData) else error.code
-        self._call.output.error(code, located.message, located.fields)
+        self._call.output.error(code, located.message, located.details())
         print()
 
     def _print(self, view: "RecordView", entry: "ArticleEntry", *, fresh: bool) -> None:

@@ -6,9 +6,22 @@ from typing import Final
 
 from idstore.errors import InvalidData
 from idstore.model import times
+from idstore.model.event import KINDS
+from idstore.model.record import Identifier
+from idstore.vocabulary import ONTOLOGY
 
 LISTED: Final = ("created", "fixated", "tombstone")
 """Stages of the identifiers that have a record."""
+
+
+_EVENTS: Final = frozenset(kind.value.removeprefix(ONTOLOGY) for kind in KINDS)
+"""Local names of the kinds of events."""
+
+
+def check_number(number: object, name: str) -> None:
+    """Raise InvalidData unless an argument is a number from 0 on, or None."""
+    if number is not None and (not isinstance(number, int) or number < 0):
+        raise InvalidData(f"{name} is {number!r}; give a whole number from 0 on", field=name, value=number)
 
 
 def check_stage(stage: str | None) -> None:
@@ -38,7 +51,7 @@ class Filter:
     until: int | None = None
     namespace: str | None = None
     stage: str | None = None
-    id: str | None = None
+    id: Identifier | None = None
     kinds: Collection[str] = ()
     deprecated: bool = False
 
@@ -53,7 +66,8 @@ class Filter:
         if self.id is not None or self.kinds:
             raise InvalidData(
                 "a list of identifiers is restricted by namespace, stage, owner, time and deprecation;"
-                " give neither id nor kinds"
+                " give neither id nor kinds",
+                field="kinds" if self.id is None else "id",
             )
         check_stage(self.stage)
 
@@ -62,8 +76,16 @@ class Filter:
         if self.namespace is not None or self.stage is not None or self.deprecated:
             raise InvalidData(
                 "the log is restricted by id, kinds, party and time;"
-                " give neither namespace nor stage nor deprecated"
+                " give neither namespace nor stage nor deprecated",
+                field="namespace" if self.namespace else "stage" if self.stage else "deprecated",
             )
+        for kind in self.kinds:
+            if kind not in _EVENTS:
+                raise InvalidData(
+                    f"no kind of event {kind!r}; there are {', '.join(sorted(_EVENTS))}",
+                    field="kinds",
+                    value=kind,
+                )
 
     def is_within(self, moment: int) -> bool:
         """Whether a moment is in its period."""

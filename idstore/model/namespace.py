@@ -55,6 +55,7 @@ def check_name(name: str) -> str:
         raise InvalidData(
             f"{name!r} is not a namespace's name; use letters, digits and . _ -, at most 64,"
             " and begin with a letter or digit",
+            field="name",
             text=name,
         )
     return name

@@ -9,7 +9,7 @@ from pyoxigraph import NamedNode
 
 from idstore.errors import InvalidData, NotRegistered, UnknownScheme
 from idstore.model import terms, times
-from idstore.model.filter import Filter
+from idstore.model.filter import Filter, check_number
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -85,6 +85,7 @@ class Lists(Bindings):
         Cost: grows with the records returned; of deprecated ones, with all that the party may see.
         """
         filter.check_identifiers()
+        check_number(limit, "limit")
         place = None if after is None else _place(after)
         if filter.deprecated:
             with self.store.snapshot() as snapshot:  # how many there are is not known before
@@ -119,6 +120,7 @@ class Lists(Bindings):
         Raises InvalidData, AmbiguousIdentifier, UnknownNamespace.
         """
         filter.check_identifiers()
+        check_number(limit, "limit")
         place = None if after is None else _place(after)
 
         def question(view: View) -> Sequence[Record]:
@@ -193,7 +195,9 @@ def _place(position: str) -> tuple[int, str]:
     with suppress(InvalidData):
         return times.parse(moment), terms.iri(iri).value
     raise InvalidData(
-        f"{position!r} is no position in a list; give the one that came with a page", text=position
+        f"{position!r} is no position in a list; give the one that came with a page",
+        field="after",
+        text=position,
     )
 
 

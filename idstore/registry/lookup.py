@@ -18,7 +18,7 @@ from idstore.errors import (
 )
 from idstore.model.namespace import Namespace, is_form_prefix, is_name
 from idstore.model.party import Party
-from idstore.model.record import Record
+from idstore.model.record import Identifier, Record, written
 from idstore.model.terms import Term
 from idstore.model.value import first_url, free_index, integer
 from idstore.registry.core import Part
@@ -77,26 +77,27 @@ def visible_holder(view: View, namespace: Namespace, claim_node: NamedNode, sigh
 class Lookup(Part):
     """Lookup of identifiers in any written form."""
 
-    def identify(self, text: str, party: Party) -> str:
-        """Return the IRI of the identifier in ``text``: full IRI, ``NAMESPACE:label``, or another form.
+    def identify(self, id: Identifier, party: Party) -> str:
+        """Return the IRI of an identifier, given as IRI, as ``NAMESPACE:label``, or in another form.
 
         Raises NotRegistered (also when the party may not see it), AmbiguousIdentifier, InvalidIdentifier (no
         scheme reads it).
         """
-        return self.store.read(lambda view: self._identify(view, text, party).value)
+        return self.store.read(lambda view: self._identify(view, id, party).value)
 
-    def show(self, text: str, party: Party) -> Record:
+    def show(self, id: Identifier, party: Party) -> Record:
         """Return the part of a record that the party may see. Raises as `identify`."""
-        return self.store.read(lambda view: self._named(view, text, self.core.sight(view, party)))
+        return self.store.read(lambda view: self._named(view, id, self.core.sight(view, party)))
 
-    def _named(self, view: View, text: str, sight: Sight) -> Record:
+    def _named(self, view: View, id: Identifier, sight: Sight) -> Record:
         """Return the part of the record that ``sight`` allows. Raises as `identify`."""
-        return self.core.load(view, self._identify_for(view, text, sight), sight)
+        return self.core.load(view, self._identify_for(view, id, sight), sight)
 
-    def _identify(self, view: View, text: str, party: Party) -> NamedNode:
-        return self._identify_for(view, text, self.core.sight(view, party))
+    def _identify(self, view: View, id: Identifier, party: Party) -> NamedNode:
+        return self._identify_for(view, id, self.core.sight(view, party))
 
-    def _identify_for(self, view: View, text: str, sight: Sight) -> NamedNode:
+    def _identify_for(self, view: View, id: Identifier, sight: Sight) -> NamedNode:
+        text = written(id)
         groups, readings = self._grouped_readings(view, text, sight)
         if not groups and not readings:
             raise self._unreadable(view, text)

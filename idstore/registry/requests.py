@@ -1,8 +1,8 @@
 """Requests for identifiers, and the keys by which a repeated request is recognised."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cache
 from typing import Final
 
@@ -16,6 +16,7 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import Term
+from idstore.registry.bindings import Statement
 from idstore.registry.core import Core
 from idstore.registry.lookup import visible_holder
 from idstore.schemes import Deriving, scheme
@@ -33,7 +34,8 @@ class Request:
     name         name of the identified thing.
     lang         language of the name; ``und``: none.
     comment      a comment for the grant list (public after fixation).
-    target       the URI that the identifier leads to.
+    target       the URI that the identifier leads to. ``{label}`` in it stands for the identifier's label,
+                 percent-encoded: ``https://repository.example.org/item/{label}``.
     request_key  the caller's own key: the same key by the same party in the same namespace always gives the
                  same identifier.
     metadata     source of the label, for the scheme. If the scheme can tell from metadata that things are the
@@ -42,6 +44,8 @@ class Request:
     strict       whether metadata with a field that has no known form are refused.
     force        whether a target or label is taken that is refused otherwise: one with an unknown prefix, an
                  invisible character, or something around it.
+    bindings     relations to other URIs, made in the same commit.
+    fixate       whether the identifier is published for ever, in the same commit.
     """
 
     name: str | None = None
@@ -52,6 +56,8 @@ class Request:
     metadata: Mapping[str, str] = field(default_factory=dict)
     strict: bool = False
     force: bool = False
+    bindings: Sequence[Statement] = ()
+    fixate: bool = False
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
         """Return the event's arguments. Raises InvalidData."""
@@ -68,7 +74,7 @@ class Request:
 
     def digest(self, label: str | None) -> str:
         """Return a hash of everything but the key."""
-        content = {
+        content: dict[str, object] = {
             "name": self.name,
             "lang": self.lang,
             "comment": self.comment,
@@ -76,6 +82,10 @@ class Request:
             "metadata": dict(self.metadata),
             "label": label,
         }
+        if self.bindings:
+            content["bindings"] = [[str(value) for value in astuple(one)] for one in self.bindings]
+        if self.fixate:
+            content["fixate"] = True
         import json
 
         return _hash(json.dumps(content, sort_keys=True))

@@ -199,7 +199,7 @@ def _number(request: Request, name: str, default: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):  # noqa: PLR2004 # digits of 64 bits
-        raise InvalidData(f"{name}={text!r} is no number; give one from 0 on", place=name)
+        raise InvalidData(f"{name}={text!r} is no number; give one from 0 on", field=name)
     return int(text)
 
 

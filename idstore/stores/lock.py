@@ -36,20 +36,23 @@ class DirectoryLock:
         self._path = path
         self._place = path.absolute()  # independent of later changes of the working directory
         self._file: LockHandle | None = None
+        self._opened: list[LockHandle] = []  # by an `acquire` that may have been interrupted
         self._writes = False
 
     def acquire(self, *, shared: bool, wait: float, unless: Callable[[], bool] | None = None) -> None:
         """Take the lock within ``wait`` seconds.
 
         unless  called repeatedly; a true result ends the wait.
+        An interrupt can come when the lock is held already: the caller calls `release` in any case.
         Raises StoreBusy, naming the process that holds the lock; StoreUnavailable: the file cannot be opened.
         """
         deadline = time.monotonic() + wait
         handle = self._lock_shared(deadline, unless or _never) if shared else self._lock_exclusive(deadline)
         if handle is None:
             holder = self._holder()
+            by = f"process {holder}" if holder else "another process, or by readers"
             raise StoreBusy(
-                f"the store {self._path.parent} is in use by {holder}, and did not become free"
+                f"the store {self._path.parent} is in use by {by}, and did not become free"
                 f" within {wait:g} s; try again, or wait longer",
                 holder=holder,
                 wait=wait,
@@ -57,8 +60,9 @@ class DirectoryLock:
         if not shared:
             with suppress(OSError):  # on a full disk the holder stays unnamed
                 os.truncate(handle.fileno(), 0)
-                os.pwrite(handle.fileno(), f"process {os.getpid()}".encode(), 0)
+                os.pwrite(handle.fileno(), str(os.getpid()).encode(), 0)
         self._file, self._writes = handle, not shared
+        self._opened.clear()
 
     def _lock_shared(self, deadline: float, unless: Callable[[], bool]) -> LockHandle | None:
         """Take the shared lock, after any writer that closed the gate. Returns None on a timeout."""
@@ -83,7 +87,9 @@ class DirectoryLock:
     @contextmanager
     def _gate(self, kind: int, deadline: float, unless: Callable[[], bool] | None = None) -> Iterator[bool]:
         """Hold the gate, a lock on the directory itself. Yields False on a timeout."""
-        handle = _take(LockHandle(self._path.parent), kind, deadline, unless or _never)
+        directory = LockHandle(self._path.parent)
+        self._opened.append(directory)
+        handle = _take(directory, kind, deadline, unless or _never)
         try:
             yield handle is not None
         finally:
@@ -116,6 +122,7 @@ class DirectoryLock:
             handle = LockHandle(
                 self._path, os.O_RDONLY if shared and existed else os.O_RDWR | os.O_CREAT, 0o600
             )
+            self._opened.append(handle)
             if not existed:
                 conform(self._path)
             return handle  # noqa: TRY300
@@ -125,13 +132,16 @@ class DirectoryLock:
                 " free some space, or check the folder's permissions"
             ) from error
 
-    def _holder(self) -> str:
-        """Return the holder of the lock, as far as known: the number of a killed writer stays in the file."""
+    def _holder(self) -> int | None:
+        """Return the number of the writing process that holds the lock.
+
+        None if it is not known, or if it has ended: the number of a killed writer stays in the file.
+        """
         try:
-            holder = self._path.read_text(errors="replace")[:200]
-        except OSError:
-            return "another process"
-        return "a reading process" if not holder else "another process" if _is_gone(holder) else holder
+            number = int(self._path.read_text(errors="replace")[:20])
+        except (OSError, ValueError):
+            return None
+        return None if _is_gone(number) else number
 
     def again(self) -> "DirectoryLock":
         """Return the same lock, held until both locks are released. Raises OSError: it is not held."""
@@ -162,16 +172,17 @@ class DirectoryLock:
                 with suppress(OSError):  # the next holder writes its own number
                     os.truncate(handle.fileno(), 0)
             handle.close()
+        while self._opened:
+            self._opened.pop().close()
 
 
-def _is_gone(holder: str) -> bool:
-    """Whether the named process has ended."""
-    _, _, number = holder.partition(" ")
+def _is_gone(process: int) -> bool:
+    """Whether a process has ended."""
     try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
         return True
-    except (OSError, ValueError, OverflowError):  # another user's process, or not a number
+    except OSError:  # another user's process
         return False
     return False
 

@@ -74,7 +74,7 @@ def test_names_of_parameters_are_unique(operation: Any) -> None:
 def test_arguments_survive_the_way_to_the_server() -> None:
     bind, listing = OPERATIONS["bind"], OPERATIONS["list"]
     statement = idstore.Statement("http://x.example.org/", note="seen")
-    given = {"text": "rdl:R1", "statement": statement}
+    given = {"id": "rdl:R1", "statement": statement}
     assert bind.arguments(bind.values(given)) == given
     filter = idstore.Filter(party="bob", since=86_400_000)
     assert listing.values({"filter": filter}) == {"owner": "bob", "since": "1970-01-02T00:00:00.000Z"}
