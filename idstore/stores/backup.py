@@ -54,8 +54,8 @@ def copy_store(source: Path, snapshot: Use, ledger: Ledger, target: Path) -> Non
     if made:
         permissions.imitate(source, target)
     lock = DirectoryLock(target / files.LOCK)
-    lock.acquire(shared=False, wait=0.0)
     try:
+        lock.acquire(shared=False, wait=0.0)
         _check(target)
         with files.Founding(target) as draft:
             _copy_ledger(ledger, _head(snapshot, ledger, mark), draft)

@@ -36,12 +36,14 @@ class DirectoryLock:
         self._path = path
         self._place = path.absolute()  # independent of later changes of the working directory
         self._file: LockHandle | None = None
+        self._opened: list[LockHandle] = []  # by an `acquire` that may have been interrupted
         self._writes = False
 
     def acquire(self, *, shared: bool, wait: float, unless: Callable[[], bool] | None = None) -> None:
         """Take the lock within ``wait`` seconds.
 
         unless  called repeatedly; a true result ends the wait.
+        An interrupt can come when the lock is held already: the caller calls `release` in any case.
         Raises StoreBusy, naming the process that holds the lock; StoreUnavailable: the file cannot be opened.
         """
         deadline = time.monotonic() + wait
@@ -59,6 +61,7 @@ class DirectoryLock:
                 os.truncate(handle.fileno(), 0)
                 os.pwrite(handle.fileno(), f"process {os.getpid()}".encode(), 0)
         self._file, self._writes = handle, not shared
+        self._opened.clear()
 
     def _lock_shared(self, deadline: float, unless: Callable[[], bool]) -> LockHandle | None:
         """Take the shared lock, after any writer that closed the gate. Returns None on a timeout."""
@@ -83,7 +86,9 @@ class DirectoryLock:
     @contextmanager
     def _gate(self, kind: int, deadline: float, unless: Callable[[], bool] | None = None) -> Iterator[bool]:
         """Hold the gate, a lock on the directory itself. Yields False on a timeout."""
-        handle = _take(LockHandle(self._path.parent), kind, deadline, unless or _never)
+        directory = LockHandle(self._path.parent)
+        self._opened.append(directory)
+        handle = _take(directory, kind, deadline, unless or _never)
         try:
             yield handle is not None
         finally:
@@ -116,6 +121,7 @@ class DirectoryLock:
             handle = LockHandle(
                 self._path, os.O_RDONLY if shared and existed else os.O_RDWR | os.O_CREAT, 0o600
             )
+            self._opened.append(handle)
             if not existed:
                 conform(self._path)
             return handle  # noqa: TRY300
@@ -162,6 +168,8 @@ class DirectoryLock:
                 with suppress(OSError):  # the next holder writes its own number
                     os.truncate(handle.fileno(), 0)
             handle.close()
+        while self._opened:
+            self._opened.pop().close()
 
 
 def _is_gone(holder: str) -> bool:

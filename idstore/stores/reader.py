@@ -241,8 +241,8 @@ def open_locked(
     check_form(path)
     with ExitStack() as opened:
         lock = DirectoryLock(path / files.LOCK)
-        lock.acquire(shared=True, wait=wait, unless=unless)
         opened.callback(lock.release)
+        lock.acquire(shared=True, wait=wait, unless=unless)
         ledger = opened.enter_context(closing(SqliteLedger(path / files.LEDGER, read_only=True)))
         folder = files.generation_folder(path, ledger.generation)
         generation = opened.enter_context(closing(Generation(folder, read_only=True)))
