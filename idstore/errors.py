@@ -59,8 +59,8 @@ def _cut(text: str) -> str:
 
 
 _CIRCUMSTANCES: Final = frozenset(
-    {"candidates", "column", "extra", "file", "flaws", "holder", "limit", "line", "meant", "memory", "owner"}
-    | {"position", "reason", "refused", "retry_after", "seconds", "size", "stage", "triple", "wait"}
+    {"candidates", "column", "extra", "file", "flaws", "holder", "limit", "line", "meant", "memory"}
+    | {"position", "reason", "refused", "retry_after", "seconds", "size", "triple", "wait"}
 )
 """Fields of errors that tell of no argument."""
 

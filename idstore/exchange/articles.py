@@ -9,10 +9,7 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange.sources import Source
-
-FIELDS: Final = ("issn", "volume", "issue", "page", "title", "subtitle", "doi", "key", "type")
-"""Fields of an entry. ``issn`` may list several, the one to use first. ``key`` is the caller's own key for
-the article. ``type`` selects the type of identifier in a scheme that has several (``x-fmt``)."""
+from idstore.schemes.article_fields import FIELDS
 
 _FORMULA: Final = re.compile(
     r"\$[^$]*[\\^_{}][^$]*\$|\\[(\[]|\\(?:ensuremath|begin)\b|<(?:[\w-]+:)?(?:math|tex-math)\b"

@@ -2,10 +2,8 @@
 
 An object with a key of `_FOREIGN` is CSL-JSON or Crossref's JSON; any other is idstore's own (``issn``,
 ``title``). Null and absent keys mean that the source has no value. Numbers keep their spelling (``4.10``
-stays ``4.10``). Unknown keys are ignored, since real records have more, and reported. These are refused,
-since ignoring them would silently give another identifier: a key that differs from a field only in case
-(``Issn``), and, if that field is absent, another word for it (``vol``, ``pages``) or a misspelling
-(``volum``).
+stays ``4.10``). Unknown keys are ignored, since real records have more, and reported; those that stand in the
+place of a field are refused (`idstore.schemes.article_fields`).
 Sources: CSL-JSON schema 1.0.2, https://github.com/citation-style-language/schema; Crossref REST API format,
 https://github.com/CrossRef/rest-api-doc/blob/master/api_format.md.
 """
@@ -19,7 +17,6 @@ from typing import Any, Final
 from idstore.errors import InvalidData
 from idstore.exchange import limits
 from idstore.exchange.articles import (
-    FIELDS,
     ArticleEntry,
     Stream,
     failure,
@@ -27,6 +24,7 @@ from idstore.exchange.articles import (
     in_supplement,
     nonblank,
 )
+from idstore.schemes.article_fields import FIELDS, check_names
 
 _CHUNK: Final = 1 << 16
 _FOREIGN: Final = frozenset(
@@ -42,26 +40,6 @@ _FOREIGN: Final = frozenset(
     }
 )
 """Keys that only CSL-JSON and Crossref's JSON have."""
-_WORDS: Final[Mapping[str, str]] = {
-    "vol": "volume",
-    "no": "issue",
-    "nr": "issue",
-    "num": "issue",
-    "number": "issue",
-    "pp": "page",
-    "pages": "page",
-    "firstpage": "page",
-    "startpage": "page",
-    "fpage": "page",
-    "spage": "page",
-    "articletitle": "title",
-    "titel": "title",
-    "volum": "volume",
-    "eissn": "issn",
-    "pissn": "issn",
-    **{field: field for field in FIELDS},
-}
-"""Other words and spellings for fields, in lower case without separators."""
 _LIST: Final = re.compile(
     rb'\s*\{\s*(?:"items"\s*:\s*\['
     rb'|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)',
@@ -224,12 +202,7 @@ def _fields(record: Any) -> dict[str, str | None]:
         record = record["message"]
     if not _FOREIGN.isdisjoint(record):
         return _foreign(record)
-    for key in record.keys() - set(FIELDS):
-        field = _WORDS.get(re.sub(r"[\s_-]", "", key.lower()))
-        if field is None:
-            continue
-        if key.strip().lower() == field or (record.get(field) is None and record[key] not in (None, "")):
-            raise InvalidData(f"the key {key!r} is not known; write {field!r}", field=key)
+    check_names(record)
     return {name: _text(name, record.get(name)) for name in FIELDS}
 
 

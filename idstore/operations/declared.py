@@ -309,6 +309,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             "revoke_token",
             (NotRegistered,),
             verb="DELETE",
+            names={"token": "id"},
             route="/tokens/{id}",
             function=revoke_token,
         ),

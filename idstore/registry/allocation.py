@@ -22,7 +22,15 @@ from idstore.registry.disclosure import arguments_below
 from idstore.registry.facts import Facts
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.lookup import label_node, target_index
-from idstore.registry.requests import Key, Request, check_key_free, check_regular, earlier_record, key_of
+from idstore.registry.requests import (
+    Key,
+    Request,
+    check_key_free,
+    check_regular,
+    earlier_record,
+    key_of,
+    with_own_key,
+)
 from idstore.schemes import Context, Deriving, Reserving, Restricting, Timestamped
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, SKOS
@@ -146,6 +154,7 @@ class Allocations(Bindings, Lifecycle):
                the milliseconds since then grow with each run of the act, so that one run has enough for all
                labels.
         """
+        request = with_own_key(request)
         template, facts = request.target or "", self.core.facts(transaction)
         given = None if request.target is None else template.replace(_LABEL, "label")
         if given is not None:

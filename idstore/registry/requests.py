@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from functools import cache
 from typing import Final
 
@@ -40,7 +40,7 @@ class Request:
                  same identifier.
     metadata     source of the label, for the scheme. If the scheme can tell from metadata that things are the
                  same (articles by their DOI), the metadata are also a key, shared by all parties; a request
-                 key takes precedence.
+                 key takes precedence. The field ``key`` is the request key if there is no other.
     strict       whether metadata with a field that has no known form are refused.
     force        whether a target or label is taken that is refused otherwise: one with an unknown prefix, an
                  invisible character, or something around it.
@@ -136,6 +136,15 @@ def key_of(namespace: Namespace, party: Party, request: Request, label: str | No
     return Key(NamedNode(REQUESTS + own), key, description, digest, shared=not owner)
 
 
+def with_own_key(request: Request) -> Request:
+    """Return a request with the metadata's own key as its request key, unless it has another one."""
+    if "key" not in request.metadata:
+        return request
+    metadata = {name: value for name, value in request.metadata.items() if name != "key"}
+    key = request.metadata["key"] if request.request_key is None else request.request_key
+    return replace(request, metadata=metadata, request_key=key)
+
+
 def request_claim(logged: str, holder: NamedNode) -> Claim:
     """Rebuild the claim of a request key from the event's ``ids:requestDigest``."""
     own, _, digest = logged.partition(":")
@@ -143,8 +152,12 @@ def request_claim(logged: str, holder: NamedNode) -> Claim:
 
 
 def check_metadata(metadata: Mapping[str, str]) -> None:
-    """Raise InvalidData if a metadata field is too long."""
+    """Raise InvalidData if a metadata field is no text, or too long."""
     for name, value in metadata.items():
+        if not isinstance(value, str):
+            raise InvalidData(
+                f"the field {name} is {value!r}; write it as text, in quotes", field=name, value=value
+            )
         terms.check_size(value, f"metadata field {terms.check_size(name, 'name of a metadata field')}")
 
 
@@ -154,7 +167,8 @@ def check_regular(namespace: Namespace, metadata: Mapping[str, str]) -> None:
     if code is not None and "parent" not in metadata:
         irregular = code.derive(metadata, namespace.context).irregular
         if irregular:
-            raise InvalidData(f"{'; '.join(irregular)}; correct the metadata", irregular=[*irregular])
+            reason = f"{'; '.join(irregular)}; correct the metadata"
+            raise InvalidData(reason, field="metadata", irregular=[*irregular])
 
 
 def same_as(namespace: Namespace, metadata: Mapping[str, str]) -> str | None:

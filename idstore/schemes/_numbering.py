@@ -3,8 +3,8 @@
 Known forms are a number, numbers joined by a dash, slash, plus or ampersand, and a page with letters
 (``e12``, ``S12``, ``xii``, ``12.e1``), each also in brackets and after its word (``Vol. 3``, ``No. 4``,
 ``pp. 12-15``) or with the zeros of a decimal fraction (``12.0``); and the words for a missing one
-(``n/a``). A supplement is written in one way (``4-suppl-2``) and reported. Any other text is kept as far as a
-label can hold it, and reported.
+(``n/a``). The supplement of a numbered issue is written in one way (``4-suppl-2``) and reported. Any other text
+is kept as far as a label can hold it, and reported.
 """
 
 import re
@@ -132,15 +132,15 @@ def numbered(
 
 
 def _supplement(text: str) -> str:
-    """Return a supplement as it is written in labels, and any other text as it is.
+    """Return the supplement of a numbered issue as it is written in labels, and any other text as it is.
 
-    >>> [_supplement(text) for text in ("4 Suppl. 02", "suppl_1", "12(Supplement)", "3/4 Suppl A", "S1")]
-    ['4-suppl-2', 'suppl-1', '12-suppl', '3/4 Suppl A', 'S1']
+    >>> [_supplement(text) for text in ("4 Suppl. 02", "12(Supplement)", "3/4 Suppl A", "suppl_1", "S1")]
+    ['4-suppl-2', '12-suppl', '3/4 Suppl A', 'suppl_1', 'S1']
     """
     found = _SUPPLEMENT.fullmatch(text)
     if found is None:
         return text
-    issue, number = (_PADDING.sub("", found[group] or "") for group in ("of", "number"))
+    issue, number = (_PADDING.sub("", found[group]) for group in ("of", "number"))
     return "-".join(filter(None, (issue, "suppl", number)))
 
 

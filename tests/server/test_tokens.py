@@ -23,6 +23,12 @@ def test_a_party_makes_lists_and_revokes_its_tokens(server: Server, bob: str) ->
         assert (token.namespaces, token.acts, token.expires) == (("rdl",), ("mint",), end)
         with idstore.connect(server.address, token=made.token) as limited:
             assert limited.mint("rdl", BOB).owner == "bob"
+            for more in (
+                idstore.Request(fixate=True),
+                idstore.Request(bindings=[idstore.Statement("http://x.example.org/")]),
+            ):
+                with pytest.raises(NotPermitted, match=r"the token does not permit (fixate|bind);"):
+                    limited.mint("rdl", BOB, more)
             with pytest.raises(NotPermitted):
                 limited.release("rdl:R1234567890", BOB)
         registry.revoke_token(token.id, BOB)
