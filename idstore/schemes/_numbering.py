@@ -3,8 +3,8 @@
 Known forms are a number, numbers joined by a dash, slash, plus or ampersand, and a page with letters
 (``e12``, ``S12``, ``xii``, ``12.e1``), each also in brackets and after its word (``Vol. 3``, ``No. 4``,
 ``pp. 12-15``) or with the zeros of a decimal fraction (``12.0``); and the words for a missing one
-(``n/a``). The supplement of a numbered issue is written in one way (``4-suppl-2``) and reported. Any other text
-is kept as far as a label can hold it, and reported.
+(``n/a``). The supplement of a numbered issue is written in one way (``4-suppl-2``), and reported. Any other
+text is kept as far as a label can hold it, and reported.
 """
 
 import re
@@ -30,7 +30,7 @@ _WHOLE: Final = re.compile(r"([0-9]+)\.0+")
 """A whole number as programs write it that know no others: 12.0."""
 _LEADING_ZERO: Final = re.compile("0+[0-9]")
 _SUPPLEMENT: Final = re.compile(
-    rf"(?P<of>{_NUMBERS.pattern})?[\W_]*(?:suppl?ements?|suppl?|sup)[\W_]*(?P<number>[0-9]*)[\W_]*",
+    rf"(?P<of>{_NUMBERS.pattern})[\W_]*(?:suppl?ements?|suppl?|sup)[\W_]*(?P<number>[0-9]*)[\W_]*",
     re.IGNORECASE,
 )
 _FIRST_PAGE: Final = re.compile(
