@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from idstore.operations.declared import NewsPage as NewsPage
     from idstore.registry import Registry as Registry
     from idstore.registry.authority import Authority as Authority
+    from idstore.registry.batch_mint import RequestRow as RequestRow
     from idstore.registry.bindings import SharedTarget as SharedTarget
     from idstore.registry.bindings import Statement as Statement
     from idstore.registry.citation import Citation as Citation
@@ -161,6 +162,7 @@ _MODULES: Final = {
     "Replaced": "idstore.registry.replacement",
     "Request": "idstore.registry.requests",
     "RequestConflict": "idstore.errors",
+    "RequestRow": "idstore.registry.batch_mint",
     "RequestTooLarge": "idstore.errors",
     "Resolution": "idstore.registry.resolution",
     "ResolutionOptions": "idstore.registry.resolution",

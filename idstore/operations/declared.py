@@ -164,6 +164,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _act("mint", _NEW, creates=True, route="/namespaces/{namespace}/identifiers"),
         _act("mint_once", _NEW, creates=True, route="/namespaces/{namespace}/requests"),
         _act("mint_several", _NEW, route="/namespaces/{namespace}/batches"),
+        _act("mint_many", _NEW, route="/namespaces/{namespace}/tables"),
         _act("register", _NEW, creates=True, route="/namespaces/{namespace}/registrations"),
         _act("add_version", (*_ACT, *_NEW), creates=True),
         _act("replace", (*_ACT, UnknownNamespace)),

@@ -17,7 +17,7 @@ from idstore.model.record import Record
 from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.registry import iris
-from idstore.registry.bindings import Bindings
+from idstore.registry.bindings import Bindings, named
 from idstore.registry.disclosure import arguments_below
 from idstore.registry.facts import Facts
 from idstore.registry.lifecycle import Lifecycle
@@ -109,13 +109,7 @@ class Allocations(Bindings, Lifecycle):
                 count=count,
             )
         if count > 1 and not scheme.bulk:
-            raise NotPermitted(
-                f"the scheme {scheme.name} allows no bulk allocation in {namespace}: a reserved block would"
-                " be knowledge that is not written down; mint an identifier for each thing when the thing"
-                " needs one",
-                namespace=namespace,
-                scheme=scheme.name,
-            )
+            raise no_bulk(scheme.name, namespace)
         return (self.mint(namespace, party, request) for _ in range(count))
 
     def register(self, namespace: str, label: str, party: Party, request: Request = Request()) -> Record:
@@ -198,23 +192,29 @@ class Allocations(Bindings, Lifecycle):
         if templated:
             target = iris.target(template.replace(_LABEL, quote(name[0], safe=_SAFE)), facts, iri)
             arguments = [(term, target if term == IDS.target else value) for term, value in arguments]
-        bound = [self._arguments_of(facts, statement, iri) for statement in request.bindings]
+        further: list[tuple[NamedNode, list[tuple[NamedNode, Term]]]] = [
+            (IDS.Naming, [(IDS.name, named(text, lang))]) for lang, text in request.names.items()
+        ]
+        further += [(IDS.Bind, self._arguments_of(facts, one, iri)) for one in request.bindings]
         kind = IDS.Mint if chosen is None else IDS.Registration
         record = self._begin(transaction, namespace, name, kind, party, arguments, key)
-        return self._continue(transaction, record, bound, party, fixate=request.fixate), True
+        return self._continue(transaction, record, further, party, fixate=request.fixate), True
 
     def _continue(
         self,
         transaction: Transaction,
         record: Record,
-        bound: Sequence[list[tuple[NamedNode, Term]]],
+        further: Sequence[tuple[NamedNode, list[tuple[NamedNode, Term]]]],
         party: Party,
         *,
         fixate: bool,
     ) -> Record:
-        """Bind a new identifier, and publish it if that was requested. Return its record."""
-        for relation in bound:
-            event = self.core.event(transaction, IDS.Bind, record.iri, party, *relation)
+        """Name and bind a new identifier, and publish it if that was requested. Return its record.
+
+        further  kinds of events and their arguments.
+        """
+        for kind, arguments in further:
+            event = self.core.event(transaction, kind, record.iri, party, *arguments)
             record = self.core.record_event(transaction, record, event)
         if fixate:
             self._fixate(transaction, [record], party)
@@ -352,6 +352,16 @@ def _check_plain(facts: Facts, namespace: Namespace, target: str | None, label: 
         iris.target(target, facts)
     if label is not None:
         facts.index.check_unwrapped(namespace, label)
+
+
+def no_bulk(scheme: str, namespace: str) -> NotPermitted:
+    """Return the error for several identifiers at once, where the scheme gives one at a time."""
+    return NotPermitted(
+        f"the scheme {scheme} allows no bulk allocation in {namespace}: a reserved block would be knowledge"
+        " that is not written down; mint an identifier for each thing when the thing needs one",
+        namespace=namespace,
+        scheme=scheme,
+    )
 
 
 def taken(namespace: Namespace, label: str) -> AlreadyRegistered:

@@ -158,8 +158,7 @@ class Bindings(Lookup):
 
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
         """
-        tag = lang if lang == terms.UNDETERMINED else terms.language(lang)
-        argument = (IDS.name, terms.tagged(terms.check_text(name, "name"), tag))
+        argument = (IDS.name, named(name, lang))
 
         def act(transaction: Transaction) -> Event:
             record = self.core.own_record(transaction, self._identify(transaction, id, party), party, "name")
@@ -389,6 +388,12 @@ class Bindings(Lookup):
             return (self._identify_for(view, text, sight).value,)
         namespace, label = readings[0]
         return (namespace.scheme.iri(label, namespace.context),)
+
+
+def named(name: str, lang: str) -> Literal:
+    """Return the literal of a name. Raises InvalidData."""
+    tag = lang if lang == terms.UNDETERMINED else terms.language(lang)
+    return terms.tagged(terms.check_text(name, "name"), tag)
 
 
 def _insisted(statement: Statement, facts: Facts) -> list[tuple[NamedNode, Term]]:

@@ -40,7 +40,7 @@ from idstore.model.record import Identifier, Record
 from idstore.model.storage import DIRECTORY_LIMIT, FILE_SYSTEM_LIMIT, Storage
 from idstore.progress import Progress, unwatched
 from idstore.registry.allocator import Allocator
-from idstore.registry.batch_mint import BatchMint, MintOutcome
+from idstore.registry.batch_mint import BatchMint, MintOutcome, RequestRow
 from idstore.registry.checkpoint import Checkpoint
 from idstore.registry.citation import Citations
 from idstore.registry.export import Export, Extract
@@ -101,6 +101,12 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
     ) -> Iterator[MintOutcome]:
         """Mint for each request: see `BatchMint.load`."""
         return BatchMint(self.core).load(namespace, party, requests)
+
+    def mint_many(
+        self, namespace: str, rows: Sequence[RequestRow], party: Party, *, dry_run: bool = False
+    ) -> list[LineOutcome]:
+        """Allocate an identifier for each row, all or none: see `BatchMint.mint_many`."""
+        return BatchMint(self.core).mint_many(namespace, rows, party, dry_run=dry_run)
 
     def state(
         self,

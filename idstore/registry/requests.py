@@ -16,7 +16,7 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import Term
-from idstore.registry.bindings import Statement
+from idstore.registry.bindings import Statement, named
 from idstore.registry.core import Core
 from idstore.registry.lookup import visible_holder
 from idstore.schemes import Deriving, scheme
@@ -44,6 +44,7 @@ class Request:
     strict       whether metadata with a field that has no known form are refused.
     force        whether a target or label is taken that is refused otherwise: one with an unknown prefix, an
                  invisible character, or something around it.
+    names        further names by language, given in the same commit.
     bindings     relations to other URIs, made in the same commit.
     fixate       whether the identifier is published for ever, in the same commit.
     """
@@ -56,6 +57,7 @@ class Request:
     metadata: Mapping[str, str] = field(default_factory=dict)
     strict: bool = False
     force: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
     bindings: Sequence[Statement] = ()
     fixate: bool = False
 
@@ -64,8 +66,7 @@ class Request:
         check_metadata(self.metadata)
         earlier: list[tuple[NamedNode, Term]] = []
         if self.name is not None:
-            lang = self.lang if self.lang == terms.UNDETERMINED else terms.language(self.lang)
-            earlier.append((IDS.name, terms.tagged(terms.check_text(self.name, "name"), lang)))
+            earlier.append((IDS.name, named(self.name, self.lang)))
         if self.comment is not None:
             earlier.append((RDF.value, Literal(terms.check_text(self.comment, "comment"))))
         if self.target is not None:
@@ -82,6 +83,8 @@ class Request:
             "metadata": dict(self.metadata),
             "label": label,
         }
+        if self.names:
+            content["names"] = dict(self.names)
         if self.bindings:
             content["bindings"] = [[str(value) for value in astuple(one)] for one in self.bindings]
         if self.fixate:

@@ -1,0 +1,183 @@
+"""Tables of requests for new identifiers: a row is a request, and the table comes back with identifiers.
+
+Columns, in any order:
+
+- ``name``, ``name@de``, ``name_de``; ``lang`` is the language of ``name``
+- ``comment``, ``target``
+- a relation: ``exactMatch`` and the like of SKOS, ``sameAs``, or a prefixed name; ``|`` divides several URIs
+- ``label``, where labels are chosen
+- fields of an article (`idstore.schemes.article_fields`), where labels are derived
+- ``key``: the request key. The key of a row without one is a digest of its cells, so that a second run of
+  the same table changes nothing.
+- ``identifier``: a row that has one is left alone
+
+Other columns are passed over, and come back.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Final
+
+from idstore.errors import ExchangeError
+from idstore.exchange import limits, mappings, tables, workbooks
+from idstore.exchange.table_export import write_rows
+from idstore.registry.batch_mint import RequestRow
+from idstore.registry.bindings import Statement
+from idstore.registry.requests import Request
+from idstore.schemes.article_fields import FIELDS
+
+FORMATS: Final = ("tsv", "csv", "xlsx")
+IDENTIFIER: Final = "identifier"
+_LABEL: Final = "label"
+_RELATIONS: Final[Mapping[str, str]] = {
+    **{f"{name}Match": f"skos:{name}Match" for name in ("exact", "close", "broad", "narrow", "related")},
+    "sameAs": "owl:sameAs",
+}
+_BETWEEN: Final = "|"
+"""Divides the values of a cell; no IRI holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTable:
+    """A table of requests.
+
+    header   names of the columns.
+    cells    rows of the table, each with its line.
+    rows     the requests, each with its line.
+    summary  how the columns are understood, in words.
+    flaws    lines that cannot be read, with their reasons.
+    """
+
+    format: str
+    header: Sequence[str]
+    cells: Sequence[tuple[int, Sequence[str]]]
+    rows: Sequence[RequestRow]
+    summary: str
+    flaws: Sequence[tuple[int, str]]
+
+    def write(self, target: IO[bytes], format: str, identifiers: Mapping[int, str]) -> None:
+        """Write the table with identifiers, by line. Raises InvalidData (a workbook is too large)."""
+        place = self.header.index(IDENTIFIER) if IDENTIFIER in self.header else None
+        header = self.header if place is not None else [IDENTIFIER, *self.header]
+        rows = [_with_identifier(cells, place, identifiers.get(line, "")) for line, cells in self.cells]
+        if format == "xlsx":
+            workbooks.write(target, header, rows)
+        else:
+            write_rows(target, format, header, rows)
+
+
+def format_of(name: str) -> str:
+    """Return the format that a file name implies; tsv if it implies none."""
+    if name.lower().endswith(workbooks.SUFFIX):
+        return "xlsx"
+    found = tables.format_of(name)
+    return found if found in FORMATS else "tsv"
+
+
+def read(path: Path, name: str, base: Request, *, labelled: bool) -> RequestTable:
+    """Read a table of requests.
+
+    name      its name, which implies the format.
+    base      what holds for rows that do not say otherwise.
+    labelled  whether each row has a label.
+    Raises ExchangeError: the file cannot be read, or a column is missing; InvalidData: see `workbooks.read`.
+    """
+    format = format_of(name)
+    opened: AbstractContextManager[tables.Table] = (
+        workbooks.read(path) if format == "xlsx" else tables.read(path, format)
+    )
+    with opened as table:
+        columns = {column: role for column in table.header if (role := _role(column)) is not None}
+        if labelled and _LABEL not in columns.values():
+            raise ExchangeError(table.name, 1, "no column is named label, which holds the labels to register")
+        if not labelled and _LABEL in columns.values():
+            raise ExchangeError(table.name, 1, "a label is chosen, not minted: register the table instead")
+        rows, cells, flaws = list[RequestRow](), list[tuple[int, Sequence[str]]](), list[tuple[int, str]]()
+        seen = Counter[str]()
+        for row in table.rows:
+            if row.error is not None:
+                flaws.append((row.line, row.error))
+                if len(flaws) > limits.BAD_LINES:
+                    break
+                continue
+            cells.append((row.line, row.cells))
+            given = {column: cell.strip() for column, cell in zip(table.header, row.cells, strict=True)}
+            given = {column: cell for column, cell in given.items() if cell}
+            if IDENTIFIER in given:
+                continue
+            request = _request(given, columns, base)
+            if request.request_key is None:
+                request = replace(request, request_key=_digest(given, base, seen))
+            rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
+    return RequestTable(format, table.header, cells, rows, _summary(table.name, columns, table.header), flaws)
+
+
+def _role(column: str) -> str | None:
+    """Return what a column holds; None if it is passed over."""
+    language = mappings.language_of_names(column)
+    if language is not None:
+        return f"name@{language}"
+    if column in _RELATIONS:
+        return _RELATIONS[column]
+    if column in ("name", "lang", "comment", "target", _LABEL, IDENTIFIER, *FIELDS):
+        return column
+    return column if ":" in column else None
+
+
+def _column_of(columns: Mapping[str, str], role: str) -> str:
+    return next((column for column, one in columns.items() if one == role), "")
+
+
+def _request(given: Mapping[str, str], columns: Mapping[str, str], base: Request) -> Request:
+    """Return the request of a row; the order of the columns makes no difference."""
+    by_role = {role: given[column] for column, role in columns.items() if column in given}
+    names = {role[5:]: text for role, text in sorted(by_role.items()) if role.startswith("name@")}
+    name, lang = by_role.get("name", base.name), by_role.get("lang", base.lang)
+    if name is None and names:
+        lang = next(iter(names))
+        name = names.pop(lang)
+    bound = [
+        Statement(target.strip(), role, force=base.force)
+        for role, cell in sorted(by_role.items())
+        if ":" in role
+        for target in cell.split(_BETWEEN)
+        if target.strip()
+    ]
+    metadata = {role: text for role, text in by_role.items() if role in FIELDS and role != "key"}
+    return replace(
+        base,
+        name=name,
+        lang=lang,
+        names=names,
+        comment=by_role.get("comment", base.comment),
+        target=by_role.get("target", base.target),
+        request_key=by_role.get("key"),
+        metadata={**base.metadata, **metadata},
+        bindings=bound,
+    )
+
+
+def _digest(given: Mapping[str, str], base: Request, seen: Counter[str]) -> str:
+    """Return the request key of a row: a digest of the options and its cells, and its number among equals."""
+    options = [base.name, base.lang, base.comment, base.target, sorted(base.metadata.items()), base.fixate]
+    content = json.dumps([options, sorted(given.items())], ensure_ascii=False)
+    digest = hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:32]
+    seen[digest] += 1
+    return f"row {digest} {seen[digest]}"
+
+
+def _with_identifier(cells: Sequence[str], place: int | None, identifier: str) -> Sequence[str]:
+    if place is None:
+        return [identifier, *cells]
+    return [*cells[:place], identifier or cells[place], *cells[place + 1 :]]
+
+
+def _summary(name: str, columns: Mapping[str, str], header: Sequence[str]) -> str:
+    taken = ", ".join(f"{role} ← {column}" for column, role in columns.items())
+    passed = ", ".join(column for column in header if column and column not in columns)
+    return f"{name}: {taken or 'no column is read'}{f'; passed over: {passed}' if passed else ''}"
