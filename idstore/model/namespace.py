@@ -256,6 +256,8 @@ def apply(before: Namespace | None, event: Event) -> Namespace:
         return replace(before, frozen=event.text(IDS.frozen) == "true")
     if event.kind == IDS.NamespaceChange:
         return _changed(before, dict(_settings(event.arguments)))
+    if event.kind == IDS.Transfer and parties[0] == before.owner:
+        return replace(before, offered=None)
     if event.kind == IDS.Transfer:
         accepted = event.by == parties[0] == before.offered
         return (

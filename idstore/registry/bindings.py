@@ -153,15 +153,24 @@ class Bindings(Lookup):
 
         return self.core.act(party, act)
 
-    def name(self, id: Identifier, name: str, party: Party, lang: str = terms.UNDETERMINED) -> Event:
+    def name(self, id: Identifier, name: str | None, party: Party, lang: str = terms.UNDETERMINED) -> Event:
         """Set the name of an identifier in one language, replacing the earlier one; only its owner may.
 
-        Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
+        name  the name; None removes the one in that language.
+        Raises NotRegistered, NotPermitted, StageConflict, InvalidData (also: there is no such name).
         """
-        argument = (IDS.name, named(name, lang))
+        tag = lang if lang == terms.UNDETERMINED else terms.language(lang)
+        argument = (IDS.name, terms.tagged("", tag) if name is None else named(name, tag))
 
         def act(transaction: Transaction) -> Event:
             record = self.core.own_record(transaction, self._identify(transaction, id, party), party, "name")
+            if name is None and tag not in dict(record.names):
+                has = ", ".join(language for language, _ in record.names) or "none"
+                raise InvalidData(
+                    f"{record.iri.value} has no name in {tag!r}; the languages of its names are {has}",
+                    field="lang",
+                    value=lang,
+                )
             event = self.core.event(transaction, IDS.Naming, record.iri, party, argument)
             self.core.record_event(transaction, record, event)
             return event

@@ -220,6 +220,7 @@ class Lifecycle(Lookup):
     def transfer(self, id: Identifier, receiver: Party, party: Party) -> Event:
         """Offer an identifier to another party; the transfer completes when the receiver makes the same call.
 
+        receiver  the other party; the owner itself, to withdraw an offer.
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData (a group).
         """
 
@@ -229,7 +230,7 @@ class Lifecycle(Lookup):
             if not (record.offered == receiver.name == party.name):
                 record = self.core.own_record(transaction, iri, party, "transfer")
             self.core.check_owner(transaction, receiver)
-            if receiver.name == record.owner:
+            if receiver.name == record.owner and record.offered is None:
                 raise StageConflict(
                     f"{iri.value} already belongs to {receiver.name}", id=iri.value, owner=record.owner
                 )

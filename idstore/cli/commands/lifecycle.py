@@ -340,7 +340,7 @@ def undeprecate(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = N
 def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingParty) -> None:
     """Offer an identifier or namespace to another party.
 
-    For its owner; the receiver accepts it by running the same command.
+    For its owner; the receiver accepts it by running the same command. An offer to yourself withdraws it.
     """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party

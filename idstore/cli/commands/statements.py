@@ -47,19 +47,27 @@ def target(
 def name(
     call: Call,
     id: arguments.Id,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The name.")],
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The name.")] = None,
     lang: Annotated[str | None, typer.Option(metavar="L", help="Its language: en, pt-br.")] = None,
+    unset: Annotated[
+        str | None,
+        typer.Option(metavar="L", help="Remove the name in this language; und: the one without a language."),
+    ] = None,
 ) -> None:
     """Give an identifier a name. For its owner.
 
     Replaces its name in the same language.
     """
+    if (text is None) == (unset is None) or (unset is not None and lang is not None):
+        raise UsageError("give a name, or --unset with its language")
     from idstore.cli.events import print_changes
     from idstore.model.terms import UNDETERMINED
 
     print_changes(
         call,
-        session.write(call, lambda registry, party: registry.name(id, text, party, lang or UNDETERMINED)),
+        session.write(
+            call, lambda registry, party: registry.name(id, text, party, unset or lang or UNDETERMINED)
+        ),
     )
 
 
