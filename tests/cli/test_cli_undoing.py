@@ -1,9 +1,13 @@
 """Acts that take others back: docs/undoing.md."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_lines import Minting, Run
+
+PAGE = Path(__file__).parents[2] / "docs" / "undoing.md"
 
 
 def test_a_name_is_taken_back(run: Run, mint: Minting) -> None:
@@ -53,3 +57,15 @@ def test_an_offer_is_withdrawn(run: Run, mint: Minting, rdl: str, kind: str) -> 
     run("transfer", what, "alice", code=4 if kind == "identifier" else 7, by="carol")
     run("verify")
     run("validate")
+
+
+def commands() -> Iterator[tuple[str, ...]]:
+    """Yield the words of each command that changes a registry: those in the table of the page."""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            yield from (tuple(text.split()) for text in re.findall(r"`([^`]*)`", line.split("|")[1]))
+
+
+@pytest.mark.parametrize("words", [*commands()], ids=" ".join)
+def test_the_help_of_each_act_says_what_undoes_it(run: Run, words: tuple[str, ...]) -> None:
+    assert "Undone by: " in run(*words, "--help").out

@@ -151,6 +151,8 @@ def mint(
     each row of a table, all or none, and the table is printed with a column identifier. Columns are name,
     name@de, comment, target, exactMatch and other relations, key, and the fields of an article. A second run
     of the same table changes nothing.
+
+    Undone by: release, until it is fixated; its label is never issued again.
     """
     _check_table(
         table, output, dry_run=dry_run, others=(file, parent, request_key, count if count > 1 else None)
@@ -275,6 +277,8 @@ def register(
 
     Only in schemes with chosen labels. With --from the labels are the column label of a table; the rest is as
     for mint.
+
+    Undone by: release, until it is fixated; its label is never issued again.
     """
     if (label is None) == (table is None):
         raise UsageError("give a label, or a table of labels with --from")

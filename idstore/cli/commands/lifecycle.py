@@ -30,6 +30,8 @@ def fixate(
     With their comments, notes and reasons they become visible to everybody. Nothing undoes this: a published
     identifier can be deprecated, and an administrator can make it a tombstone. On a terminal the command
     shows what becomes visible, and asks.
+
+    Undone by: nothing; deprecate advises against use.
     """
     from idstore.cli.events import print_changes
 
@@ -81,6 +83,8 @@ def release(
 
     Its record is removed, and its label is never issued again; nothing undoes this. On a terminal the command
     asks.
+
+    Undone by: nothing.
     """
     from idstore.cli.events import print_changes
 
@@ -123,6 +127,8 @@ def revoke(
     be undone. An ID with --reason is revoked at once, unless --dry-run is given; on a terminal
     the command asks. With --party and --since the
     identifiers are only listed, unless --yes is given.
+
+    Undone by: nothing.
     """
     if (id is None) == (of is None) or (of is None) != (since is None) or (dry_run and yes):
         raise UsageError(
@@ -205,7 +211,10 @@ def _print_revocable(call: Call, iris: "Sequence[str]", remedy: str) -> None:
 
 
 def supersede(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = None) -> None:
-    """Name the successors of an identifier. For its owner."""
+    """Name the successors of an identifier. For its owner.
+
+    Undone by: undeprecate.
+    """
     from idstore.cli.events import print_changes
 
     id, successors = arguments.successors(ids, by)
@@ -239,6 +248,8 @@ def replace(
     article; without --target, ID resolves to both copies until its owner sets a target. Bindings stay, and
     are listed. A new DOI in the metadata belongs to ID from now on. Nothing undoes this; on a terminal the
     command asks.
+
+    Undone by: nothing; the old copy keeps its own identifier.
     """
     from idstore.cli.article_minting import collect_ignored_keys, warn_ignored_keys
     from idstore.cli.records import record_views
@@ -315,6 +326,8 @@ def deprecate(
 
     A deprecated identifier should not be used for new things. It stays valid, and resolves. show prints the
     reason. supersede also makes an identifier deprecated; revoke keeps the mark as it was.
+
+    Undone by: undeprecate.
     """
     from idstore.cli.events import print_changes
 
@@ -328,6 +341,8 @@ def undeprecate(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = N
     """Take a deprecation back, with its reason and the successors. For its owner.
 
     With --by only these successors are taken back; the others stay, and so does the reason.
+
+    Undone by: deprecate, supersede.
     """
     from idstore.cli.events import print_changes
 
@@ -341,6 +356,8 @@ def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingPa
     """Offer an identifier or namespace to another party.
 
     For its owner; the receiver accepts it by running the same command. An offer to yourself withdraws it.
+
+    Undone by: transfer to yourself, until it is accepted; then a transfer by the new owner.
     """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
@@ -364,6 +381,8 @@ def grant(
     """Let a party or group see a created identifier and comment on it.
 
     For its owner. After fixation everyone sees the identifier, and the grant list can still comment.
+
+    Undone by: ungrant.
     """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
@@ -381,7 +400,10 @@ def grant(
 
 
 def ungrant(call: Call, id: arguments.Id, user: arguments.User) -> None:
-    """Remove a party or group from the grant list. For the owner of the identifier."""
+    """Remove a party or group from the grant list. For the owner of the identifier.
+
+    Undone by: grant.
+    """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
 

@@ -26,7 +26,10 @@ def target(
     unset: Annotated[bool, typer.Option("--unset", help="Remove the target.")] = False,
     force: arguments.Force = False,
 ) -> None:
-    """Set the target of an identifier. For its owner."""
+    """Set the target of an identifier. For its owner.
+
+    Undone by: target with the earlier URI, or --unset.
+    """
     from idstore.cli.events import print_changes
 
     if unset == (uri is not None):
@@ -57,6 +60,8 @@ def name(
     """Give an identifier a name. For its owner.
 
     Replaces its name in the same language.
+
+    Undone by: name with the earlier text, or --unset.
     """
     if (text is None) == (unset is None) or (unset is not None and lang is not None):
         raise UsageError("give a name, or --unset with its language")
@@ -96,6 +101,8 @@ def bind(
 
     A repeated binding changes nothing. Before fixation for the owner and parties with grant --bind, then for
     all parties.
+
+    Undone by: unbind.
     """
     from idstore.cli.events import print_changes
     from idstore.registry.bindings import Statement
@@ -120,6 +127,8 @@ def unbind(call: Call, id: arguments.Id, uri: arguments.Uri, relation: arguments
     """Remove a binding.
 
     For the party that made it, and the owner of the identifier. The log keeps both acts.
+
+    Undone by: bind.
     """
     from idstore.cli.events import print_changes
     from idstore.registry.bindings import Statement
@@ -142,6 +151,8 @@ def comment(
     """Comment on an identifier or a namespace.
 
     For the grant list of the identifier, or the owner of the namespace.
+
+    Undone by: nothing; an administrator can redact the text.
     """
     from idstore.cli.events import print_changes
 
@@ -166,6 +177,8 @@ def vet(
     """Record that you checked an identifier and its statements, and found them correct.
 
     For all parties that see it. idstore authority shows who vetted it, and whether it changed since.
+
+    Undone by: nothing; a later vet stands beside it.
     """
     from idstore.cli.events import print_changes
 
