@@ -31,14 +31,15 @@ from idstore.registry.bindings import Statement
 from idstore.registry.requests import Request
 from idstore.schemes.article_fields import FIELDS
 
-FORMATS: Final = ("tsv", "csv", "xlsx")
+FORMATS: Final = ("tsv", "csv", workbooks.FORMAT)
 IDENTIFIER: Final = "identifier"
 _LABEL: Final = "label"
+_STDIN: Final = "-"
 _RELATIONS: Final[Mapping[str, str]] = {
     **{f"{name}Match": f"skos:{name}Match" for name in ("exact", "close", "broad", "narrow", "related")},
     "sameAs": "owl:sameAs",
 }
-_BETWEEN: Final = "|"
+BETWEEN: Final = "|"
 """Divides the values of a cell; no IRI holds it."""
 
 
@@ -65,16 +66,23 @@ class RequestTable:
         place = self.header.index(IDENTIFIER) if IDENTIFIER in self.header else None
         header = self.header if place is not None else [IDENTIFIER, *self.header]
         rows = [_with_identifier(cells, place, identifiers.get(line, "")) for line, cells in self.cells]
-        if format == "xlsx":
+        if format == workbooks.FORMAT:
             workbooks.write(target, header, rows)
         else:
             write_rows(target, format, header, rows)
 
 
+def _dialect(path: Path) -> str:
+    """Return the format of a table without a name, by its header."""
+    with path.open("rb") as file:
+        header = file.readline(limits.LINE)
+    return "csv" if b"," in header and b"\t" not in header else "tsv"
+
+
 def format_of(name: str) -> str:
     """Return the format that a file name implies; tsv if it implies none."""
     if name.lower().endswith(workbooks.SUFFIX):
-        return "xlsx"
+        return workbooks.FORMAT
     found = tables.format_of(name)
     return found if found in FORMATS else "tsv"
 
@@ -87,16 +95,18 @@ def read(path: Path, name: str, base: Request, *, labelled: bool) -> RequestTabl
     labelled  whether each row has a label.
     Raises ExchangeError: the file cannot be read, or a column is missing; InvalidData: see `workbooks.read`.
     """
-    format = format_of(name)
+    format = _dialect(path) if name == _STDIN else format_of(name)
     opened: AbstractContextManager[tables.Table] = (
-        workbooks.read(path) if format == "xlsx" else tables.read(path, format)
+        workbooks.read(path) if format == workbooks.FORMAT else tables.read(path, format)
     )
     with opened as table:
         columns = {column: role for column in table.header if (role := _role(column)) is not None}
         if labelled and _LABEL not in columns.values():
             raise ExchangeError(table.name, 1, "no column is named label, which holds the labels to register")
-        if not labelled and _LABEL in columns.values():
-            raise ExchangeError(table.name, 1, "a label is chosen, not minted: register the table instead")
+        if columns.keys() <= {IDENTIFIER, _LABEL} and not labelled:
+            raise ExchangeError(
+                table.name, 1, f"no column of it is read; there are {', '.join(table.header)}"
+            )
         rows, cells, flaws = list[RequestRow](), list[tuple[int, Sequence[str]]](), list[tuple[int, str]]()
         seen = Counter[str]()
         for row in table.rows:
@@ -109,6 +119,9 @@ def read(path: Path, name: str, base: Request, *, labelled: bool) -> RequestTabl
             given = {column: cell.strip() for column, cell in zip(table.header, row.cells, strict=True)}
             given = {column: cell for column, cell in given.items() if cell}
             if IDENTIFIER in given:
+                continue
+            if not labelled and _column_of(columns, _LABEL) in given:
+                flaws.append((row.line, "a label is chosen, not minted: register the table instead"))
                 continue
             request = _request(given, columns, base)
             if request.request_key is None:
@@ -129,6 +142,11 @@ def _role(column: str) -> str | None:
     return column if ":" in column else None
 
 
+def header_of(relation: str) -> str:
+    """Return the header of a column for a relation, given as a prefixed name or an IRI."""
+    return next((name for name, one in _RELATIONS.items() if one == relation), relation)
+
+
 def _column_of(columns: Mapping[str, str], role: str) -> str:
     return next((column for column, one in columns.items() if one == role), "")
 
@@ -145,7 +163,7 @@ def _request(given: Mapping[str, str], columns: Mapping[str, str], base: Request
         Statement(target.strip(), role, force=base.force)
         for role, cell in sorted(by_role.items())
         if ":" in role
-        for target in cell.split(_BETWEEN)
+        for target in cell.split(BETWEEN)
         if target.strip()
     ]
     metadata = {role: text for role, text in by_role.items() if role in FIELDS and role != "key"}

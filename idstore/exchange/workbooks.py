@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 from idstore.errors import ExchangeError, InvalidData
 from idstore.exchange.tables import Table, TableRow
 
+FORMAT: Final = "xlsx"
 SUFFIX: Final = ".xlsx"
 EXTRA: Final = "spreadsheets"
 """The extra with the optional dependency."""

@@ -138,7 +138,9 @@ def test_labels_of_a_table(run: Run, tmp_path: Path) -> None:
     assert "'C' is taken in h" in outcome.lines[1]
     unnamed = written(tmp_path / "u.csv", ("name",), ("x",))
     assert "no column is named label" in run("register", "h", "--from", unnamed, code=3).err
-    assert "register the table instead" in run("mint", "h", "--from", twice, code=3).err
+    assert "register the table instead" in run("mint", "h", "--from", twice, code=3).lines[0]
+    unread = written(tmp_path / "v.csv", ("thing",), ("x",))
+    assert "no column of it is read; there are thing" in run("mint", "h", "--from", unread, code=3).err
     assert "--from" in run("register", "h", "--help").out
     run("register", "h", code=2)
     run("register", "h", "x", "--from", twice, code=2)
@@ -188,3 +190,36 @@ def test_cells_of_a_workbook(run: Run, tmp_path: Path) -> None:
     assert [cell.data_type for cell in sheet["B"]] == ["s", "s", "s"]
     (tmp_path / "no.xlsx").write_text("no")
     assert "it is no XLSX workbook" in run("register", "h", "--from", tmp_path / "no.xlsx", code=3).err
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("format", ["csv", "xlsx"])
+def test_a_wide_export_has_a_row_for_each_identifier(run: Run, tmp_path: Path, format: str) -> None:
+    table = written(tmp_path / "t.csv", HEADER, *ROWS[:2])
+    iri = cells(run("mint", "h", "--from", table).out)[1][0]
+    successor = run("mint", "h", "--name", "new", "--lang", "pt-br").line
+    run("fixate", iri, successor)
+    run("deprecate", iri, "--reason", "worn\nout", "--by", successor)
+    run("bind", iri, "http://y.example.org/", "--relation", "http://z.example.org/like")
+    out = tmp_path / f"wide.{format}"
+    run("export", "--format", format, "--wide", "-o", out)
+    if format == "xlsx":
+        sheet = pytest.importorskip("openpyxl").load_workbook(out).active
+        found = [[cell or "" for cell in row] for row in sheet.iter_rows(values_only=True)]
+    else:
+        with out.open(newline="", encoding="utf-8") as file:
+            found = list(csv.reader(file))
+    by_iri = {row[0]: dict(zip(found[0], row, strict=True)) for row in found[1:]}
+    assert len(by_iri) == len(found) - 1 == 3
+    row = by_iri[iri]
+    assert [row[name] for name in ("namespace", "stage", "owner")] == ["h", "fixated", "alice"]
+    assert row["deprecated"] == "yes"
+    assert (row["replaced_by"], row["reason"]) == (successor, "worn\nout")
+    assert (row["name_en"], row["name_de"], by_iri[successor]["name@pt-br"]) == ("valve", "Ventil", "new")
+    assert row["exactMatch"] == "http://www.wikidata.org/entity/Q2|http://x.example.org/1"
+    assert row["http://z.example.org/like"] == "http://y.example.org/"
+    # it is a table of requests: rows with an identifier are left alone
+    assert run("mint", "h", "--from", out).err.endswith("idstore: 3 left alone\n")
+    assert len(run("export", "--format", "csv", "--wide", by="bob").lines) == 3  # drafts are hidden
+    run("export", "--format", "nquads", "--wide", code=3)
+    run("export", "--digest", "--wide", code=2)

@@ -73,7 +73,7 @@ Table = Annotated[
     typer.Option(
         "--from",
         metavar="TABLE",
-        help="A table (csv, tsv, xlsx), an identifier for each row; - is standard input, as tsv.",
+        help="A table (csv, tsv, xlsx), an identifier for each row; - is standard input, csv or tsv.",
     ),
 ]
 Output = Annotated[
