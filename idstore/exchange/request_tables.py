@@ -30,6 +30,7 @@ from idstore.registry.batch_mint import RequestRow
 from idstore.registry.bindings import Statement
 from idstore.registry.requests import Request
 from idstore.schemes.article_fields import FIELDS
+from idstore.vocabulary import MAPPING_PREFIXES
 
 FORMATS: Final = ("tsv", "csv", workbooks.FORMAT)
 IDENTIFIER: Final = "identifier"
@@ -143,8 +144,10 @@ def _role(column: str) -> str | None:
 
 
 def header_of(relation: str) -> str:
-    """Return the header of a column for a relation, given as a prefixed name or an IRI."""
-    return next((name for name, one in _RELATIONS.items() if one == relation), relation)
+    """Return the header of a column for the IRI of a relation: a word, a prefixed name, or the IRI."""
+    bases = ((prefix, base) for prefix, base in MAPPING_PREFIXES.items() if relation.startswith(base))
+    short = next((f"{prefix}:{relation[len(base) :]}" for prefix, base in bases), relation)
+    return next((name for name, one in _RELATIONS.items() if one == short), short)
 
 
 def _column_of(columns: Mapping[str, str], role: str) -> str:

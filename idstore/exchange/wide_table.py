@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Final
 
 from idstore.exchange import request_tables, workbooks
-from idstore.exchange.curies import Curies
 from idstore.exchange.table_export import write_rows
 from idstore.model import times
 from idstore.model.party import Party
@@ -18,7 +17,6 @@ from idstore.model.terms import UNDETERMINED
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.export import Extract
-from idstore.vocabulary import MAPPING_PREFIXES
 
 FORMATS: Final = ("csv", workbooks.FORMAT)
 _IN_MEMORY: Final = 1 << 20
@@ -47,12 +45,11 @@ def export(
     Memory: flat, but for the names of the columns; a workbook holds its rows.
     """
     spaces = {namespace.base: namespace.name for namespace in registry.namespaces()}
-    curies = Curies([*MAPPING_PREFIXES.items()])
     with tempfile.SpooledTemporaryFile(_IN_MEMORY, "w+", encoding="utf-8", newline="\n") as held:
         columns = dict[str, None]()
         with registry.records(party, extract, progress) as records:
             for record in records:
-                further = {**_names(record), **_relations(record, curies)}
+                further = {**_names(record), **_relations(record)}
                 columns |= dict.fromkeys(further)
                 held.write(json.dumps([_fixed(record, spaces[record.namespace]), further]) + "\n")
         held.seek(0)
@@ -99,10 +96,10 @@ def _names(record: Record) -> Mapping[str, str]:
     }
 
 
-def _relations(record: Record, curies: Curies) -> Mapping[str, str]:
+def _relations(record: Record) -> Mapping[str, str]:
     """Return the targets of bindings by relation."""
     found = dict[str, dict[str, None]]()
     for binding in sorted(record.bindings, key=lambda one: one.key):
-        header = request_tables.header_of(curies.short(binding.relation.value))
+        header = request_tables.header_of(binding.relation.value)
         found.setdefault(header, {})[binding.target.value] = None
     return {header: request_tables.BETWEEN.join(targets) for header, targets in found.items()}
