@@ -220,6 +220,7 @@ def test_a_wide_export_has_a_row_for_each_identifier(run: Run, tmp_path: Path, f
     assert row["http://z.example.org/like"] == "http://y.example.org/"
     # it is a table of requests: rows with an identifier are left alone
     assert run("mint", "h", "--from", out).err.endswith("idstore: 3 left alone\n")
-    assert len(run("export", "--format", "csv", "--wide", by="bob").lines) == 3  # drafts are hidden
+    shown = run("export", "--format", "csv", "--wide", by="bob").out
+    assert (iri in shown, "pump" in shown) == (True, False)  # the draft is hidden
     run("export", "--format", "nquads", "--wide", code=3)
     run("export", "--digest", "--wide", code=2)
