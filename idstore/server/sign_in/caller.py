@@ -1,8 +1,8 @@
 """The caller of a request: its party, and what its sign-in permits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from starlette.requests import Request
 
@@ -10,6 +10,8 @@ from idstore.errors import NotPermitted, SignInRequired
 from idstore.model.party import NOBODY, Party
 from idstore.operations.operation import ApiOperation, Rights
 from idstore.registry import Registry
+from idstore.registry.batch_mint import RequestRow
+from idstore.registry.requests import Request as MintRequest
 from idstore.tokens import Token
 
 _SUBJECTS: Final = frozenset({"id", "ids", "work", "existing"})
@@ -95,7 +97,8 @@ def counted_as(request: Request) -> str:
 def _acts(operation: ApiOperation, arguments: dict[str, object]) -> Iterator[str]:
     """Yield the names of all acts of an operation: a new identifier can be bound and published as well."""
     yield operation.name
-    if operation.argument("bindings", arguments):
-        yield "bind"
-    if operation.argument("fixate", arguments):
-        yield "fixate"
+    rows = cast("Sequence[RequestRow]", arguments.get("rows", ()))
+    requests = [arguments.get("request"), *(row.request for row in rows)]
+    for request in requests:
+        if isinstance(request, MintRequest):
+            yield from ["bind"] * bool(request.bindings) + ["fixate"] * request.fixate
