@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from idstore.registry.batch_mint import RequestRow as RequestRow
     from idstore.registry.bindings import SharedTarget as SharedTarget
     from idstore.registry.bindings import Statement as Statement
+    from idstore.registry.change_rows import ChangeRow as ChangeRow
     from idstore.registry.citation import Citation as Citation
     from idstore.registry.export import Extract as Extract
     from idstore.registry.findings import VerificationFinding as VerificationFinding
@@ -114,6 +115,7 @@ _MODULES: Final = {
     "BatchRefused": "idstore.errors",
     "Binding": "idstore.model.binding",
     "ChangePage": "idstore.exchange.changes",
+    "ChangeRow": "idstore.registry.change_rows",
     "Citation": "idstore.registry.citation",
     "Derivation": "idstore.registry.resolution",
     "Difference": "idstore.registry.history",

@@ -73,6 +73,8 @@ Until = Annotated[
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="ID...", help="The identifiers that replace it.")
 ]
+IdsOrTable = Annotated[list[str] | None, typer.Argument(metavar="[ID]", help=f"An identifier, {FORMS}.")]
+"""As `IdAndSuccessors`, where a table can stand instead."""
 IdAndSuccessors = Annotated[list[str], typer.Argument(metavar="ID", help=f"An identifier, {FORMS}.")]
 """The identifier, and the successors after the first one of ``--by``: ``ID --by A B``."""
 

@@ -1,15 +1,13 @@
 """``idstore mint --from`` and ``register --from``: an identifier for each row of a table."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from idstore.characters import printable
 from idstore.cli import exits, inputs, output_files, session, stdin
 from idstore.cli.call import Call
+from idstore.cli.table_lines import TableLines
 
 if TYPE_CHECKING:
-    from idstore.exchange.request_tables import RequestTable
     from idstore.model.party import Party
     from idstore.registry import Registry
     from idstore.registry.mappings import LineOutcome
@@ -43,67 +41,29 @@ def allocate_table(
         table = request_tables.read(path, file, request, labelled=labelled)
     call.output.info(f"idstore: reading {table.summary.replace(str(path), name)}")
 
+    lines = TableLines(call, table.flaws, len(table.cells) - len(table.rows))
+
     def act(registry: "Registry", party: "Party") -> "Sequence[LineOutcome]":
         rehearsed = dry_run or bool(table.flaws)
         outcomes = registry.mint_many(namespace, table.rows, party, dry_run=rehearsed)
-        if not rehearsed and _refusals(outcomes):
+        if not rehearsed and lines.refusals(outcomes):
             raise _Refused(outcomes)
         return outcomes
 
     if dry_run or table.flaws:
-        return _report(call, table, session.write(call, act, dry_run=True), shown=labelled)
+        return lines.report(session.write(call, act, dry_run=True), shown=labelled)
     format = request_tables.format_of(output)
     if output == inputs.STDIN:
         format = "csv" if table.format == "xlsx" else table.format
     try:
         if call.output.json and output == inputs.STDIN:
             outcomes = session.write(call, act)
-            _print_lines(call, table, outcomes, shown=True)
+            lines.print(outcomes)
         else:
             with output_files.open_output(output) as target:  # what cannot be written is refused at once
                 outcomes = session.write(call, act)
                 table.write(target, format, {outcome.line: outcome.id for outcome in outcomes})
     except _Refused as refused:
-        return _report(call, table, refused.outcomes, shown=labelled)
-    call.output.info(f"idstore: {_counted(table, outcomes)}")
+        return lines.report(refused.outcomes, shown=labelled)
+    call.output.info(f"idstore: {lines.counted(outcomes)}")
     return exits.DONE
-
-
-def _refusals(outcomes: "Sequence[LineOutcome]") -> int:
-    return sum(outcome.verdict == "refused" for outcome in outcomes)
-
-
-def _counted(table: "RequestTable", outcomes: "Sequence[LineOutcome]") -> str:
-    """Return how many rows have which outcome, in words."""
-    counts = Counter(str(outcome.verdict) for outcome in outcomes)
-    counts["left alone"] = len(table.cells) - len(table.rows)
-    counts["malformed"] = len(table.flaws)
-    return ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()) if count) or "no rows"
-
-
-def _print_lines(
-    call: Call, table: "RequestTable", outcomes: "Sequence[LineOutcome]", *, shown: bool
-) -> None:
-    """Print the outcome of each line.
-
-    shown  whether the identifiers of new rows are known: before they are allocated, only those with labels.
-    """
-    rows = [
-        (one.line, str(one.verdict), one.id if shown or one.verdict != "new" else "", one.reason)
-        for one in outcomes
-    ]
-    rows += [(line, "malformed", "", reason) for line, reason in table.flaws]
-    for line, verdict, id, reason in sorted(rows):
-        call.output.data(
-            "\t".join(map(printable, filter(None, (f"line {line}", verdict, id, reason)))),
-            {"line": line, "verdict": verdict, "id": id, "reason": reason},
-        )
-
-
-def _report(call: Call, table: "RequestTable", outcomes: "Sequence[LineOutcome]", *, shown: bool) -> int:
-    """Print the outcome of each line of a table that changes nothing, and return the exit code."""
-    _print_lines(call, table, outcomes, shown=shown)
-    failed = bool(table.flaws) or bool(_refusals(outcomes))
-    status = "nothing was changed" if failed else "nothing is changed yet"
-    call.output.info(f"idstore: {_counted(table, outcomes)}; {status}")
-    return exits.INVALID if failed else exits.DONE

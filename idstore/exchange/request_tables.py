@@ -88,6 +88,20 @@ def format_of(name: str) -> str:
     return found if found in FORMATS else "tsv"
 
 
+def _format(path: Path, name: str) -> str:
+    return _dialect(path) if name == _STDIN else format_of(name)
+
+
+def opened(path: Path, name: str) -> AbstractContextManager[tables.Table]:
+    """Open a table.
+
+    name  its name, which implies the format; ``-`` for one without a name.
+    Raises ExchangeError; InvalidData: see `workbooks.read`.
+    """
+    format = _format(path, name)
+    return workbooks.read(path) if format == workbooks.FORMAT else tables.read(path, format)
+
+
 def read(path: Path, name: str, base: Request, *, labelled: bool) -> RequestTable:
     """Read a table of requests.
 
@@ -96,11 +110,7 @@ def read(path: Path, name: str, base: Request, *, labelled: bool) -> RequestTabl
     labelled  whether each row has a label.
     Raises ExchangeError: the file cannot be read, or a column is missing; InvalidData: see `workbooks.read`.
     """
-    format = _dialect(path) if name == _STDIN else format_of(name)
-    opened: AbstractContextManager[tables.Table] = (
-        workbooks.read(path) if format == workbooks.FORMAT else tables.read(path, format)
-    )
-    with opened as table:
+    with opened(path, name) as table:
         columns = {column: role for column in table.header if (role := _role(column)) is not None}
         if labelled and _LABEL not in columns.values():
             raise ExchangeError(table.name, 1, "no column is named label, which holds the labels to register")
@@ -128,7 +138,9 @@ def read(path: Path, name: str, base: Request, *, labelled: bool) -> RequestTabl
             if request.request_key is None:
                 request = replace(request, request_key=_digest(given, base, seen))
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
-    return RequestTable(format, table.header, cells, rows, _summary(table.name, columns, table.header), flaws)
+    return RequestTable(
+        _format(path, name), table.header, cells, rows, _summary(table.name, columns, table.header), flaws
+    )
 
 
 def _role(column: str) -> str | None:

@@ -209,6 +209,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _act("supersede"),
         _act("transfer"),
         _act("grant"),
+        _act("change_many", _ACT),
         _act("ungrant"),
         _administer("revoke", (*_FOUND, StageConflict, InvalidData)),
         _administer("may_revoke", (*_FOUND, StageConflict)),

@@ -41,6 +41,7 @@ from idstore.model.storage import DIRECTORY_LIMIT, FILE_SYSTEM_LIMIT, Storage
 from idstore.progress import Progress, unwatched
 from idstore.registry.allocator import Allocator
 from idstore.registry.batch_mint import BatchMint, MintOutcome, RequestRow
+from idstore.registry.change_rows import ChangeRow, ChangeRows
 from idstore.registry.checkpoint import Checkpoint
 from idstore.registry.citation import Citations
 from idstore.registry.export import Export, Extract
@@ -107,6 +108,12 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
     ) -> list[LineOutcome]:
         """Allocate an identifier for each row, all or none: see `BatchMint.mint_many`."""
         return BatchMint(self.core).mint_many(namespace, rows, party, dry_run=dry_run)
+
+    def change_many(
+        self, rows: Sequence[ChangeRow], party: Party, *, dry_run: bool = False
+    ) -> list[LineOutcome]:
+        """Deprecate, supersede, target or grant for each row, all or none: see `ChangeRows.change_many`."""
+        return ChangeRows(self.core).change_many(rows, party, dry_run=dry_run)
 
     def state(
         self,

@@ -224,3 +224,80 @@ def test_a_wide_export_has_a_row_for_each_identifier(run: Run, tmp_path: Path, f
     assert (iri in shown, "pump" in shown) == (True, False)  # the draft is hidden
     run("export", "--format", "nquads", "--wide", code=3)
     run("export", "--digest", "--wide", code=2)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_changes_of_a_table(run: Run, tmp_path: Path) -> None:
+    old, new, third = (run("register", "h", label).line for label in ("old", "new", "third"))
+    run("fixate", old, new)
+    table = written(
+        tmp_path / "t.csv",
+        ("identifier", "reason", "replaced_by", "target"),
+        ("h:old", "worn", f"{new}", "https://x.example.org/old"),
+        (new, "", "", "https://x.example.org/new"),
+        (third, "", "", ""),
+    )
+    dry = run("deprecate", "--from", table, "--dry-run")
+    assert dry.lines == [f"line 2\tnew\t{old}"]
+    assert dry.err.endswith("idstore: 2 left alone, 1 new; nothing is changed yet\n")
+    assert run("show", old, "--json").object["deprecated"] is False
+    for act, first, again in (
+        ("deprecate", "2 left alone, 1 new", "1 known, 2 left alone"),
+        ("target", "1 left alone, 2 new", "2 known, 1 left alone"),
+    ):
+        assert run(act, "--from", table).err.endswith(f"idstore: {first}; done\n")
+        assert run(act, "--from", table).err.endswith(f"idstore: {again}; done\n")
+    record = run("show", old, "--json").object
+    assert (record["deprecated"], record["reason"], record["supersededBy"]) == (True, "worn", [new])
+    assert record["target"] == "https://x.example.org/old"
+    assert run("supersede", "--from", table).err.endswith("idstore: 1 known, 2 left alone; done\n")
+    kinds = [one["kind"] for one in run("log", "--id", old, "--json").objects]
+    assert kinds == ["Registration", "Fixation", "Deprecation", "Targeting"]
+
+
+@pytest.mark.usefixtures("rdl")
+def test_grants_of_a_table(run: Run, tmp_path: Path) -> None:
+    one, two = (run("register", "h", label).line for label in ("one", "two"))
+    table = written(tmp_path / "t.tsv", ("id", "party", "bind"), (one, "bob", "yes"), (two, "carol", ""))
+    outcome = run("grant", "--from", table)
+    assert "no party 'carol'" in outcome.err
+    assert run("show", one, "--json", by="bob").object["id"] == one
+    run("bind", one, "http://x.example.org/", by="bob")
+    run("bind", two, "http://x.example.org/", by="carol", code=7)
+    assert run("grant", "--from", table).err.endswith("idstore: 2 known; done\n")
+
+
+@pytest.mark.usefixtures("rdl")
+def test_changes_of_a_table_are_made_all_or_none(run: Run, tmp_path: Path) -> None:
+    mine = run("register", "h", "mine").line
+    theirs = run("register", "h", "theirs", by="bob").line
+    hidden = written(
+        tmp_path / "t.csv",
+        ("identifier", "target"),
+        (mine, "http://x.example.org/"),
+        (theirs, "http://y.example.org/"),
+    )
+    outcome = run("target", "--from", hidden, code=3, by="carol")
+    absent = written(
+        tmp_path / "u.csv",
+        ("identifier", "target"),
+        ("h:absent", "http://x.example.org/"),
+        ("h:absent2", "http://y.example.org/"),
+    )
+    other = run("target", "--from", absent, code=3, by="carol")
+    assert [line.split("\t")[1] for line in outcome.lines + other.lines] == ["refused"] * 4
+    assert outcome.lines[0].replace(mine, "X") == other.lines[0].replace(
+        "h:absent", "X"
+    )  # as if it were absent
+    half = run("target", "--from", hidden, "--json", code=3, by="bob")
+    assert [one["verdict"] for one in half.objects] == ["refused", "new"]
+    assert run("show", theirs, "--json", by="bob").object["target"] is None
+    for words in (
+        ("grant", mine),
+        ("grant", "--from", hidden),
+        ("deprecate", mine),
+        ("deprecate",),
+        ("target", mine, "--from", hidden),
+        ("supersede", mine, "--dry-run"),
+    ):
+        assert run(*words, code=3 if words == ("grant", "--from", hidden) else 2).err

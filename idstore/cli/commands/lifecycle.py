@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import arguments, confirmation, inputs, session
+from idstore.cli import arguments, confirmation, exits, inputs, session, table_changes
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
@@ -210,19 +210,41 @@ def _print_revocable(call: Call, iris: "Sequence[str]", remedy: str) -> None:
     )
 
 
-def supersede(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = None) -> None:
+def supersede(
+    call: Call,
+    ids: arguments.IdsOrTable = None,
+    by: arguments.By = None,
+    table: table_changes.Table = None,
+    dry_run: table_changes.DryRun = False,
+) -> int:
     """Name the successors of an identifier. For its owner.
+
+    With --from the successors are in the column replaced_by.
 
     Undone by: undeprecate.
     """
     from idstore.cli.events import print_changes
 
-    id, successors = arguments.successors(ids, by)
+    _check_table(ids, table, dry_run=dry_run)
+    if table is not None:
+        return table_changes.change_table(
+            call, "supersede", table, {"replaced_by": "|".join(by) if by else None}, dry_run=dry_run
+        )
+    id, successors = arguments.successors(ids or [], by)
     if not successors:
         raise UsageError(f"name the successors of {id} with --by ID")
     print_changes(
         call, session.write(call, lambda registry, party: registry.supersede(id, successors, party))
     )
+    return exits.DONE
+
+
+def _check_table(given: object, table: str | None, *, dry_run: bool) -> None:
+    """Raise UsageError unless there is either an identifier or a table."""
+    if (not given) == (table is None):
+        raise UsageError("give an identifier, or a table with --from")
+    if dry_run and table is None:
+        raise UsageError("--dry-run goes with --from")
 
 
 def replace(
@@ -320,21 +342,36 @@ def _effects(replaced: "Replaced", target: str | None) -> list[str]:
 
 
 def deprecate(
-    call: Call, ids: arguments.IdAndSuccessors, reason: arguments.Reason, by: arguments.By = None
-) -> None:
+    call: Call,
+    ids: arguments.IdsOrTable = None,
+    reason: Annotated[
+        str | None, typer.Option(metavar="T", help="The reason; it stands in the log, for everybody.")
+    ] = None,
+    by: arguments.By = None,
+    table: table_changes.Table = None,
+    dry_run: table_changes.DryRun = False,
+) -> int:
     """Mark a fixated identifier as deprecated. For its owner.
 
     A deprecated identifier should not be used for new things. It stays valid, and resolves. show prints the
-    reason. supersede also makes an identifier deprecated; revoke keeps the mark as it was.
+    reason. supersede also makes an identifier deprecated; revoke keeps the mark as it was. With --from the
+    columns are reason, or --reason for all rows, and replaced_by.
 
     Undone by: undeprecate.
     """
     from idstore.cli.events import print_changes
 
-    id, successors = arguments.successors(ids, by)
+    _check_table(ids, table, dry_run=dry_run)
+    if table is not None:
+        defaults = {"reason": reason, "replaced_by": "|".join(by) if by else None}
+        return table_changes.change_table(call, "deprecate", table, defaults, dry_run=dry_run)
+    if reason is None:
+        raise UsageError("give the reason with --reason")
+    id, successors = arguments.successors(ids or [], by)
     print_changes(
         call, session.write(call, lambda registry, party: registry.deprecate(id, reason, party, successors))
     )
+    return exits.DONE
 
 
 def undeprecate(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = None) -> None:
@@ -374,19 +411,28 @@ def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingPa
 
 def grant(
     call: Call,
-    id: arguments.Id,
-    user: arguments.User,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.FORMS}.")] = None,
+    user: Annotated[str | None, typer.Argument(metavar="USER", help="A party: a user or a group.")] = None,
     bind: Annotated[bool, typer.Option("--bind", help="Let them bind it as well.")] = False,
-) -> None:
+    table: table_changes.Table = None,
+    dry_run: table_changes.DryRun = False,
+) -> int:
     """Let a party or group see a created identifier and comment on it.
 
-    For its owner. After fixation everyone sees the identifier, and the grant list can still comment.
+    For its owner. After fixation everyone sees the identifier, and the grant list can still comment. With
+    --from the columns are party and bind (yes or no); --bind is for all rows.
 
     Undone by: ungrant.
     """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
+    _check_table(id, table, dry_run=dry_run)
+    if table is not None:
+        defaults = {"bind": "yes" if bind else None}
+        return table_changes.change_table(call, "grant", table, defaults, dry_run=dry_run)
+    if id is None or user is None:
+        raise UsageError("give the identifier and the party")
     grantee = Party(user)
 
     def act(registry: "Registry", party: Party) -> "tuple[Event, list[str]]":
@@ -397,6 +443,7 @@ def grant(
     print_changes(call, event)
     for name in unseen:
         call.output.warn(arguments.unseen_party_warning(name, "take the grant back (idstore ungrant)"))
+    return exits.DONE
 
 
 def ungrant(call: Call, id: arguments.Id, user: arguments.User) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, session
+from idstore.cli import arguments, exits, session, table_changes
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
@@ -19,19 +19,27 @@ EXACT: Final = "skos:exactMatch"
 
 def target(
     call: Call,
-    id: arguments.Id,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.FORMS}.")] = None,
     uri: Annotated[
         str | None, typer.Argument(metavar="URI", help="An absolute IRI, or a prefixed name: wd:Q42.")
     ] = None,
     unset: Annotated[bool, typer.Option("--unset", help="Remove the target.")] = False,
     force: arguments.Force = False,
-) -> None:
+    table: table_changes.Table = None,
+    dry_run: table_changes.DryRun = False,
+) -> int:
     """Set the target of an identifier. For its owner.
+
+    With --from the targets are in the column target.
 
     Undone by: target with the earlier URI, or --unset.
     """
     from idstore.cli.events import print_changes
 
+    if table is not None and (id, unset, force) == (None, False, False):
+        return table_changes.change_table(call, "target", table, {}, dry_run=dry_run)
+    if id is None or table is not None or dry_run:
+        raise UsageError("give an identifier and its target, or a table with --from")
     if unset == (uri is not None):
         raise UsageError("give the URI, or --unset")
     arguments.warn_of_dropped(call, uri)
@@ -45,6 +53,7 @@ def target(
     if others:
         call.output.warn(f"{uri} is already identified by {', '.join(others)}")
     print_changes(call, event)
+    return exits.DONE
 
 
 def name(

@@ -11,6 +11,7 @@ from idstore.model.party import NOBODY, Party
 from idstore.operations.operation import ApiOperation, Rights
 from idstore.registry import Registry
 from idstore.registry.batch_mint import RequestRow
+from idstore.registry.change_rows import ChangeRow
 from idstore.registry.requests import Request as MintRequest
 from idstore.tokens import Token
 
@@ -74,6 +75,7 @@ class Caller:
     ) -> set[str]:
         """Return the bases of the namespaces that an operation would change."""
         subjects = [arguments[name] for name in _SUBJECTS if arguments.get(name) is not None]
+        subjects += [[row.id for row in _changes(arguments)]]
         texts = [text for one in subjects for text in (one if isinstance(one, list) else [one])]
         named = operation.argument("namespace", arguments)
         about_namespace = "name" in arguments and not texts and operation.rights is Rights.PARTY
@@ -97,8 +99,15 @@ def counted_as(request: Request) -> str:
 def _acts(operation: ApiOperation, arguments: dict[str, object]) -> Iterator[str]:
     """Yield the names of all acts of an operation: a new identifier can be bound and published as well."""
     yield operation.name
-    rows = cast("Sequence[RequestRow]", arguments.get("rows", ()))
-    requests = [arguments.get("request"), *(row.request for row in rows)]
+    rows = cast("Sequence[object]", arguments.get("rows", ()))
+    requests = [arguments.get("request"), *(row.request for row in rows if isinstance(row, RequestRow))]
+    yield from {row.act for row in _changes(arguments)}
     for request in requests:
         if isinstance(request, MintRequest):
             yield from ["bind"] * bool(request.bindings) + ["fixate"] * request.fixate
+
+
+def _changes(arguments: dict[str, object]) -> list[ChangeRow]:
+    """Return the rows of a table of changes."""
+    rows = cast("Sequence[object]", arguments.get("rows", ()))
+    return [row for row in rows if isinstance(row, ChangeRow)]
