@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from idstore.registry.requests import Request
 
 
-class _Refused(Exception):
+class _NothingToWrite(Exception):
     """Keeps the output from being written.
 
     outcomes  those of all rows.
@@ -47,7 +47,7 @@ def allocate_table(
         rehearsed = dry_run or bool(table.flaws)
         outcomes = registry.mint_many(namespace, table.rows, party, dry_run=rehearsed)
         if not rehearsed and lines.refusals(outcomes):
-            raise _Refused(outcomes)
+            raise _NothingToWrite(outcomes)
         return outcomes
 
     if dry_run or table.flaws:
@@ -63,7 +63,7 @@ def allocate_table(
             with output_files.open_output(output) as target:  # what cannot be written is refused at once
                 outcomes = session.write(call, act)
                 table.write(target, format, {outcome.line: outcome.id for outcome in outcomes})
-    except _Refused as refused:
+    except _NothingToWrite as refused:
         return lines.report(refused.outcomes, shown=labelled)
     call.output.info(f"idstore: {lines.counted(outcomes)}")
     return exits.DONE

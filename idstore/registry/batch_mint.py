@@ -65,7 +65,7 @@ class RequestRow:
     label: str | None = None
 
 
-class _Refused(Exception):
+class _RowsRefused(Exception):
     """Ends an act that has no effect.
 
     outcomes  of all rows.
@@ -123,12 +123,12 @@ class BatchMint(Allocations):
             asked = transaction.asked
             outcomes = [self._outcome(transaction, namespace, row, party, asked) for row in rows]
             if any(outcome.verdict == "refused" for outcome in outcomes):
-                raise _Refused(outcomes)
+                raise _RowsRefused(outcomes)
             return outcomes
 
         try:
             return self.core.act(party, act, dry_run=dry_run)
-        except _Refused as refused:
+        except _RowsRefused as refused:
             return refused.outcomes
 
     def _outcome(
