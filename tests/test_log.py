@@ -14,7 +14,7 @@ from pyoxigraph import Literal, NamedNode
 
 import idstore
 from idstore import Event, Filter, Party, Registry, Statement
-from idstore.errors import NotPermitted, NotRegistered
+from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.exchange import rdf
 from idstore.model import times
 from idstore.model.change import Change
@@ -193,7 +193,9 @@ def test_trails_are_filtered_by_kind(registry: Registry) -> None:
     ]
     assert acts(registry.log(ROOT, Filter(kinds={"Bind"}, party="eve"))) == [("Bind", "eve")]
     assert acts(registry.log(EVE, Filter(kinds=["Mint"]))) == [("Mint", "alice")]
-    assert acts(registry.log(ROOT, Filter(kinds=["Nothing"]))) == []
+    assert acts(registry.log(ROOT, Filter(kinds=["Revocation"]))) == []
+    with pytest.raises(InvalidData, match="no kind of event 'Nothing'"):
+        acts(registry.log(ROOT, Filter(kinds=["Nothing"])))
 
 
 def test_trails_are_filtered_by_time(registry: Registry, clock: Clock) -> None:
