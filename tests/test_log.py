@@ -193,7 +193,7 @@ def test_trails_are_filtered_by_kind(registry: Registry) -> None:
     ]
     assert acts(registry.log(ROOT, Filter(kinds={"Bind"}, party="eve"))) == [("Bind", "eve")]
     assert acts(registry.log(EVE, Filter(kinds=["Mint"]))) == [("Mint", "alice")]
-    assert acts(registry.log(ROOT, Filter(kinds=["Revocation"]))) == []
+    assert acts(registry.log(ROOT, Filter(kinds=["Redaction"]))) == []
     with pytest.raises(InvalidData, match="no kind of event 'Nothing'"):
         acts(registry.log(ROOT, Filter(kinds=["Nothing"])))
 
