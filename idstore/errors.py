@@ -240,6 +240,9 @@ class QueryRefused(IdstoreError, ValueError):
 
     code = "query-refused"
 
+    def _argument(self) -> str:
+        return super()._argument() or "text"
+
 
 class NotRegistered(IdstoreError, LookupError):
     """The registry holds no such identifier, or none that the party may see.

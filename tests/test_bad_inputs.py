@@ -196,7 +196,7 @@ INPUTS: Sequence[tuple[str, tuple[str, ...], Act, str, str | None]] = [
         ("query", "CLEAR ALL"),
         lambda r: r.query("CLEAR ALL", ALICE),
         "query-refused",
-        None,
+        "text",
     ),
     (
         "a version of a draft",
