@@ -1,9 +1,7 @@
 """``--from TABLE`` of ``deprecate``, ``supersede``, ``target`` and ``grant``: a change for each row."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from idstore.cli import arguments, exits, inputs, session, stdin
 from idstore.cli.call import Call
@@ -13,18 +11,6 @@ if TYPE_CHECKING:
     from idstore.model.party import Party
     from idstore.registry import Registry
     from idstore.registry.mappings import LineOutcome
-
-Table = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="TABLE",
-        help="A table (csv, tsv, xlsx) with a column identifier: each row is done, or none.",
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="With --from: change nothing, and tell of each line.")
-]
 
 
 def change_table(

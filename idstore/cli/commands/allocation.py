@@ -14,7 +14,6 @@ from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.article_minting import ArticleMinter, collect_ignored_keys, warn_ignored_keys, with_location
 from idstore.cli.call import Call
 from idstore.cli.output import StdoutError
-from idstore.cli.table_allocation import allocate_table
 from idstore.cli.termination import UsageError
 from idstore.errors import InvalidData, InvalidIdentifier, NotRegistered
 
@@ -164,6 +163,8 @@ def mint(
     request = build_request(call, name, lang, comment, target, request_key, force=force)
     options = {key: str(value) for key, value in (("kind", kind), ("type", type_)) if value is not None}
     if table is not None:
+        from idstore.cli.table_allocation import allocate_table
+
         request = replace(request, strict=strict, metadata=options)
         return allocate_table(call, namespace, table, request, output, labelled=False, dry_run=dry_run)
     if file is not None:
@@ -285,6 +286,8 @@ def register(
     _check_table(table, output, dry_run=dry_run, others=(request_key,))
     request = build_request(call, name, lang, comment, target, request_key, force=force)
     if table is not None:
+        from idstore.cli.table_allocation import allocate_table
+
         return allocate_table(call, namespace, table, request, output, labelled=True, dry_run=dry_run)
     view, others = session.allocate(
         call, lambda registry, party: _allocate(call, registry, party, request, namespace, label)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import arguments, confirmation, exits, inputs, session, table_changes
+from idstore.cli import arguments, confirmation, exits, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
@@ -214,8 +214,8 @@ def supersede(
     call: Call,
     ids: arguments.IdsOrTable = None,
     by: arguments.By = None,
-    table: table_changes.Table = None,
-    dry_run: table_changes.DryRun = False,
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
 ) -> int:
     """Name the successors of an identifier. For its owner.
 
@@ -227,7 +227,9 @@ def supersede(
 
     _check_table(ids, table, dry_run=dry_run)
     if table is not None:
-        return table_changes.change_table(
+        from idstore.cli.table_changes import change_table
+
+        return change_table(
             call, "supersede", table, {"replaced_by": "|".join(by) if by else None}, dry_run=dry_run
         )
     id, successors = arguments.successors(ids or [], by)
@@ -348,8 +350,8 @@ def deprecate(
         str | None, typer.Option(metavar="T", help="The reason; it stands in the log, for everybody.")
     ] = None,
     by: arguments.By = None,
-    table: table_changes.Table = None,
-    dry_run: table_changes.DryRun = False,
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
 ) -> int:
     """Mark a fixated identifier as deprecated. For its owner.
 
@@ -363,8 +365,10 @@ def deprecate(
 
     _check_table(ids, table, dry_run=dry_run)
     if table is not None:
+        from idstore.cli.table_changes import change_table
+
         defaults = {"reason": reason, "replaced_by": "|".join(by) if by else None}
-        return table_changes.change_table(call, "deprecate", table, defaults, dry_run=dry_run)
+        return change_table(call, "deprecate", table, defaults, dry_run=dry_run)
     if reason is None:
         raise UsageError("give the reason with --reason")
     id, successors = arguments.successors(ids or [], by)
@@ -414,8 +418,8 @@ def grant(
     id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.FORMS}.")] = None,
     user: Annotated[str | None, typer.Argument(metavar="USER", help="A party: a user or a group.")] = None,
     bind: Annotated[bool, typer.Option("--bind", help="Let them bind it as well.")] = False,
-    table: table_changes.Table = None,
-    dry_run: table_changes.DryRun = False,
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
 ) -> int:
     """Let a party or group see a created identifier and comment on it.
 
@@ -429,8 +433,10 @@ def grant(
 
     _check_table(id, table, dry_run=dry_run)
     if table is not None:
+        from idstore.cli.table_changes import change_table
+
         defaults = {"bind": "yes" if bind else None}
-        return table_changes.change_table(call, "grant", table, defaults, dry_run=dry_run)
+        return change_table(call, "grant", table, defaults, dry_run=dry_run)
     if id is None or user is None:
         raise UsageError("give the identifier and the party")
     grantee = Party(user)

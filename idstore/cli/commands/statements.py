@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, exits, session, table_changes
+from idstore.cli import arguments, exits, session
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
@@ -25,8 +25,8 @@ def target(
     ] = None,
     unset: Annotated[bool, typer.Option("--unset", help="Remove the target.")] = False,
     force: arguments.Force = False,
-    table: table_changes.Table = None,
-    dry_run: table_changes.DryRun = False,
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
 ) -> int:
     """Set the target of an identifier. For its owner.
 
@@ -37,7 +37,9 @@ def target(
     from idstore.cli.events import print_changes
 
     if table is not None and (id, unset, force) == (None, False, False):
-        return table_changes.change_table(call, "target", table, {}, dry_run=dry_run)
+        from idstore.cli.table_changes import change_table
+
+        return change_table(call, "target", table, {}, dry_run=dry_run)
     if id is None or table is not None or dry_run:
         raise UsageError("give an identifier and its target, or a table with --from")
     if unset == (uri is not None):
