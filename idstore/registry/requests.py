@@ -34,8 +34,7 @@ class Request:
     name         name of the identified thing.
     lang         language of the name; ``und``: none.
     comment      a comment for the grant list (public after fixation).
-    target       the URI that the identifier leads to. ``{label}`` in it stands for the identifier's label,
-                 percent-encoded: ``https://repository.example.org/item/{label}``.
+    target       the URI that the identifier leads to; ``{label}`` in it stands for the percent-encoded label.
     request_key  the caller's own key: the same key by the same party in the same namespace always gives the
                  same identifier.
     metadata     source of the label, for the scheme. If the scheme can tell from metadata that things are the

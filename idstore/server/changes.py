@@ -218,7 +218,7 @@ def _seconds(request: Request) -> float:
         seconds = math.nan
     if not 0 <= seconds <= LONGEST_WAIT:
         raise InvalidData(
-            f"wait={text!r} is not a number of seconds from 0 to {LONGEST_WAIT:g}; give one", place="wait"
+            f"wait={text!r} is not a number of seconds from 0 to {LONGEST_WAIT:g}; give one", field="wait"
         )
     return seconds
 

@@ -234,7 +234,7 @@ def _encodable(text: str, place: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidData(
-            f"{place}: {text!r} is not UTF-8 text (position {error.start}); send UTF-8 text", place=place
+            f"{place}: {text!r} is not UTF-8 text (position {error.start}); send UTF-8 text", field=place
         ) from error
     return text
 

@@ -60,7 +60,7 @@ class DirectoryLock:
         if not shared:
             with suppress(OSError):  # on a full disk the holder stays unnamed
                 os.truncate(handle.fileno(), 0)
-                os.pwrite(handle.fileno(), str(os.getpid()).encode(), 0)
+                os.pwrite(handle.fileno(), f"process {os.getpid()}".encode(), 0)
         self._file, self._writes = handle, not shared
         self._opened.clear()
 
@@ -138,7 +138,7 @@ class DirectoryLock:
         None if it is not known, or if it has ended: the number of a killed writer stays in the file.
         """
         try:
-            number = int(self._path.read_text(errors="replace")[:20])
+            number = int(self._path.read_text(errors="replace")[:200].removeprefix("process "))
         except (OSError, ValueError):
             return None
         return None if _is_gone(number) else number

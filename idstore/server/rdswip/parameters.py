@@ -27,7 +27,7 @@ class Parameters:
         for name in values:
             if name.startswith("registry-") and name not in PARAMETERS:
                 raise InvalidData(
-                    f"{name!r} is no parameter of this interface; it has {', '.join(PARAMETERS)}", place=name
+                    f"{name!r} is no parameter of this interface; it has {', '.join(PARAMETERS)}", field=name
                 )
 
     @classmethod
@@ -62,7 +62,7 @@ class Parameters:
         text = self.required(ID)
         if "#" not in text:
             raise InvalidData(
-                f"{text!r} is no whole identifier; give its URI, with # written as %23", place=ID
+                f"{text!r} is no whole identifier; give its URI, with # written as %23", field=ID
             )
         return text
 
