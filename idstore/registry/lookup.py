@@ -1,7 +1,7 @@
 """Resolution of text to identifiers of this registry."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -83,7 +83,9 @@ class Lookup(Part):
         Raises NotRegistered (also when the party may not see it), AmbiguousIdentifier, InvalidIdentifier (no
         scheme reads it).
         """
-        return self.store.read(lambda view: self._identify(view, id, party).value)
+        return self.store.read(
+            lambda view: self._identify_for(view, id, self.core.sight(view, party), reading=True).value
+        )
 
     def show(self, id: Identifier, party: Party) -> Record:
         """Return the part of a record that the party may see. Raises as `identify`."""
@@ -91,17 +93,24 @@ class Lookup(Part):
 
     def _named(self, view: View, id: Identifier, sight: Sight) -> Record:
         """Return the part of the record that ``sight`` allows. Raises as `identify`."""
-        return self.core.load(view, self._identify_for(view, id, sight), sight)
+        return self.core.load(view, self._identify_for(view, id, sight, reading=True), sight)
 
     def _identify(self, view: View, id: Identifier, party: Party) -> NamedNode:
         return self._identify_for(view, id, self.core.sight(view, party))
 
-    def _identify_for(self, view: View, id: Identifier, sight: Sight) -> NamedNode:
+    def _identify_for(self, view: View, id: Identifier, sight: Sight, *, reading: bool = False) -> NamedNode:
+        """Return the IRI of an identifier.
+
+        reading  whether this is no act, which reads the graphs of a sight only one by one.
+        """
         text = written(id)
-        groups, readings = self._grouped_readings(view, text, sight)
+        graphs: Sequence[NamedNode] | None = () if sight.everything or sight.public else None
+        if reading and graphs is None and ":" not in text:
+            graphs = self.core.private_graphs(view, sight)
+        groups, readings = self._grouped_readings(view, text, graphs)
         if not groups and not readings:
             raise self._unreadable(view, text)
-        readings += self._visible_readings(view, groups, sight)
+        readings += self._visible_readings(view, groups, sight, graphs or ())
         by_name = self.core.facts(view).by_name
         holders: dict[NamedNode, str] = {}  # with a text that names it alone
         for namespace, label in readings:
@@ -117,23 +126,24 @@ class Lookup(Part):
         return next(iter(holders))
 
     def _grouped_readings(
-        self, view: View, text: str, sight: Sight
+        self, view: View, text: str, graphs: Sequence[NamedNode] | None
     ) -> tuple[list[LabelGroup], list[tuple[Namespace, str]]]:
         """Return the readings of a text: groups of namespaces whose visible identifiers are found at once.
 
-        There are groups only for the public and for a party that sees everything. For other parties each
-        reading takes the same steps, so that the time does not depend on hidden identifiers.
+        graphs  the restricted graphs in which to look for them; None: there are no groups, and each reading
+                takes the same steps, so that the time does not depend on hidden identifiers.
         """
-        if ":" in text or not (sight.everything or sight.public):
+        if ":" in text or graphs is None:
             return [], self._readings(view, text)
         return self.core.facts(view).index.grouped(text)
 
     def _visible_readings(
-        self, view: View, groups: Iterable[LabelGroup], sight: Sight
+        self, view: View, groups: Iterable[LabelGroup], sight: Sight, graphs: Iterable[NamedNode]
     ) -> Iterator[tuple[Namespace, str]]:
         """Yield those readings of groups whose identifiers are registered and not hidden.
 
-        Those of the public come from the public log, so that the time does not depend on hidden identifiers.
+        Those of the public come from the public log, and the others from the restricted graphs that the party
+        sees, so that the time does not depend on hidden identifiers.
         """
         index = self.core.facts(view).index
         for group in groups:
@@ -147,6 +157,9 @@ class Lookup(Part):
                     for event in events
                     if isinstance(event, NamedNode)
                     for quad in view.quads(event, IDS.about)
+                ]
+                found += [
+                    quad.subject for graph in graphs for quad in view.quads(None, SKOS.notation, label, graph)
                 ]
             for iri in found:
                 home = index.home(iri.value) if isinstance(iri, NamedNode) else None
