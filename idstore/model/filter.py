@@ -8,8 +8,11 @@ from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.event import KINDS
 from idstore.model.record import Identifier
+from idstore.model.terms import UNDETERMINED, language
 from idstore.vocabulary import ONTOLOGY
 
+OF_LISTS: Final = ("namespace", "stage", "deprecated", "without_name", "doi")
+"""Restrictions that events do not have."""
 LISTED: Final = ("created", "fixated", "tombstone")
 """Stages of the identifiers that have a record."""
 
@@ -42,6 +45,8 @@ class Filter:
     namespace   of a list only: the name or the base of the namespace.
     stage       of a list only: ``created``, ``fixated`` or ``tombstone``.
     deprecated  of a list only: whether only deprecated identifiers pass, superseded ones included.
+    without_name  of a list only: a language; only identifiers without a name in it pass.
+    doi         of a list only: a DOI, in any written form; only the articles that have it pass.
     id          of the log only: the identifier or namespace that the events are about, in any written form.
     kinds       of the log only: the local names of the kinds of events, such as ``Mint`` and ``Bind``.
     """
@@ -54,9 +59,13 @@ class Filter:
     id: Identifier | None = None
     kinds: Collection[str] = ()
     deprecated: bool = False
+    without_name: str | None = None
+    doi: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise InvalidData unless its moments are numbers of milliseconds."""
+        """Raise InvalidData: a moment is no number of milliseconds, or a language none."""
+        if self.without_name not in (None, UNDETERMINED):
+            language(str(self.without_name))
         for moment in (self.since, self.until):
             if moment is not None:
                 times.checked(moment)
@@ -73,12 +82,11 @@ class Filter:
 
     def check_events(self) -> None:
         """Raise InvalidData if it restricts what events do not have."""
-        if self.namespace is not None or self.stage is not None or self.deprecated:
-            raise InvalidData(
-                "the log is restricted by id, kinds, party and time;"
-                " give neither namespace nor stage nor deprecated",
-                field="namespace" if self.namespace else "stage" if self.stage else "deprecated",
-            )
+        for name in OF_LISTS:
+            if getattr(self, name):
+                raise InvalidData(
+                    f"the log is restricted by id, kinds, party and time; leave {name} out", field=name
+                )
         for kind in self.kinds:
             if kind not in _EVENTS:
                 raise InvalidData(

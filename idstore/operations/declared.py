@@ -30,7 +30,7 @@ from idstore.exchange.exporting import MEDIA_TYPES, export, omissions
 from idstore.exchange.importing import FORMATS as IMPORTED
 from idstore.exchange.importing import import_file, packed
 from idstore.model.event import split
-from idstore.model.filter import LISTED, Filter
+from idstore.model.filter import LISTED, OF_LISTS, Filter
 from idstore.model.party import Party
 from idstore.operations.operation import ApiOperation, Rights
 from idstore.queries.formats import FORMATS
@@ -63,8 +63,6 @@ _LISTS: Final[Mapping[str, Any]] = {
     "choices": {"stage": LISTED},
     "position": position,
 }
-_LOGS: Final = ("namespace", "stage", "deprecated")
-"""Fields of a filter that the log refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,13 +250,13 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _administer("suspend", (StageConflict, InvalidData)),
         _administer("reinstate", (StageConflict, InvalidData)),
         # the log, the figures, queries
-        _read("log", (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted), unused=_LOGS),
+        _read("log", (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted), unused=OF_LISTS),
         _read(
             "news",
             (NotRegistered, InvalidIdentifier, InvalidData),
             verb="POST",
             function=news_page,
-            unused=_LOGS,
+            unused=OF_LISTS,
         ),
         _read("published"),
         _read("changes", (InvalidData,), function=public_changes),

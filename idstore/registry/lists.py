@@ -1,8 +1,9 @@
 """Lists and counts of identifiers, and allocation rates of parties."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from pyoxigraph import NamedNode
@@ -87,6 +88,13 @@ class Lists(Bindings):
         filter.check_identifiers()
         check_number(limit, "limit")
         place = None if after is None else _place(after)
+        if filter.doi is not None:
+            doi = filter.doi
+            articles = self.store.read(lambda view: self._with_doi(view, party, doi, filter))
+            return [*_following(articles, place)[:limit]]
+        if filter.without_name is not None and not filter.deprecated:
+            with self.store.snapshot() as snapshot:
+                return [*islice(self._unnamed(snapshot, party, filter, place), limit)]
         if filter.deprecated:
             with self.store.snapshot() as snapshot:  # how many there are is not known before
                 return [*_following(self._deprecated(snapshot, party, filter), place)[:limit]]
@@ -125,9 +133,27 @@ class Lists(Bindings):
 
         def question(view: View) -> Sequence[Record]:
             sight = self.core.sight(view, party)
-            return self._passing(view, sight, self._bound_to(view, text, party), filter)
+            bound = self._bound_to(view, text, party)
+            if filter.doi is not None:
+                articles = {iri.value for iri in self._articles(view, filter.doi, sight)}
+                bound = [iri for iri in bound if iri in articles]
+            return self._passing(view, sight, bound, filter)
 
         return _following(self.store.read(question), place)[:limit]
+
+    def _with_doi(self, view: View, party: Party, doi: str, filter: Filter) -> Sequence[Record]:
+        sight = self.core.sight(view, party)
+        return self._passing(view, sight, [iri.value for iri in self._articles(view, doi, sight)], filter)
+
+    def _unnamed(
+        self, view: View, party: Party, filter: Filter, place: tuple[int, str] | None
+    ) -> Iterator[Record]:
+        """Yield the visible records without a name in the filter's language. Cost: a scan."""
+        selection, sight = self.core.selection(view, party, filter), self.core.sight(view, party)
+        for iri in view.catalogue.identifiers(selection, None, place):
+            record = self.core.load(view, NamedNode(iri), sight)
+            if _is_unnamed(record, filter):
+                yield record
 
     def _deprecated(self, view: View, party: Party, filter: Filter) -> Sequence[Record]:
         sight = self.core.sight(view, party)
@@ -212,8 +238,14 @@ def _passes(record: Record, filter: Filter, base: str | None) -> bool:
     return (
         all(value is None or value == actual for value, actual in pairs)
         and (record.deprecated or not filter.deprecated)
+        and _is_unnamed(record, filter)
         and filter.is_within(record.created)
     )
+
+
+def _is_unnamed(record: Record, filter: Filter) -> bool:
+    """Return whether a record lacks the name that the filter says, if it says one."""
+    return filter.without_name is None or filter.without_name not in dict(record.names)
 
 
 def _space(namespace: Namespace) -> int | None:

@@ -23,6 +23,7 @@ from idstore.model.terms import Term
 from idstore.model.value import first_url, free_index, integer
 from idstore.registry.core import Part
 from idstore.registry.namespace_index import LabelGroup, named_readings
+from idstore.registry.request_keys import deriving, key_node
 from idstore.registry.visibility import Sight
 from idstore.schemes import installed, value_types
 from idstore.stores.contract import View
@@ -30,6 +31,10 @@ from idstore.vocabulary import IDS, PUBLIC_LOG, SKOS
 
 _HOST: Final = re.compile("[a-z][a-z0-9+.-]*://[^/]*", re.IGNORECASE | re.ASCII)
 """The beginning of a web address."""
+
+
+_DOI: Final = "10."
+"""Beginning of the prefixes of DOIs."""
 
 
 def host_end(text: str) -> int:
@@ -109,6 +114,9 @@ class Lookup(Part):
             graphs = self.core.private_graphs(view, sight)
         groups, readings = self._grouped_readings(view, text, graphs)
         if not groups and not readings:
+            article = next(iter(self._articles(view, text, sight)), None) if reading else None
+            if article is not None:
+                return article
             raise self._unreadable(view, text)
         readings += self._visible_readings(view, groups, sight, graphs or ())
         by_name = self.core.facts(view).by_name
@@ -118,12 +126,31 @@ class Lookup(Part):
             if holder is not None:
                 named = by_name.get(namespace.name) is namespace and not is_form_prefix(namespace.name)
                 holders[holder] = f"{namespace.name}:{label}" if named else holder.value
+        if not holders and reading:  # only now: a registered handle is meant before an article with that DOI
+            holders = {iri: iri.value for iri in self._articles(view, text, sight)}
         if not holders:
             raise self._misspelt(view, text) or NotRegistered(text)
         if len(holders) > 1:
             candidates = sorted(iri.value for iri in holders)
             raise AmbiguousIdentifier(text, candidates, [holders[NamedNode(iri)] for iri in candidates])
         return next(iter(holders))
+
+    def _articles(self, view: View, doi: str, sight: Sight) -> list[NamedNode]:
+        """Return the articles with a DOI that ``sight`` allows, by namespace; none for another text.
+
+        A hidden article takes the same steps as an absent one: see `visible_holder`.
+        """
+        if _DOI not in doi:
+            return []
+        found = []
+        for namespace in self.core.facts(view).by_base.values():
+            with suppress(UnknownScheme):
+                code = deriving(namespace.scheme_name)
+                same = None if code is None else code.same({"doi": doi})
+                if same is not None:
+                    node = key_node("", namespace.base, same)
+                    found.append(visible_holder(view, namespace, node, sight))
+        return [iri for iri in found if iri is not None]
 
     def _grouped_readings(
         self, view: View, text: str, graphs: Sequence[NamedNode] | None

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field, replace
-from functools import cache
-from typing import Final
 
 from pyoxigraph import Literal, NamedNode
 
@@ -19,12 +17,9 @@ from idstore.model.terms import Term
 from idstore.registry.bindings import Statement, named
 from idstore.registry.core import Core
 from idstore.registry.lookup import visible_holder
-from idstore.schemes import Deriving, scheme
+from idstore.registry.request_keys import REQUESTS, deriving, key_node, short_hash
 from idstore.stores.contract import Transaction
-from idstore.vocabulary import IDS, RDF, SKOS, SPACE, closed_graph
-
-REQUESTS: Final = f"{SPACE}request/"
-"""Prefix of the IRIs of request key nodes."""
+from idstore.vocabulary import IDS, RDF, SKOS, closed_graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +85,7 @@ class Request:
             content["fixate"] = True
         import json
 
-        return _hash(json.dumps(content, sort_keys=True))
+        return short_hash(json.dumps(content, sort_keys=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +128,8 @@ def key_of(namespace: Namespace, party: Party, request: Request, label: str | No
         same = same_as(namespace, request.metadata)
         if same is None:
             return None
-        owner, key, description, digest = "", same, same, _hash(same)
-    own = _hash(f"{owner}\0{namespace.base}\0{key}")
-    return Key(NamedNode(REQUESTS + own), key, description, digest, shared=not owner)
+        owner, key, description, digest = "", same, same, short_hash(same)
+    return Key(key_node(owner, namespace.base, key), key, description, digest, shared=not owner)
 
 
 def with_own_key(request: Request) -> Request:
@@ -165,7 +159,7 @@ def check_metadata(metadata: Mapping[str, str]) -> None:
 
 def check_regular(namespace: Namespace, metadata: Mapping[str, str]) -> None:
     """Raise InvalidData if a label is derived from the metadata, and a field of them has no known form."""
-    code = _deriving(namespace.scheme_name)
+    code = deriving(namespace.scheme_name)
     if code is not None and "parent" not in metadata:
         irregular = code.derive(metadata, namespace.context).irregular
         if irregular:
@@ -178,15 +172,8 @@ def same_as(namespace: Namespace, metadata: Mapping[str, str]) -> str | None:
 
     None if nothing does, or if it is below another identifier.
     """
-    code = _deriving(namespace.scheme_name)
+    code = deriving(namespace.scheme_name)
     return None if code is None or "parent" in metadata else code.same(metadata)
-
-
-@cache
-def _deriving(name: str) -> Deriving | None:
-    """Return the scheme if it derives labels. Cached, because each request asks and the lookup is slow."""
-    code = scheme(name)
-    return code if isinstance(code, Deriving) else None
 
 
 def earlier_record(
@@ -262,12 +249,6 @@ def check_key_free(transaction: Transaction, key: Key, namespace: Namespace) -> 
             key=key.text,
             namespace=namespace.name,
         )
-
-
-def _hash(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 _ARGUMENTS = {IDS.name: "name", RDF.value: "comment", IDS.target: "target"}
