@@ -78,3 +78,18 @@ def test_names_in_a_language(run: Run, mint: Minting) -> None:
     run("name", iri, "Ventil", "--lang", "de")
     shown = {line.split("\t")[0]: line.split("\t")[-1] for line in run("list", "--lang", "de").lines}
     assert shown == {iri: "Ventil", other: "pump"}
+
+
+def test_counts_by_month_party_and_namespace(run: Run, mint: Minting) -> None:
+    first = mint()
+    mint(by="bob")
+    run("register", "h", "x")
+    run("fixate", first)
+    month = run("show", first, "--json").object["created"][:7]
+    assert run("stats", "--by", "party").lines == ["alice\t2", "bob\t1"]
+    assert run("stats", "--by", "namespace").lines == ["h\t1", "rdl\t2"]
+    assert run("stats", "--by", "month").lines == [f"{month}\t3"]
+    assert run("stats", "--by", "party", by="carol").lines == ["alice\t1"]  # what carol may see
+    assert run("stats", "--by", "party", "--json").objects[0] == {"party": "alice", "count": 2}
+    run("stats", "--by", "party", "--days", code=2)
+    run("stats", "--by", "year", code=2)
