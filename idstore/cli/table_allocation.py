@@ -37,8 +37,10 @@ def allocate_table(
     from idstore.exchange import request_tables
 
     name = inputs.name(file)
+    scheme = session.read(call, lambda registry, _: registry.namespace(namespace).scheme)
     with stdin.files([file]) as [path]:
-        table = request_tables.read(path, file, request, labelled=labelled)
+        fields = request_tables.metadata_fields(scheme)
+        table = request_tables.read(path, file, request, fields, labelled=labelled)
     call.output.info(f"idstore: reading {table.summary.replace(str(path), name)}")
 
     lines = TableLines(call, table.flaws, len(table.cells) - len(table.rows))

@@ -29,6 +29,7 @@ from idstore.exchange.table_export import write_rows
 from idstore.registry.batch_mint import RequestRow
 from idstore.registry.bindings import Statement
 from idstore.registry.requests import Request
+from idstore.schemes import Deriving, Scheme, Typed
 from idstore.schemes.article_fields import FIELDS
 from idstore.vocabulary import MAPPING_PREFIXES
 
@@ -102,16 +103,22 @@ def opened(path: Path, name: str) -> AbstractContextManager[tables.Table]:
     return workbooks.read(path) if format == workbooks.FORMAT else tables.read(path, format)
 
 
-def read(path: Path, name: str, base: Request, *, labelled: bool) -> RequestTable:
+def metadata_fields(scheme: Scheme) -> Sequence[str]:
+    """Return the columns that are metadata for the labels of a scheme."""
+    return FIELDS if isinstance(scheme, Deriving) else ("type",) if isinstance(scheme, Typed) else ()
+
+
+def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelled: bool) -> RequestTable:
     """Read a table of requests.
 
     name      its name, which implies the format.
     base      what holds for rows that do not say otherwise.
+    fields    columns that are metadata: see `metadata_fields`.
     labelled  whether each row has a label.
     Raises ExchangeError: the file cannot be read, or a column is missing; InvalidData: see `workbooks.read`.
     """
     with opened(path, name) as table:
-        columns = {column: role for column in table.header if (role := _role(column)) is not None}
+        columns = {column: role for column in table.header if (role := _role(column, fields)) is not None}
         if labelled and _LABEL not in columns.values():
             raise ExchangeError(table.name, 1, "no column is named label, which holds the labels to register")
         if columns.keys() <= {IDENTIFIER, _LABEL} and not labelled:
@@ -143,14 +150,14 @@ def read(path: Path, name: str, base: Request, *, labelled: bool) -> RequestTabl
     )
 
 
-def _role(column: str) -> str | None:
+def _role(column: str, fields: Sequence[str]) -> str | None:
     """Return what a column holds; None if it is passed over."""
     language = mappings.language_of_names(column)
     if language is not None:
         return f"name@{language}"
     if column in _RELATIONS:
         return _RELATIONS[column]
-    if column in ("name", "lang", "comment", "target", _LABEL, IDENTIFIER, *FIELDS):
+    if column in ("name", "lang", "comment", "target", "key", _LABEL, IDENTIFIER, *fields):
         return column
     return column if ":" in column else None
 

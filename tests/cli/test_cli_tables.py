@@ -171,6 +171,16 @@ def test_articles_of_a_table(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("rdl")
+def test_columns_of_articles_are_passed_over_in_other_schemes(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", ("title", "name", "type"), ("On valves", "x", "y"))
+    outcome = run("mint", "h", "--from", table)
+    assert "name ← name; passed over: title, type" in outcome.err
+    typed = written(tmp_path / "u.csv", ("title", "type", "name"), ("a", "fmt", "x"))
+    assert cells(run("mint", "own", "--from", typed).out)[1][0] == "http://formats.example.org/fmt/1"
+    assert "no namespace 'none'" in run("mint", "none", "--from", table, code=4).err
+
+
+@pytest.mark.usefixtures("rdl")
 def test_cells_of_a_workbook(run: Run, tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     workbook = openpyxl.Workbook()
