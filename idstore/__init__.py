@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from idstore.errors import OutcomeUnknown as OutcomeUnknown
     from idstore.errors import Overloaded as Overloaded
     from idstore.errors import QueryRefused as QueryRefused
+    from idstore.errors import ReplicaReadOnly as ReplicaReadOnly
     from idstore.errors import RequestConflict as RequestConflict
     from idstore.errors import RequestTooLarge as RequestTooLarge
     from idstore.errors import ShapeViolation as ShapeViolation
@@ -40,7 +41,10 @@ if TYPE_CHECKING:
     from idstore.errors import SignInUnavailable as SignInUnavailable
     from idstore.errors import StageConflict as StageConflict
     from idstore.errors import StoreBusy as StoreBusy
+    from idstore.errors import StoreClosed as StoreClosed
     from idstore.errors import StoreDamaged as StoreDamaged
+    from idstore.errors import StoreForked as StoreForked
+    from idstore.errors import StoreReadOnly as StoreReadOnly
     from idstore.errors import StoreUnavailable as StoreUnavailable
     from idstore.errors import TooManyAttempts as TooManyAttempts
     from idstore.errors import TooManyQueries as TooManyQueries
@@ -68,8 +72,10 @@ if TYPE_CHECKING:
     from idstore.operations.declared import NewsPage as NewsPage
     from idstore.registry import Registry as Registry
     from idstore.registry.authority import Authority as Authority
+    from idstore.registry.batch_mint import RequestRow as RequestRow
     from idstore.registry.bindings import SharedTarget as SharedTarget
     from idstore.registry.bindings import Statement as Statement
+    from idstore.registry.change_rows import ChangeRow as ChangeRow
     from idstore.registry.citation import Citation as Citation
     from idstore.registry.export import Extract as Extract
     from idstore.registry.findings import VerificationFinding as VerificationFinding
@@ -109,6 +115,7 @@ _MODULES: Final = {
     "BatchRefused": "idstore.errors",
     "Binding": "idstore.model.binding",
     "ChangePage": "idstore.exchange.changes",
+    "ChangeRow": "idstore.registry.change_rows",
     "Citation": "idstore.registry.citation",
     "Derivation": "idstore.registry.resolution",
     "Difference": "idstore.registry.history",
@@ -157,6 +164,7 @@ _MODULES: Final = {
     "Replaced": "idstore.registry.replacement",
     "Request": "idstore.registry.requests",
     "RequestConflict": "idstore.errors",
+    "RequestRow": "idstore.registry.batch_mint",
     "RequestTooLarge": "idstore.errors",
     "Resolution": "idstore.registry.resolution",
     "ResolutionOptions": "idstore.registry.resolution",
@@ -168,6 +176,10 @@ _MODULES: Final = {
     "StageConflict": "idstore.errors",
     "Statement": "idstore.registry.bindings",
     "Storage": "idstore.model.storage",
+    "ReplicaReadOnly": "idstore.errors",
+    "StoreReadOnly": "idstore.errors",
+    "StoreClosed": "idstore.errors",
+    "StoreForked": "idstore.errors",
     "StoreBusy": "idstore.errors",
     "StoreDamaged": "idstore.errors",
     "StoreUnavailable": "idstore.errors",

@@ -23,6 +23,7 @@ IdstoreError
 ├── RequestConflict       a request key was used with other arguments, or its identifier was released
 ├── NamespaceExhausted    no free identifier is left under the scheme's rules
 ├── NotPermitted          the party may see it, but not do this (for invisible ones: NotRegistered)
+│   ├── ReplicaReadOnly   a change in a replica, which takes its changes from elsewhere
 │   ├── SignInRequired    a server needs valid credentials for this
 │   └── TooManyAttempts   too many failed sign-ins from one address
 ├── SignInUnavailable     whether credentials are valid cannot be found out at the moment
@@ -33,7 +34,10 @@ IdstoreError
 │   └── TooManyQueries    a caller has too many queries that are not answered yet
 ├── LocalOnly             the act needs the store's folder, and the registry is reached through a server
 └── StoreUnavailable      the store cannot be opened, read or written
-    ├── StoreBusy         another process holds the store
+    ├── StoreReadOnly     a change in a registry that was opened for reading only
+    ├── StoreClosed       the registry was closed
+    ├── StoreForked       the registry was opened by the process that this one was forked from
+    ├── StoreBusy         another process holds the store (carries its number)
     │   └── Overloaded    a server has too much to do at the moment
     ├── OutcomeUnknown    the outcome of a change cannot be determined
     └── StoreDamaged      the contents of its files differ from the data written
@@ -54,8 +58,24 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:half]} […] {text[-half:]}"
 
 
+_CIRCUMSTANCES: Final = frozenset(
+    {"candidates", "column", "extra", "file", "flaws", "holder", "limit", "line", "meant", "memory"}
+    | {"position", "reason", "refused", "retry_after", "seconds", "size", "triple", "wait"}
+)
+"""Fields of errors that tell of no argument."""
+
+
 class IdstoreError(Exception):
-    """Root of the error family. ``code`` is a stable slug; ``fields`` are the values used in the message."""
+    """Root of the error family.
+
+    code      a stable slug.
+    message   what is wrong, where, and what to do.
+    fields    the values used in the message.
+    field     the argument, column or setting that is at fault; None if none is.
+    value     what the caller gave there; None if nothing.
+    reason    what is wrong, without the place if the error knows it alone.
+    position  index, from 0, of the first wrong character of the value, where there is one.
+    """
 
     code: ClassVar[str] = "error"
 
@@ -66,6 +86,24 @@ class IdstoreError(Exception):
         self.fields: Mapping[str, object] = {
             name: _cut(value) if isinstance(value, str) else value for name, value in fields.items()
         }
+        self.field = self._argument()
+        self.value: object = self.fields.get(
+            "value", self.fields.get(self.field or "", self.fields.get("text"))
+        )
+        self.reason = str(self.fields.get("reason", message))
+        position = self.fields.get("position")
+        self.position = position if isinstance(position, int) else None
+
+    def details(self) -> dict[str, object]:
+        """Return the fields, with ``field`` and ``value`` if an argument is at fault."""
+        named = {} if self.field is None else {"field": self.field, "value": self.value}
+        return {**self.fields, **named}
+
+    def _argument(self) -> str | None:
+        named = self.fields.get("field")
+        if named is not None:
+            return str(named)
+        return next((name for name in self.fields if name not in _CIRCUMSTANCES), None)
 
 
 class InvalidIdentifier(IdstoreError, ValueError):
@@ -79,6 +117,7 @@ class InvalidIdentifier(IdstoreError, ValueError):
     """
 
     code = "invalid-identifier"
+    position: int
 
     def __init__(self, text: str, reason: str, position: int, scheme: str) -> None:
         super().__init__(
@@ -89,8 +128,6 @@ class InvalidIdentifier(IdstoreError, ValueError):
             scheme=scheme,
         )
         self.text = text
-        self.reason = reason
-        self.position = position
         self.scheme = scheme
 
 
@@ -128,7 +165,7 @@ class ExchangeError(InvalidData):
         place = file if line is None else f"{file}, line {line}"
         # text from a file may contain line breaks; an error message is one line
         reason = " ".join(reason.splitlines())
-        self.file, self.line, self.reason = file, line, reason
+        self.file, self.line = file, line
         super().__init__(f"{place}: {reason}; {outcome}", file=file, line=line, reason=reason)
 
 
@@ -193,6 +230,7 @@ class AmbiguousIdentifier(IdstoreError, LookupError):
             f"{text!r} names several identifiers: {', '.join(candidates)}; write"
             f" {' or '.join(forms or ['one of them in full'])}",
             text=text,
+            field="id",
             candidates=list(candidates),
         )
 
@@ -202,6 +240,9 @@ class QueryRefused(IdstoreError, ValueError):
 
     code = "query-refused"
 
+    def _argument(self) -> str:
+        return super()._argument() or "text"
+
 
 class NotRegistered(IdstoreError, LookupError):
     """The registry holds no such identifier, or none that the party may see.
@@ -210,10 +251,13 @@ class NotRegistered(IdstoreError, LookupError):
     """
 
     code = "not-registered"
+    _named: ClassVar[str] = "id"
 
     def __init__(self, text: str, message: str | None = None) -> None:
         super().__init__(
-            message or f"{text!r} is not registered here; list the identifiers that you may see", text=text
+            message or f"{text!r} is not registered here; list the identifiers that you may see",
+            text=text,
+            field=self._named,
         )
 
 
@@ -227,6 +271,7 @@ class UnknownNamespace(NotRegistered):
     """No namespace of that name or base."""
 
     code = "unknown-namespace"
+    _named = "namespace"
 
     def __init__(self, text: str, meant: str | None = None) -> None:
         remedy = "list the namespaces for their names" if meant is None else f"did you mean {meant}?"
@@ -237,6 +282,7 @@ class UnknownParty(NotRegistered):
     """No party of that name."""
 
     code = "unknown-party"
+    _named = "party"
 
     def __init__(self, text: str) -> None:
         super().__init__(text, f"no party {text!r} here; an administrator can add it")
@@ -285,6 +331,12 @@ class NotPermitted(IdstoreError, PermissionError):
     """The party may see the resource, but not perform this act on it."""
 
     code = "not-permitted"
+
+
+class ReplicaReadOnly(NotPermitted):
+    """A replica changes by what it follows alone."""
+
+    code = "replica"
 
 
 class SignInRequired(NotPermitted):
@@ -353,8 +405,42 @@ class StoreDamaged(StoreUnavailable):
     code = "store-damaged"
 
 
+class StoreReadOnly(StoreUnavailable):
+    """The registry was opened for reading only."""
+
+    code = "read-only"
+
+    def __init__(self, message: str = "the store was opened for reading only; open it for writing") -> None:
+        super().__init__(message)
+
+
+class StoreClosed(StoreUnavailable):
+    """The registry was closed."""
+
+    code = "closed"
+
+    def __init__(self, message: str = "the store was closed; open it again") -> None:
+        super().__init__(message)
+
+
+class StoreForked(StoreUnavailable):
+    """The registry was opened by the process that this one was forked from."""
+
+    code = "forked"
+
+    def __init__(
+        self,
+        message: str = "the store was opened by the process that this one was forked from; use it there, or"
+        " open it in a newly started process (`spawn` in multiprocessing)",
+    ) -> None:
+        super().__init__(message)
+
+
 class StoreBusy(StoreUnavailable):
-    """Another process holds the store, and the waiting time has passed."""
+    """Another process holds the store, and the waiting time has passed.
+
+    ``fields["holder"]`` is its number; None if it is not known, and for readers, which can be several.
+    """
 
     code = "store-busy"
 

@@ -18,12 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakSet
 
-from idstore.errors import StoreUnavailable
+from idstore.errors import StoreForked
 
-FORKED: Final = (
-    "the store was opened by the process that this one was forked from; use it there,"
-    " or open it in a newly started process (`spawn` in multiprocessing)"
-)
 _NO_ENGINE: Final = (
     "this process was forked from one that had a store open, and cannot open a store itself;"
     " open it in a newly started process (`spawn` in multiprocessing)"
@@ -143,13 +139,13 @@ def is_inherited(database: Any) -> bool:
 
 
 def refuse_inherited(file: Path) -> None:
-    """Raise StoreUnavailable if this process inherited a connection to a file. Raises OSError.
+    """Raise StoreForked if this process inherited a connection to a file. Raises OSError.
 
     SQLite keeps one record of a file's locks per process, and a child has its parent's record.
     """
     files = {database.file for database in _INHERITED if isinstance(database, Connection)}
     if files and file.exists() and _identity(file) in files:
-        raise StoreUnavailable(FORKED)
+        raise StoreForked
 
 
 def _identity(file: Path) -> tuple[int, int]:
@@ -179,9 +175,9 @@ def lacks_engine_threads() -> bool:
 
 
 def refuse_fork() -> None:
-    """Raise StoreUnavailable if this process was forked from one that had an engine open."""
+    """Raise StoreForked if this process was forked from one that had an engine open."""
     if _Engines.forked:
-        raise StoreUnavailable(_NO_ENGINE)
+        raise StoreForked(_NO_ENGINE)
 
 
 def _inherit() -> None:

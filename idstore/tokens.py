@@ -186,11 +186,15 @@ def list_tokens(registry: Registry, party: Party) -> list[Token]:
     return [token for token in _tokens(registry).all() if everything or token.party == party.name]
 
 
-def revoke_token(registry: Registry, id: str, party: Party) -> None:
-    """Refuse a token from now on; for its party and administrators. Raises NotRegistered."""
-    if id not in {token.id for token in list_tokens(registry, party)}:
-        raise NotRegistered(id, f"no token {id!r} here; list the tokens")
-    _tokens(registry).revoke(id)
+def revoke_token(registry: Registry, token: str, party: Party) -> None:
+    """Refuse a token from now on; for its party and administrators.
+
+    token  its number in the list.
+    Raises NotRegistered.
+    """
+    if token not in {one.id for one in list_tokens(registry, party)}:
+        raise NotRegistered(token, f"no token {token!r} here; list the tokens")
+    _tokens(registry).revoke(token)
 
 
 def _check_acting(registry: Registry, party: Party, view: View) -> None:

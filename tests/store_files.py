@@ -259,3 +259,15 @@ def until(condition: Callable[[], object], what: str) -> None:
     while not condition():
         assert time.monotonic() < end, f"in vain: {what}"
         time.sleep(0.001)
+
+
+def contents(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield the files of a folder with their contents, as far as they do not vanish meanwhile."""
+    for place, _, names in os.walk(folder):
+        for path in (Path(place, name) for name in names):
+            try:
+                content = path.read_bytes() if path.is_file() else None
+            except FileNotFoundError:
+                continue
+            if content is not None:
+                yield path, content

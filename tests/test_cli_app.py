@@ -255,6 +255,8 @@ def test_errors_carry_their_fields(run: Run, capsys: pytest.CaptureFixture[str])
         "error": told.code,
         "message": f"{told.message} (idstore list)",
         "text": "x",
+        "field": "id",
+        "value": "x",
     }
 
 

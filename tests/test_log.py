@@ -14,7 +14,7 @@ from pyoxigraph import Literal, NamedNode
 
 import idstore
 from idstore import Event, Filter, Party, Registry, Statement
-from idstore.errors import NotPermitted, NotRegistered
+from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.exchange import rdf
 from idstore.model import times
 from idstore.model.change import Change
@@ -81,25 +81,31 @@ def test_every_field_of_a_filter_restricts_a_list_or_the_log(registry: Registry,
     """Each field is given alone; where a list takes it, `list` and `list_bound` agree."""
     bound = "http://example.org/bound"
     registry.add_namespace("other", "http://other.example.org/data#", "rdswip", ROOT)
+    registry.add_namespace("sp", "http://journals.example.org/", "scholars-portal", ROOT)
     early, draft = mint(registry), mint(registry)
+    metadata = {"issn": "0305-4179", "title": "A burn", "doi": "10.5072/a"}
+    article = registry.mint("sp", ROOT, idstore.Request(metadata=metadata)).iri.value
     clock.moment = NOON + times.DAY
     late, elsewhere = mint(registry, BOB), registry.mint("other", ALICE).iri.value
     registry.fixate([early, elsewhere], ALICE)
     registry.fixate([late], BOB)
     registry.deprecate(elsewhere, "outdated", ALICE)
-    for iri, by in ((early, ALICE), (draft, ALICE), (late, BOB), (elsewhere, ALICE)):
+    for iri, by in ((early, ALICE), (draft, ALICE), (late, BOB), (elsewhere, ALICE), (article, ROOT)):
         registry.bind(iri, Statement(bound), by)
+    registry.name(late, "Ventil", BOB, "de")
     listed = {
         "party": ("bob", {late}),
         "since": (NOON + times.DAY, {late, elsewhere}),
-        "until": (NOON + times.DAY, {early, draft}),
+        "until": (NOON + times.DAY, {early, draft, article}),
         "namespace": ("other", {elsewhere}),
-        "stage": ("created", {draft}),
+        "stage": ("created", {draft, article}),
         "deprecated": (True, {elsewhere}),
+        "without_name": ("de", {early, draft, elsewhere, article}),
+        "doi": ("https://doi.org/10.5072/A", {article}),
     }
     logged = {
-        "party": ("bob", {("Mint", late), ("Fixation", late), ("Bind", late)}),
-        "id": (late, {("Mint", late), ("Fixation", late), ("Bind", late)}),
+        "party": ("bob", {(act, late) for act in ("Mint", "Fixation", "Bind", "Naming")}),
+        "id": (late, {(act, late) for act in ("Mint", "Fixation", "Bind", "Naming")}),
         "kinds": (["Fixation"], {("Fixation", iri) for iri in (early, late, elsewhere)}),
     }
     assert listed.keys() | logged.keys() == {field.name for field in fields(Filter)}
@@ -193,7 +199,9 @@ def test_trails_are_filtered_by_kind(registry: Registry) -> None:
     ]
     assert acts(registry.log(ROOT, Filter(kinds={"Bind"}, party="eve"))) == [("Bind", "eve")]
     assert acts(registry.log(EVE, Filter(kinds=["Mint"]))) == [("Mint", "alice")]
-    assert acts(registry.log(ROOT, Filter(kinds=["Nothing"]))) == []
+    assert acts(registry.log(ROOT, Filter(kinds=["Redaction"]))) == []
+    with pytest.raises(InvalidData, match="no kind of event 'Nothing'"):
+        acts(registry.log(ROOT, Filter(kinds=["Nothing"])))
 
 
 def test_trails_are_filtered_by_time(registry: Registry, clock: Clock) -> None:

@@ -40,6 +40,6 @@ def test_the_version_and_unknown_names() -> None:
     with pytest.raises(AttributeError, match="StoreBussy"):
         _ = idstore.StoreBussy  # type: ignore[attr-defined]
     try:
-        raise idstore.StoreBusy("busy", holder="process 1", wait=1)
+        raise idstore.StoreBusy("busy", holder=1, wait=1)
     except idstore.StoreUnavailable as error:
         assert error.code == "store-busy"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from command_lines import Run
 from serving import wait_until
+from store_files import contents
 
 import idstore
 from idstore import errors
@@ -36,8 +37,8 @@ def traces(folder: Path, *texts: str) -> set[str]:
     forms = {form.encode() for text in texts for form in (text, quote(text), quote(text, safe=""))}
     return {
         str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.is_file() and any(form in path.read_bytes() for form in forms)
+        for path, content in contents(folder)
+        if any(form in content for form in forms)
     }
 
 

@@ -186,12 +186,12 @@ def test_every_act_on_an_identifier_is_in_the_table() -> None:
 @pytest.mark.parametrize("stage", ["created", "fixated"])
 def test_only_the_receiver_of_an_offer_sees_and_accepts_it(registry: Registry, stage: str) -> None:
     iri, ben = staged(registry, stage), Party("ben")
+    with pytest.raises(StageConflict):
+        registry.transfer(iri, OWNER, OWNER)
     registry.transfer(iri, ben, OWNER)
     assert registry.show(iri, ben).offered == "ben"
     with pytest.raises(NotPermitted):
         registry.transfer(iri, BINDER, BINDER)
-    with pytest.raises(StageConflict):
-        registry.transfer(iri, OWNER, OWNER)
     with pytest.raises(NotPermitted):
         registry.name(iri, "mine already", ben)
     registry.transfer(iri, ben, ben)
@@ -211,6 +211,11 @@ def test_an_offer_can_be_taken_back(registry: Registry) -> None:
     for act in (lambda: registry.show(iri, ben), lambda: registry.transfer(iri, ben, ben)):
         with pytest.raises(NotRegistered):
             act()
+    registry.transfer(iri, ben, OWNER)
+    registry.transfer(iri, OWNER, OWNER)
+    assert (registry.show(iri, OWNER).owner, registry.show(iri, OWNER).offered) == ("owner", None)
+    with pytest.raises(NotRegistered):
+        registry.transfer(iri, ben, ben)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ def minted(allocation: SimulatedAllocation, count: int = 2) -> list[str]:
         "http://www.nationalarchives.gov.uk/PRONOM/fmt/18",
         "https://www.nationalarchives.gov.uk/pronom/fmt/18",
         "HTTP://NationalArchives.gov.uk/Pronom/fmt/18",
+        "http://www.nationalarchives.gov.uk/PRONOM/fmt/18.xml",
+        "https://pronom.nationalarchives.gov.uk/fmt/18/",
+        "https://pronom.nationalarchives.gov.uk/fmt/18?format=json#sig",
     ],
 )
 def test_written_forms(text: str) -> None:
@@ -62,7 +65,7 @@ def test_pronoms_forms_are_not_those_of_another_base() -> None:
         ("x-lan/1", 2),
         ("info:pronom/fmt", 15),
         ("info:pronom/lan/1", 12),
-        ("http://www.nationalarchives.gov.uk/PRONOM/fmt/978.xml", 49),
+        ("http://www.nationalarchives.gov.uk/PRONOM/fmt/978.pdf", 49),
     ],
 )
 def test_errors_state_the_position(text: str, position: int) -> None:

@@ -73,6 +73,20 @@ Until = Annotated[
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="ID...", help="The identifiers that replace it.")
 ]
+ChangeTable = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="TABLE",
+        help="A table (csv, tsv, xlsx) with a column identifier: each row is done, or none.",
+    ),
+]
+TableDryRun = Annotated[
+    bool, typer.Option("--dry-run", help="With --from: change nothing, and tell of each line.")
+]
+
+IdsOrTable = Annotated[list[str] | None, typer.Argument(metavar="[ID]", help=f"An identifier, {FORMS}.")]
+"""As `IdAndSuccessors`, where a table can stand instead."""
 IdAndSuccessors = Annotated[list[str], typer.Argument(metavar="ID", help=f"An identifier, {FORMS}.")]
 """The identifier, and the successors after the first one of ``--by``: ``ID --by A B``."""
 

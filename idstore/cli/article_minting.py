@@ -45,7 +45,7 @@ def collect_ignored_keys(
 
 def warn_ignored_keys(call: Call, ignored: Sequence[str]) -> None:
     """Warn of ignored keys, if there are any."""
-    from idstore.exchange.articles import FIELDS
+    from idstore.schemes.article_fields import FIELDS
 
     if ignored:
         more = f" and {len(ignored) - _LISTED} more" if len(ignored) > _LISTED else ""
@@ -119,12 +119,7 @@ class ArticleMinter:
             except InvalidData as error:
                 yield error
             else:
-                key = metadata.pop("key", None)
-                yield replace(
-                    self._base,
-                    metadata=metadata,
-                    request_key=key if self._base.request_key is None else self._base.request_key,
-                )
+                yield replace(self._base, metadata=metadata)
 
     def _refuse(self, entry: "ArticleEntry", error: IdstoreError) -> None:
         self.refused += 1
@@ -132,7 +127,7 @@ class ArticleMinter:
         if self._single:
             raise located if isinstance(error, InvalidData) else error
         code = located.code if isinstance(error, InvalidData) else error.code
-        self._call.output.error(code, located.message, located.fields)
+        self._call.output.error(code, located.message, located.details())
         print()
 
     def _print(self, view: "RecordView", entry: "ArticleEntry", *, fresh: bool) -> None:

@@ -52,6 +52,7 @@ EXIT_CODES: Final[dict[type[errors.IdstoreError], int]] = {
     errors.NotPermitted: NOT_PERMITTED,
     errors.ShapeViolation: BROKEN,
     errors.IntegrityError: BROKEN,
+    errors.ReplicaReadOnly: NOT_PERMITTED,
     errors.SignInRequired: NOT_PERMITTED,
     errors.TooManyAttempts: NOT_PERMITTED,
     errors.SignInUnavailable: UNAVAILABLE,
@@ -62,6 +63,9 @@ EXIT_CODES: Final[dict[type[errors.IdstoreError], int]] = {
     errors.StoreUnavailable: UNAVAILABLE,
     errors.OutcomeUnknown: UNAVAILABLE,
     errors.StoreDamaged: UNAVAILABLE,
+    errors.StoreReadOnly: UNAVAILABLE,
+    errors.StoreClosed: UNAVAILABLE,
+    errors.StoreForked: UNAVAILABLE,
     errors.StoreBusy: UNAVAILABLE,
     errors.Overloaded: UNAVAILABLE,
 }

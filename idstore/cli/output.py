@@ -186,7 +186,7 @@ def report(error: BaseException, output: Output) -> int:
             output.error("usage", f"{error.message.rstrip('.')}; see `{error.command} --help`")
             return exits.USAGE
         case IdstoreError():
-            output.error(error.code, error.message, error.fields)
+            output.error(error.code, error.message, error.details())
             return exits.exit_code(error)
         case OSError(strerror=str(reason)):
             if isinstance(error, StdoutError):

@@ -7,7 +7,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final, Protocol, cast
 
@@ -66,6 +66,8 @@ def _target(file: str) -> Path:
         return Path(file)  # /dev/stdout may lead to something that has no path
     try:
         path = Path(file).resolve()
+        with suppress(FileNotFoundError):
+            path.stat()  # from Python 3.13 on, `resolve` does not refuse links that form a loop
         reason = "" if path.parent.is_dir() else f"there is no folder {path.parent}"
         if path.is_dir():
             reason = "it is a folder"

@@ -33,10 +33,14 @@ class RecordView:
         """IRI of the identifier."""
         return self.record.iri.value
 
-    def line(self) -> str:
-        """Return IRI, stage, owner, time of creation and name, separated by tabs."""
+    def line(self, lang: str | None = None) -> str:
+        """Return IRI, stage, owner, time of creation and name, separated by tabs.
+
+        lang  the language of the name, if there is one in it.
+        """
         record = self.record
-        name = printable(record.names[0][1]) if record.names else ""
+        first = record.names[0][1] if record.names else ""
+        name = printable(dict(record.names).get((lang or "").lower(), first))
         return "\t".join(
             (self.iri, record.stage.value, record.owner, times.iso(record.created), name)
         ).rstrip()

@@ -9,14 +9,17 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange.sources import Source
-
-FIELDS: Final = ("issn", "volume", "issue", "page", "title", "subtitle", "doi", "key", "type")
-"""Fields of an entry. ``issn`` may list several, the one to use first. ``key`` is the caller's own key for
-the article. ``type`` selects the type of identifier in a scheme that has several (``x-fmt``)."""
+from idstore.schemes.article_fields import FIELDS
 
 _FORMULA: Final = re.compile(
     r"\$[^$]*[\\^_{}][^$]*\$|\\[(\[]|\\(?:ensuremath|begin)\b|<(?:[\w-]+:)?(?:math|tex-math)\b"
 )
+_SUPPLEMENT: Final = re.compile(
+    r"(?:(?:suppl?ements?|suppl?|sup|s)(?![^\W\d_]))?[\W_]*([0-9]*)[\W_]*", re.IGNORECASE
+)
+"""The number of a supplement, also after its word; or its word alone."""
+_TOLD: Final = re.compile(r"sup[a-z]*[\W_]*([0-9]*)", re.IGNORECASE)
+"""A supplement within an issue."""
 EXTRA: Final = "articles"
 """The extra with the optional dependencies for JATS, BibTeX and RIS."""
 
@@ -89,6 +92,23 @@ def failure(file: str, line: int | None, reason: str, **fields: object) -> Inval
     """Return the error about a line of a file, or about the file."""
     place = file if line is None else f"{file}, line {line}"
     return InvalidData(f"{place}: {reason}", file=file, line=line, **fields)
+
+
+def in_supplement(issue: str, supplement: str) -> str | None:
+    """Return an issue with its supplement as one text.
+
+    None if ``supplement`` tells no number, or another one than the issue itself does.
+
+    >>> in_supplement("4", "Suppl. 2"), in_supplement("", "1"), in_supplement("4 suppl 2", "2")
+    ('4 suppl 2', 'suppl 1', '4 suppl 2')
+    >>> in_supplement("4", "Proceedings"), in_supplement("4 suppl 2", "3")
+    (None, None)
+    """
+    number = _SUPPLEMENT.fullmatch(supplement.strip())
+    told = _TOLD.search(issue)
+    if number is None or (told and told[1] != number[1]):
+        return None
+    return issue if told else " ".join(filter(None, (issue, "suppl", number[1])))
 
 
 def formula_in(title: str) -> tuple[str, ...]:

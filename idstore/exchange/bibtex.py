@@ -176,8 +176,9 @@ class _BibtexReader:
                 " or write its fields out"
             )
             return ArticleEntry(self._file, waiting.line, failure(self._file, waiting.line, reason))
-        title = "" if isinstance(waiting.values, InvalidData) else waiting.values.get("title", "")
-        doubts = formula_in("<math" if _MATHS.search(title) else title)
+        values = {} if isinstance(waiting.values, InvalidData) else waiting.values
+        title = values.get("title", "")
+        doubts = (*_unused(values), *formula_in("<math" if _MATHS.search(title) else title))
         return ArticleEntry(
             self._file, waiting.line, self._fields(waiting.line, waiting.values), doubts=doubts
         )
@@ -297,6 +298,17 @@ def _bare(value: str) -> str:
 def _is_value(value: str) -> bool:
     """Whether a text is a value of BibTeX: texts in braces or quotes, and words, joined by ``#``."""
     return all(_is_text(piece) or _WORD.fullmatch(piece) for piece in _pieces(value))
+
+
+def _unused(values: Mapping[str, str]) -> Iterator[str]:
+    """Yield what numbers an article beside the fields that are read."""
+    for names in _FIELDS.values():
+        first, *others = [name for name in names if _bare(values.get(name, ""))] or [""]
+        for name in others:
+            if _bare(values[name]) != _bare(values[first]):
+                yield f"the field {name} ({_bare(values[name])}) is not used beside {first}"
+    if part := _bare(values.get("part", "")):
+        yield f"the field part ({part}) is not used"
 
 
 def _is_text(piece: str) -> bool:

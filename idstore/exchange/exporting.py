@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import IO, Final
 
 from idstore.errors import InvalidData
-from idstore.exchange import handle_batch, patch, rdf, table_export
+from idstore.exchange import handle_batch, patch, rdf, table_export, wide_table, workbooks
 from idstore.model.filter import Filter
 from idstore.model.party import Party
 from idstore.progress import Progress, unwatched
@@ -19,11 +19,12 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     "jsonld": "application/ld+json",
     "sssom": "text/tab-separated-values; charset=utf-8",
     "csv": "text/csv; charset=utf-8",
+    workbooks.FORMAT: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     handle_batch.FORMAT: "text/plain; charset=utf-8",
     patch.FORMAT: "text/plain; charset=utf-8",
 }
 """Format → media type."""
-FORMATS: Final = (*rdf.FORMATS, *table_export.FORMATS, handle_batch.FORMAT)
+FORMATS: Final = (*rdf.FORMATS, *table_export.FORMATS, workbooks.FORMAT, handle_batch.FORMAT)
 """Formats of a state; changes have the format `patch.FORMAT`."""
 
 
@@ -37,6 +38,7 @@ def export(
     after: int = 0,
     title: str | None = None,
     licence: str | None = None,
+    wide: bool = False,
     progress: Progress = unwatched,
 ) -> None:
     """Write the data that the party may see; equal states give equal bytes.
@@ -44,15 +46,23 @@ def export(
     format          the format of the file.
     after           with rdf-patch: only changes after this number; without it all.
     title, licence  with sssom: of the mapping set.
+    wide            with csv: one row for each identifier; a workbook (xlsx) has it always.
     Raises InvalidData (format, or a choice that the format does not have), UnknownNamespace, OSError.
     Memory: flat, but for handle-batch, which holds the records.
     """
     if format not in MEDIA_TYPES:
-        raise InvalidData(f"no format {format!r} to export to; there are {', '.join(MEDIA_TYPES)}")
+        known = ", ".join(MEDIA_TYPES)
+        raise InvalidData(
+            f"no format {format!r} to export to; there are {known}", field="format", value=format
+        )
+    if wide and format not in wide_table.FORMATS:
+        raise InvalidData(f"{format} has no wide form; choose csv or xlsx", field="wide", value=wide)
     _check_choices(format, extract, after=after, titled=title is not None or licence is not None)
     match format:
         case patch.FORMAT:
             patch.export(registry, target, party, after, progress=progress)
+        case workbooks.FORMAT | "csv" if wide or format == workbooks.FORMAT:
+            wide_table.export(registry, target, party, extract, format, progress=progress)
         case "csv":
             table_export.export_csv(registry, target, party, extract, progress=progress)
         case "sssom":
@@ -78,8 +88,14 @@ def _check_choices(format: str, extract: Extract, *, after: int, titled: bool) -
     """Raise InvalidData for a choice that the format does not have."""
     _filter(extract).check_identifiers()
     if format == patch.FORMAT and not extract.whole:
-        raise InvalidData(f"{format} gives changes of all data; choose no namespace, stage or time")
+        raise InvalidData(
+            f"{format} gives changes of all data; choose no namespace, stage or time", field="format"
+        )
     if format != patch.FORMAT and after:
-        raise InvalidData(f"only {patch.FORMAT} gives the changes after a number; choose that format")
+        raise InvalidData(
+            f"only {patch.FORMAT} gives the changes after a number; choose that format", field="after"
+        )
     if format != "sssom" and titled:
-        raise InvalidData(f"{format} has no title and no licence; choose sssom, or leave them out")
+        raise InvalidData(
+            f"{format} has no title and no licence; choose sssom, or leave them out", field="title"
+        )

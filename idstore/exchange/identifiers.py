@@ -68,6 +68,7 @@ def _listed(cells: Cells, row: tables.TableRow) -> list[Listed] | None:
     if stage not in _STAGES:
         raise InvalidData(
             f"the stage {stage!r} cannot be taken over; there are created and fixated: leave the row out",
+            field="stage",
             text=stage,
         )
     bound = cells.cell(row, "target") and not literals

@@ -11,13 +11,21 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, formula_in, library, nonblank
+from idstore.exchange.articles import (
+    ArticleEntry,
+    Stream,
+    failure,
+    formula_in,
+    in_supplement,
+    library,
+    nonblank,
+)
 
 _APART: Final = frozenset({"break", "fn", "xref"})
 """Elements in a title whose content is no part of the title."""
 
 
-_NUMBERING: Final = ("supplement", "issue-part", "volume-series", "volume-issue-group")
+_NUMBERING: Final = ("issue-part", "volume-series", "volume-issue-group")
 """Elements beside ``volume`` and ``issue`` that say where an article was printed."""
 _FORMULAS: Final = frozenset({"math", "tex-math"})
 _GRAPHICS: Final = frozenset({"graphic", "inline-graphic", "inline-media", "media"})
@@ -104,12 +112,20 @@ def _fields(article: Any) -> dict[str, str | None]:
     return {
         "issn": ", ".join(filter(None, map(_text, sorted(_all(journal, "issn"), key=_electronic)))),
         "volume": _text(_one(meta, "volume")),
-        "issue": _text(_one(meta, "issue")),
+        "issue": _issue(meta)[0],
         "page": _text(_one(meta, "fpage")) or _text(_one(meta, "page-range")),
         "title": _text(_one(meta, "title-group/{*}article-title")),
         "subtitle": _text(_one(meta, "title-group/{*}subtitle")),
         "doi": _text(doi[0]) if doi else None,
     }
+
+
+def _issue(meta: Any) -> tuple[str, list[str]]:
+    """Return the issue with its supplement, and the supplements that it does not tell."""
+    issue = _text(_one(meta, "issue"))
+    supplements = list(dict.fromkeys(filter(None, map(_text, _all(meta, "supplement")))))
+    both = in_supplement(issue, supplements[0]) if supplements else None
+    return (issue, supplements) if both is None else (both, supplements[1:])
 
 
 def _doubts(article: Any) -> Iterator[str]:
@@ -119,8 +135,8 @@ def _doubts(article: Any) -> Iterator[str]:
         texts = list(dict.fromkeys(filter(None, map(_text, _all(meta, name)))))
         if len(texts) > 1:
             yield f"of the elements {name} ({', '.join(texts)}) the first is used"
-    for name in _NUMBERING:
-        texts = list(filter(None, map(_text, _all(meta, name))))
+    unused = {name: list(filter(None, map(_text, _all(meta, name)))) for name in _NUMBERING}
+    for name, texts in {"supplement": _issue(meta)[1], **unused}.items():
         if texts:
             yield f"the element {name} ({', '.join(texts)}) is not used"
     title = _one(meta, "title-group/{*}article-title")

@@ -2,10 +2,8 @@
 
 An object with a key of `_FOREIGN` is CSL-JSON or Crossref's JSON; any other is idstore's own (``issn``,
 ``title``). Null and absent keys mean that the source has no value. Numbers keep their spelling (``4.10``
-stays ``4.10``). Unknown keys are ignored, since real records have more, and reported. These are refused,
-since ignoring them would silently give another identifier: a key that differs from a field only in case
-(``Issn``), and, if that field is absent, another word for it (``vol``, ``pages``) or a misspelling
-(``volum``).
+stays ``4.10``). Unknown keys are ignored, since real records have more, and reported; those that stand in the
+place of a field are refused (`idstore.schemes.article_fields`).
 Sources: CSL-JSON schema 1.0.2, https://github.com/citation-style-language/schema; Crossref REST API format,
 https://github.com/CrossRef/rest-api-doc/blob/master/api_format.md.
 """
@@ -18,31 +16,30 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import FIELDS, ArticleEntry, Stream, failure, formula_in, nonblank
+from idstore.exchange.articles import (
+    ArticleEntry,
+    Stream,
+    failure,
+    formula_in,
+    in_supplement,
+    nonblank,
+)
+from idstore.schemes.article_fields import FIELDS, check_names
 
 _CHUNK: Final = 1 << 16
-_FOREIGN: Final = frozenset({"ISSN", "DOI", "issn-type", "container-title", "message-type", "article-number"})
+_FOREIGN: Final = frozenset(
+    {
+        "ISSN",
+        "DOI",
+        "issn-type",
+        "container-title",
+        "message-type",
+        "article-number",
+        "supplement-number",
+        "part-number",
+    }
+)
 """Keys that only CSL-JSON and Crossref's JSON have."""
-_WORDS: Final[Mapping[str, str]] = {
-    "vol": "volume",
-    "no": "issue",
-    "nr": "issue",
-    "num": "issue",
-    "number": "issue",
-    "pp": "page",
-    "pages": "page",
-    "firstpage": "page",
-    "startpage": "page",
-    "fpage": "page",
-    "spage": "page",
-    "articletitle": "title",
-    "titel": "title",
-    "volum": "volume",
-    "eissn": "issn",
-    "pissn": "issn",
-    **{field: field for field in FIELDS},
-}
-"""Other words and spellings for fields, in lower case without separators."""
 _LIST: Final = re.compile(
     rb'\s*\{\s*(?:"items"\s*:\s*\['
     rb'|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)',
@@ -189,7 +186,8 @@ def _parsed(file: str, line: int, text: bytes) -> ArticleEntry:
 def _entry(file: str, line: int, record: object) -> ArticleEntry:
     try:
         fields = nonblank(_fields(record))
-        return ArticleEntry(file, line, fields, _unknown_keys(record), formula_in(fields.get("title", "")))
+        doubts = (*_unused(record), *formula_in(fields.get("title", "")))
+        return ArticleEntry(file, line, fields, _unknown_keys(record), doubts)
     except InvalidData as error:
         return ArticleEntry(file, line, failure(file, line, error.message, **error.fields))
 
@@ -204,19 +202,37 @@ def _fields(record: Any) -> dict[str, str | None]:
         record = record["message"]
     if not _FOREIGN.isdisjoint(record):
         return _foreign(record)
-    for key in record.keys() - set(FIELDS):
-        field = _WORDS.get(re.sub(r"[\s_-]", "", key.lower()))
-        if field is None:
-            continue
-        if key.strip().lower() == field or (record.get(field) is None and record[key] not in (None, "")):
-            raise InvalidData(f"the key {key!r} is not known; write {field!r}", field=key)
+    check_names(record)
     return {name: _text(name, record.get(name)) for name in FIELDS}
 
 
 def _unknown_keys(record: Any) -> tuple[str, ...]:
     """Return the unknown keys of idstore's own JSON; the other dialects define theirs elsewhere."""
-    foreign = isinstance(record.get("message"), dict) or not _FOREIGN.isdisjoint(record)
-    return () if foreign else tuple(key for key in record if key not in FIELDS)
+    return () if _is_foreign(record) else tuple(key for key in record if key not in FIELDS)
+
+
+def _is_foreign(record: Any) -> bool:
+    return isinstance(record.get("message"), dict) or not _FOREIGN.isdisjoint(record)
+
+
+def _unused(record: Any) -> Iterator[str]:
+    """Yield what numbers an article of CSL-JSON beside its volume and issue and is no part of these."""
+    if not _is_foreign(record):
+        return
+    if _with_supplement(record) is None:
+        yield f"the field supplement-number ({_number(record, 'supplement-number')}) is not used"
+    if part := _number(record, "part-number"):
+        yield f"the field part-number ({part}) is not used"
+
+
+def _with_supplement(record: Mapping[str, Any]) -> str | None:
+    """Return the issue with its supplement, or None if it cannot tell it."""
+    issue, supplement = _number(record, "issue"), _number(record, "supplement-number")
+    return in_supplement(issue, supplement) if supplement else issue
+
+
+def _number(record: Mapping[str, Any], name: str) -> str:
+    return (_text(name, record.get(name)) or "").strip()
 
 
 def _foreign(record: Mapping[str, Any]) -> dict[str, str | None]:
@@ -230,6 +246,7 @@ def _foreign(record: Mapping[str, Any]) -> dict[str, str | None]:
             )
     plain = {name: _text(name, record.get(name)) for name in ("volume", "issue", "page")}
     plain["page"] = plain["page"] or _text("page-first", record.get("page-first"))
+    plain["issue"] = _with_supplement(record) or plain["issue"]
     first = {name: _text(name, _first(record.get(name))) for name in ("title", "subtitle")}
     return {"issn": _issns(record), "doi": _text("DOI", record.get("DOI")), **plain, **first}
 

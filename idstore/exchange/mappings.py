@@ -312,14 +312,19 @@ def _columns_by_role(
     return by_role
 
 
-def _language(text: str, roles: Container[str]) -> str | None:
+def language_of_names(column: str) -> str | None:
     """Return the language of a column of names in one language: ``name@pt-BR``, or ``name_de``.
 
     With an underscore, only a language of two letters counts, and ``name_id`` is an identifier's.
-    Returns None if it is another column, or if the table has no languages. Raises InvalidData.
+    Returns None for another column. Raises InvalidData: no such language.
     """
-    match = _NAMES.fullmatch(text) if "lang" in roles else None
+    match = _NAMES.fullmatch(column)
     return None if match is None else terms.language(match[1] or match[2])
+
+
+def _language(text: str, roles: Container[str]) -> str | None:
+    """Return the language of a column of names, None if the table has no languages. Raises InvalidData."""
+    return language_of_names(text) if "lang" in roles else None
 
 
 def _normal(role: str, roles: Container[str]) -> str:

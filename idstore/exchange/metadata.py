@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from idstore.exchange import json_articles
-from idstore.exchange.articles import FIELDS, ArticleEntry, Stream, failure
+from idstore.exchange.articles import ArticleEntry, Stream, failure
 from idstore.exchange.sources import Readable, Source, opened
+from idstore.schemes.article_fields import FIELDS
 
 __all__ = ["FIELDS", "ArticleEntry", "entries", "read"]
 

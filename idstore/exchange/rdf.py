@@ -19,7 +19,7 @@ from idstore.exchange import jsonld, patch, turtle
 from idstore.exchange.comparison import LeftOut, divergences, leave_out, valid
 from idstore.exchange.effects import LISTED, Effect
 from idstore.exchange.scratch_engine import canonical
-from idstore.exchange.sorted_import import SortedImport
+from idstore.exchange.sorted_import import ImportFile, SortedImport
 from idstore.exchange.sources import PACKED, ending
 from idstore.model import times
 from idstore.model.event import Event
@@ -174,7 +174,7 @@ def import_registry(
         sorting_in("the import", place),
         SortedImport(files, place, progress) as events,
     ):
-        check = partial(_check_whole, paths, party, format, place)
+        check = partial(_check_state, files, source, party, place)
         return _import(
             registry,
             events,
@@ -188,14 +188,29 @@ def import_registry(
         )
 
 
-def _check_whole(paths: Sequence[Path], party: Party, format: str | None, place: Path) -> None:
-    """Raise ExchangeError unless the triples of complete exports follow from the events in them.
+def _check_state(files: Sequence[ImportFile], source: str, party: Party, place: Path) -> None:
+    """Raise ExchangeError if a triple of the files does not follow from the events in them.
 
-    A file of events alone, which continue the log here, has no such triples.
+    The events are replayed in an empty registry. One that continues the log of the importing registry can
+    lack its beginning here: what such files say of state is not checked.
     """
+    (place / "check").mkdir()
     try:
-        with opening.open(place / "check", administrator=party) as empty:
-            import_registry(empty, paths, party, format, own_history=True, dry_run=True, force=True)
+        with (
+            opening.open(place / "check" / "store", administrator=party) as empty,
+            SortedImport(files, place / "check", unwatched) as events,
+        ):
+            _import(
+                empty,
+                events,
+                party,
+                source,
+                unwatched,
+                own_history=True,
+                dry_run=True,
+                force=True,
+                compare=True,
+            )
     except ExchangeError as error:
         if "triple" in error.fields:
             raise
@@ -228,11 +243,13 @@ def _import(
     own_history: bool,
     dry_run: bool,
     force: bool,
+    compare: bool = False,
     check: Callable[[], None] | None = None,
 ) -> ImportReport:
     """Import sorted events, for an administrator or for none: see `import_registry` and `replicate`.
 
-    check  called for complete exports whose triples are not compared with their events here; it raises.
+    compare  whether to compare the other triples of partial files with the events, too.
+    check    called if they are not compared; it raises.
     """
     if party is not None:
         registry.only_administrators(party)  # before the bulk copies the store
@@ -254,8 +271,8 @@ def _import(
             before = {namespace.base for namespace in target.namespaces()}
             forbidden = frozenset() if own_history else target.core.homes(bulk)
             intake = _Intake(target, bulk, events, source, progress, force=force)
-            report = intake.all(compare=fresh, forbidden=forbidden)
-            if check is not None and events.whole and not fresh:
+            report = intake.all(compare=fresh or compare, forbidden=forbidden)
+            if check is not None and not fresh:
                 check()
             if party is not None:
                 intake.log_forced(party)
@@ -431,7 +448,7 @@ class _Intake:
         parties = descriptions(self._names, self._replay.core.facts(self._bulk).described)
         lines = "".join(sorted(f"{quad} .\n" for quad in parties))
         state = triples(lines)
-        for line in of_parties:
+        for line in of_parties if self._events.whole else ():  # an extract lacks events of its parties
             if not self._follows(line, state):
                 raise self._contradicted(line)
         if pending is not None:

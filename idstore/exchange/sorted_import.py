@@ -130,8 +130,9 @@ class SortedImport:
             owner = values.get(_SUBJECT) or values.get(_VALUE_OF)  # of a binding, or of a handle's value
             whole = ABOUT in values or owner is not None
             subjects.append((hash(subject), whole))
-            if _PARTIAL in values:
+            if values.pop(_PARTIAL, None) is not None:
                 self.whole = False
+                rest = [pair for pair in rest if pair[0] != _PARTIAL]
             if ABOUT in values:
                 self._check_terms(subject, values)
                 row, rest = row_of(subject, pairs, values)

@@ -151,6 +151,8 @@ def negates(modifier: str) -> bool:
     """
     if modifier and _NEGATED.isdisjoint((modifier, ascii_lower(modifier))):
         raise InvalidData(
-            f"{modifier!r} is no predicate_modifier; write Not, or leave it empty", text=modifier
+            f"{modifier!r} is no predicate_modifier; write Not, or leave it empty",
+            field="predicate_modifier",
+            text=modifier,
         )
     return bool(modifier)

@@ -3,9 +3,10 @@
 import csv
 import io
 import json
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import IO, Final
 
@@ -34,6 +35,7 @@ _PUBLISHER: Final = "ext_publisher"
 """The extension slot of a mapping set's publisher."""
 _IRI_TYPE: Final = MAPPING_PREFIXES["linkml"] + "Uriorcurie"
 """The type of an extension slot whose value is an IRI; a slot without a type has a text."""
+_BREAKS: Final = re.compile(r"[\t\r\n]+")
 _SSSOM: Final = (
     "subject_id", "subject_label", "predicate_id", "object_id", "mapping_justification", "author_id",
     "author_label", "creator_id", "mapping_date", "confidence", "comment",
@@ -181,6 +183,18 @@ def _mapping(record: Record, binding: Binding, curies: Curies) -> Sequence[str]:
         binding.annotation(SSSOM.confidence) or "",
         binding.note or "",
     ]
+
+
+def write_rows(target: IO[bytes], format: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write rows of any texts: as csv with guarded cells, or as tsv, whose cells lose tabs and line ends."""
+    if format == "csv":
+        _write(target, ",", header, (list(map(spreadsheets.guarded, row)) for row in rows))
+        return
+    lines = (
+        "\t".join(" ".join(cell.split()) if _BREAKS.search(cell) else cell for cell in row)
+        for row in [header, *rows]
+    )
+    target.writelines(f"{line}\n".encode() for line in lines)
 
 
 def _write(target: IO[bytes], delimiter: str, header: Sequence[str], rows: Iterator[Sequence[str]]) -> None:

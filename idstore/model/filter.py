@@ -6,9 +6,25 @@ from typing import Final
 
 from idstore.errors import InvalidData
 from idstore.model import times
+from idstore.model.event import KINDS
+from idstore.model.record import Identifier
+from idstore.model.terms import UNDETERMINED, language
+from idstore.vocabulary import ONTOLOGY
 
+OF_LISTS: Final = ("namespace", "stage", "deprecated", "without_name", "doi")
+"""Restrictions that events do not have."""
 LISTED: Final = ("created", "fixated", "tombstone")
 """Stages of the identifiers that have a record."""
+
+
+_EVENTS: Final = frozenset(kind.value.removeprefix(ONTOLOGY) for kind in KINDS)
+"""Local names of the kinds of events."""
+
+
+def check_number(number: object, name: str) -> None:
+    """Raise InvalidData unless an argument is a number from 0 on, or None."""
+    if number is not None and (not isinstance(number, int) or number < 0):
+        raise InvalidData(f"{name} is {number!r}; give a whole number from 0 on", field=name, value=number)
 
 
 def check_stage(stage: str | None) -> None:
@@ -29,6 +45,8 @@ class Filter:
     namespace   of a list only: the name or the base of the namespace.
     stage       of a list only: ``created``, ``fixated`` or ``tombstone``.
     deprecated  of a list only: whether only deprecated identifiers pass, superseded ones included.
+    without_name  of a list only: a language; only identifiers without a name in it pass.
+    doi         of a list only: a DOI, in any written form; only the articles that have it pass.
     id          of the log only: the identifier or namespace that the events are about, in any written form.
     kinds       of the log only: the local names of the kinds of events, such as ``Mint`` and ``Bind``.
     """
@@ -38,12 +56,16 @@ class Filter:
     until: int | None = None
     namespace: str | None = None
     stage: str | None = None
-    id: str | None = None
+    id: Identifier | None = None
     kinds: Collection[str] = ()
     deprecated: bool = False
+    without_name: str | None = None
+    doi: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise InvalidData unless its moments are numbers of milliseconds."""
+        """Raise InvalidData: a moment is no number of milliseconds, or a language none."""
+        if self.without_name not in (None, UNDETERMINED):
+            language(str(self.without_name))
         for moment in (self.since, self.until):
             if moment is not None:
                 times.checked(moment)
@@ -53,17 +75,25 @@ class Filter:
         if self.id is not None or self.kinds:
             raise InvalidData(
                 "a list of identifiers is restricted by namespace, stage, owner, time and deprecation;"
-                " give neither id nor kinds"
+                " give neither id nor kinds",
+                field="kinds" if self.id is None else "id",
             )
         check_stage(self.stage)
 
     def check_events(self) -> None:
         """Raise InvalidData if it restricts what events do not have."""
-        if self.namespace is not None or self.stage is not None or self.deprecated:
-            raise InvalidData(
-                "the log is restricted by id, kinds, party and time;"
-                " give neither namespace nor stage nor deprecated"
-            )
+        for name in OF_LISTS:
+            if getattr(self, name):
+                raise InvalidData(
+                    f"the log is restricted by id, kinds, party and time; leave {name} out", field=name
+                )
+        for kind in self.kinds:
+            if kind not in _EVENTS:
+                raise InvalidData(
+                    f"no kind of event {kind!r}; there are {', '.join(sorted(_EVENTS))}",
+                    field="kinds",
+                    value=kind,
+                )
 
     def is_within(self, moment: int) -> bool:
         """Whether a moment is in its period."""

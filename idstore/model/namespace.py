@@ -55,6 +55,7 @@ def check_name(name: str) -> str:
         raise InvalidData(
             f"{name!r} is not a namespace's name; use letters, digits and . _ -, at most 64,"
             " and begin with a letter or digit",
+            field="name",
             text=name,
         )
     return name
@@ -255,6 +256,8 @@ def apply(before: Namespace | None, event: Event) -> Namespace:
         return replace(before, frozen=event.text(IDS.frozen) == "true")
     if event.kind == IDS.NamespaceChange:
         return _changed(before, dict(_settings(event.arguments)))
+    if event.kind == IDS.Transfer and parties[0] == before.owner:
+        return replace(before, offered=None)
     if event.kind == IDS.Transfer:
         accepted = event.by == parties[0] == before.offered
         return (

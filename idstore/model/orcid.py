@@ -29,6 +29,7 @@ def normal(text: str) -> str:
         if _MEANT.match(text):
             raise InvalidData(
                 f"{text!r} is no ORCID iD; write one as https://orcid.org/0000-0002-1825-0097, or insist",
+                field="author",
                 text=text,
             )
         return text
@@ -39,6 +40,7 @@ def normal(text: str) -> str:
     if digits[-1] != "0123456789X"[(12 - total % 11) % 11]:
         raise InvalidData(
             f"{text!r} is no ORCID iD, because its check digit is wrong; look for a misspelling, or insist",
+            field="author",
             text=text,
         )
     return "https://orcid.org/" + "-".join(digits[start : start + 4] for start in range(0, 16, 4))

@@ -31,6 +31,7 @@ class Party:
             raise InvalidData(
                 f"{self.name!r} is not a party's name; use letters, digits and . _ - @ +, at most 128,"
                 " and begin with a letter or digit",
+                field="party",
                 text=self.name,
             )
 

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.binding import Binding, parse_binding
 from idstore.model.event import Event
@@ -253,6 +255,22 @@ class Record:
             yield IDS.below, self.below
         if self.kind is not None:
             yield IDS.kind, Literal(self.kind)
+
+
+Identifier: TypeAlias = str | NamedNode | Record
+"""An identifier as an argument: a text in any written form, an IRI, or a record."""
+
+
+def written(id: Identifier) -> str:
+    """Return the text of an identifier. Raises InvalidData: the argument is none."""
+    match id:
+        case str():
+            return id
+        case NamedNode():
+            return id.value
+        case Record():
+            return id.iri.value
+    raise InvalidData(f"{id!r} is no identifier; give a text, an IRI or a record", field="id", value=repr(id))
 
 
 def parse(

@@ -93,7 +93,7 @@ def _add_names(record: Record, event: Event) -> Record:
     version = event.text(OWL.versionInfo)  # empty: remove the version
     return replace(
         record,
-        names=tuple(sorted(names.items())),
+        names=tuple(sorted((lang, name) for lang, name in names.items() if name)),  # empty: remove the name
         version=record.version if version is None else version or None,
     )
 
@@ -224,6 +224,8 @@ def _move(record: Record, event: Event) -> Record:
 
 def _transfer(record: Record, event: Event) -> Record:
     receiver = _party_argument(event)
+    if receiver == record.owner:
+        return replace(record, offered=None)
     if event.by == receiver == record.offered:
         grants = tuple(grant for grant in record.grants if grant[0] != receiver)
         return replace(record, owner=receiver, offered=None, grants=grants)

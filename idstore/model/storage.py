@@ -32,6 +32,7 @@ def check_name(text: str, what: str) -> str:
         raise InvalidData(
             f"{text!r} is not the name of a {what}; use lower-case letters, digits and -,"
             " begin with a letter, and do not end with a digit, because a number follows the name",
+            field=what,
             text=text,
         )
     return text
@@ -41,7 +42,9 @@ def check_path(text: str) -> str:
     """Return the absolute path of a directory, with a slash at its end. Raises InvalidData."""
     path = f"{text.rstrip('/')}/"
     if not _PATH.fullmatch(path) or {".", ".."} & set(path.split("/")):
-        raise InvalidData(f"{text!r} is not an absolute path; write one as /mnt/pillar", text=text)
+        raise InvalidData(
+            f"{text!r} is not an absolute path; write one as /mnt/pillar", field="path", text=text
+        )
     return path
 
 
@@ -146,7 +149,9 @@ class Storage:
         match = _NUMBERED.fullmatch(path)
         if match is None or match[1] != self.name:
             raise InvalidData(
-                f"{text!r} is not a directory of {self.name}; write it as {self.name}3/wiley6", text=text
+                f"{text!r} is not a directory of {self.name}; write it as {self.name}3/wiley6",
+                field="present",
+                text=text,
             )
         return Place(int(match[2]), check_name(match[3], "publisher"), int(match[4]))
 

@@ -29,6 +29,18 @@ _FORBIDDEN: Final = rf'[{CONTROLS}{LINE_ENDS}{BIDI}{SURROGATES} <>"{{}}|\\^`]'
 _DECIMALS = 18
 """Decimals of the engine's xsd:decimal. The engine does not treat a value with more decimals as a number,
 so that it would break the shapes."""
+_ARGUMENTS: Final = {
+    "IRI": "target",
+    "IRI of a relation": "relation",
+    "IRI of a justification": "justification",
+    "IRI of a licence": "licence",
+    "URL": "data",
+    "language tag": "lang",
+    "request key": "request_key",
+    "text to redact": "text",
+    "delivery key": "delivery",
+}
+"""The argument that holds a text, where messages call it by another name."""
 _LANGUAGE: Final = r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*|[xX](-[A-Za-z0-9]{1,8})+"
 """A tag of BCP 47: a language of two or three letters, or a private tag. No language has a longer code."""
 
@@ -38,6 +50,7 @@ def check_size(text: str, what: str, limit: int = TEXT_LIMIT) -> str:
     if 4 * len(text) > limit and (size := len(text.encode(errors="surrogatepass"))) > limit:
         raise InvalidData(
             f"the {what} has {size} bytes of UTF-8, more than the {limit} allowed; shorten it",
+            field=_argument(what),
             size=size,
             limit=limit,
         )
@@ -53,19 +66,23 @@ def iri(text: str, what: str = "IRI") -> NamedNode:
         raise InvalidData(
             f"{text!r} is not an absolute {what}: {invalid.group()!r} at position {invalid.start()}"
             " must be percent-encoded",
+            field=_argument(what),
             text=text,
             position=invalid.start(),
         )
     if not re.fullmatch(_ABSOLUTE, text):
         raise InvalidData(
             f"{text!r} is not an absolute {what}; begin it with a scheme, as in http://example.org/a",
+            field=_argument(what),
             text=text,
             position=0,
         )
     try:
         return NamedNode(text)
     except ValueError as error:
-        raise InvalidData(f"{text!r} is not an absolute {what}: {error}", text=text, position=0) from error
+        raise InvalidData(
+            f"{text!r} is not an absolute {what}: {error}", field=_argument(what), text=text, position=0
+        ) from error
 
 
 @lru_cache(maxsize=256)
@@ -77,7 +94,9 @@ def language(text: str) -> str:
             return Literal("", language=text.lower()).language or UNDETERMINED
     except ValueError:  # matches the expression, but is not a tag: en-12
         pass
-    raise InvalidData(f"{text!r} is not a language tag; write one as en, pt-br or deu", text=text)
+    raise InvalidData(
+        f"{text!r} is not a language tag; write one as en, pt-br or deu", field="lang", text=text
+    )
 
 
 def check_text(text: str, what: str) -> str:
@@ -87,20 +106,31 @@ def check_text(text: str, what: str) -> str:
     """
     check_size(text, what)
     if not text.strip():
-        raise InvalidData(f"the {what} is empty; give at least one character", text=text)
+        raise InvalidData(
+            f"the {what} is empty; give at least one character", field=_argument(what), text=text
+        )
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidData(
-            f"the {what} {text!r} is not UTF-8 text (position {error.start})", text=text, position=error.start
+            f"the {what} {text!r} is not UTF-8 text (position {error.start})",
+            field=_argument(what),
+            text=text,
+            position=error.start,
         ) from None
     if "\x00" in text:
         raise InvalidData(
             f"the {what} {text!r} holds a NUL character (position {text.index(chr(0))})",
+            field=_argument(what),
             text=text,
             position=text.index("\x00"),
         )
     return text
+
+
+def _argument(what: str) -> str:
+    """Return the name of the argument that holds what a message calls ``what``."""
+    return _ARGUMENTS.get(what, what.replace(" ", "_"))
 
 
 def hashed(text: str) -> int:
@@ -115,14 +145,18 @@ def is_share(value: "Decimal") -> bool:
     return value.is_finite() and 0 <= value <= 1 and (not value or value.adjusted() >= -_DECIMALS)
 
 
-def share(value: "Decimal") -> Literal:
+def share(value: "Decimal | float") -> Literal:
     """Return the literal of a number from 0 to 1, rounded to the decimals kept. Raises InvalidData."""
-    if not is_share(value):
+    from decimal import Decimal
+
+    number = Decimal(str(value))
+    if not is_share(number):
         raise InvalidData(
             f"{value} is not a confidence; give a number from 0 to 1 with at most {_DECIMALS} decimals",
+            field="confidence",
             text=str(value),
         )
-    return Literal(format(abs(round(value, _DECIMALS)).normalize(), "f"), datatype=XSD.decimal)
+    return Literal(format(abs(round(number, _DECIMALS)).normalize(), "f"), datatype=XSD.decimal)
 
 
 def lines(subject: NamedNode | str, pairs: Iterable[tuple[NamedNode, Term]], graph: NamedNode) -> str:

@@ -70,7 +70,9 @@ def writable(moment: int, text: str = "") -> int:
     if not _FIRST <= moment <= _LAST:
         subject = f"{text!r} is, in UTC," if text else f"{moment} milliseconds since 1970 are"
         raise InvalidData(
-            f"{subject} not within the years 1 to 9999; use a time within them", text=text or str(moment)
+            f"{subject} not within the years 1 to 9999; use a time within them",
+            field="moment",
+            text=text or str(moment),
         )
     return moment
 
@@ -84,7 +86,9 @@ def parse(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidData(
-            f"{text!r} is not a date or time; write 2026-11-20 or 2026-11-20T11:17:35Z", text=text
+            f"{text!r} is not a date or time; write 2026-11-20 or 2026-11-20T11:17:35Z",
+            field="moment",
+            text=text,
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

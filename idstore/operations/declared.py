@@ -30,7 +30,7 @@ from idstore.exchange.exporting import MEDIA_TYPES, export, omissions
 from idstore.exchange.importing import FORMATS as IMPORTED
 from idstore.exchange.importing import import_file, packed
 from idstore.model.event import split
-from idstore.model.filter import LISTED, Filter
+from idstore.model.filter import LISTED, OF_LISTS, Filter
 from idstore.model.party import Party
 from idstore.operations.operation import ApiOperation, Rights
 from idstore.queries.formats import FORMATS
@@ -57,15 +57,12 @@ _NEW: Final[_Errors] = (
     NamespaceExhausted,
     RequestConflict,
 )
-_ID: Final = {"text": "id"}
 _LISTS: Final[Mapping[str, Any]] = {
     "names": {"party": "owner"},
     "unused": ("id", "kinds"),
     "choices": {"stage": LISTED},
     "position": position,
 }
-_LOGS: Final = ("namespace", "stage", "deprecated")
-"""Fields of a filter that the log refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +148,7 @@ def _read(name: str, errors: _Errors = (), **more: object) -> ApiOperation:
 
 
 def _act(name: str, errors: _Errors = _ACT, **more: object) -> ApiOperation:
-    return ApiOperation(name, PARTY, errors, writes=True, **{"names": _ID, **more})  # type: ignore[arg-type]
+    return ApiOperation(name, PARTY, errors, writes=True, **more)  # type: ignore[arg-type]
 
 
 def _administer(name: str, errors: _Errors, **more: object) -> ApiOperation:
@@ -165,26 +162,27 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _act("mint", _NEW, creates=True, route="/namespaces/{namespace}/identifiers"),
         _act("mint_once", _NEW, creates=True, route="/namespaces/{namespace}/requests"),
         _act("mint_several", _NEW, route="/namespaces/{namespace}/batches"),
+        _act("mint_many", _NEW, route="/namespaces/{namespace}/tables"),
         _act("register", _NEW, creates=True, route="/namespaces/{namespace}/registrations"),
         _act("add_version", (*_ACT, *_NEW), creates=True),
         _act("replace", (*_ACT, UnknownNamespace)),
         # look-up
-        _read("identify", _FOUND, names=_ID),
-        _read("show", _FOUND, names=_ID, route="/identifier"),
-        _read("remarks", _FOUND, names=_ID, route="/comments"),
+        _read("identify", _FOUND),
+        _read("show", _FOUND, route="/identifier"),
+        _read("remarks", _FOUND, route="/comments"),
         _read("list", _NAMED, route="/identifiers", **_LISTS),
         _read("list_bound", _NAMED, **_LISTS),
         _read("bound_to", (InvalidData,)),
         _read("shared_targets", (InvalidData,), verb="POST"),
-        _read("resolve", (*_FOUND, InvalidData), names=_ID),
-        _read("citation", _FOUND, names=_ID),
-        _read("cite", _FOUND, names=_ID),
-        _read("file_name", (*_FOUND, InvalidData), names=_ID),
-        _read("authority", _FOUND, names=_ID),
+        _read("resolve", (*_FOUND, InvalidData)),
+        _read("citation", _FOUND),
+        _read("cite", _FOUND),
+        _read("file_name", (*_FOUND, InvalidData)),
+        _read("authority", _FOUND),
         _read("versions", _FOUND),
-        _read("values", (*_FOUND, InvalidData), names=_ID),
+        _read("values", (*_FOUND, InvalidData)),
         _read("handles", _NAMED),
-        _read("at", (*_FOUND, InvalidData), names=_ID),
+        _read("at", (*_FOUND, InvalidData)),
         _read("all_at", _NAMED),
         _read("differences", _NAMED),
         _read("check_deriving", _NAMED),
@@ -202,16 +200,17 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _act("put_handle", (*_ACT, *_NEW), creates=True),
         _act("delete_handle"),
         # lifecycle
-        _act("fixate", names={"texts": "ids"}),
+        _act("fixate"),
         _act("release"),
         _act("undeprecate"),
         _act("deprecate"),
         _act("supersede"),
         _act("transfer"),
         _act("grant"),
+        _act("change_many", _ACT),
         _act("ungrant"),
-        _administer("revoke", (*_FOUND, StageConflict, InvalidData), names=_ID),
-        _administer("may_revoke", (*_FOUND, StageConflict), names=_ID),
+        _administer("revoke", (*_FOUND, StageConflict, InvalidData)),
+        _administer("may_revoke", (*_FOUND, StageConflict)),
         _administer("revocable", (InvalidData,)),
         _administer("revoke_all", (StageConflict, InvalidData)),
         _administer("redact_text", (NotRegistered, InvalidData)),
@@ -228,12 +227,12 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             names={"scheme_name": "scheme"},
             route="/namespaces",
         ),
-        _act("allow", (*_NAMED, NotPermitted), names={}),
-        _act("freeze", (*_NAMED, NotPermitted), names={}),
-        _act("set_namespace", (*_NAMED, NotPermitted, StageConflict), names={}),
-        _act("add_type", (*_NAMED, NotPermitted, AlreadyRegistered), names={}),
-        _act("transfer_namespace", (*_NAMED, NotPermitted, StageConflict), names={}),
-        _act("comment_namespace", (*_NAMED, NotPermitted), names={}),
+        _act("allow", (*_NAMED, NotPermitted)),
+        _act("freeze", (*_NAMED, NotPermitted)),
+        _act("set_namespace", (*_NAMED, NotPermitted, StageConflict)),
+        _act("add_type", (*_NAMED, NotPermitted, AlreadyRegistered)),
+        _act("transfer_namespace", (*_NAMED, NotPermitted, StageConflict)),
+        _act("comment_namespace", (*_NAMED, NotPermitted)),
         # parties
         _read("parties"),
         _read("administers"),
@@ -251,13 +250,13 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _administer("suspend", (StageConflict, InvalidData)),
         _administer("reinstate", (StageConflict, InvalidData)),
         # the log, the figures, queries
-        _read("log", (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted), unused=_LOGS),
+        _read("log", (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted), unused=OF_LISTS),
         _read(
             "news",
             (NotRegistered, InvalidIdentifier, InvalidData),
             verb="POST",
             function=news_page,
-            unused=_LOGS,
+            unused=OF_LISTS,
         ),
         _read("published"),
         _read("changes", (InvalidData,), function=public_changes),
@@ -283,7 +282,6 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _act(
             "import_file",
             (*_NAMED, NotPermitted, ExchangeError, ImportConflict, AlreadyRegistered),
-            names={},
             route="/imports",
             function=import_file,
             upload="file",
@@ -311,7 +309,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             "revoke_token",
             (NotRegistered,),
             verb="DELETE",
-            names={},
+            names={"token": "id"},
             route="/tokens/{id}",
             function=revoke_token,
         ),
@@ -319,7 +317,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _read("storages"),
         _administer("add_storage", (AlreadyRegistered, InvalidData), creates=True),
         _administer("allow_storage", (NotRegistered, InvalidData)),
-        _act("place", (NotRegistered, NotPermitted, InvalidData, AlreadyRegistered), names={}),
+        _act("place", (NotRegistered, NotPermitted, InvalidData, AlreadyRegistered)),
     )
 }
 """Name → operation. Routes, OpenAPI, client and reference come from it."""

@@ -66,6 +66,7 @@ _USUAL: Final[Mapping[str, str]] = {
     "reason": "the reason, for people; it stands in the log.",
     "receiver": "name of the party.",
     "remark": "the comment.",
+    "rows": "the rows of the table, each with its line.",
     "scheme": "name of the scheme.",
     "since": "the moment at which the period begins.",
     "size": "bytes.",

@@ -2,16 +2,19 @@
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import cached_property
 from typing import IO, Any, Final, get_args, get_origin
 
+from pyoxigraph import NamedNode
+
 from idstore.errors import IdstoreError, InvalidData
 from idstore.model import times
 from idstore.model.party import Party
+from idstore.model.record import Record, written
 from idstore.operations.wire import ITERATORS, camel, hints, is_moment, load
 from idstore.registry import Registry
 
@@ -231,13 +234,22 @@ class ApiOperation:
         for unused in self._parameters[1]:
             if _follow(unused.path, arguments) not in (REQUIRED, unused.default):
                 given = ", ".join(one.name for one in self.parameters)
-                raise InvalidData(f"{self.name} takes no {unused.name}; it has {given}", place=unused.name)
+                raise InvalidData(f"{self.name} takes no {unused.name}; it has {given}", field=unused.name)
         values = {}
         for parameter in self.parameters:
             value = _follow(parameter.path, arguments)
             if value is not REQUIRED and value != parameter.default:
-                values[parameter.name] = times.iso(times.checked(value)) if parameter.is_moment else value
+                values[parameter.name] = _sent(parameter, value)
         return values
+
+
+def _sent(parameter: Parameter, value: Any) -> Any:
+    """Return an argument as it is sent: a moment or an identifier as text."""
+    if parameter.is_moment:
+        return times.iso(times.checked(value))
+    if parameter.kind == Sequence[str]:
+        return [written(item) if isinstance(item, NamedNode | Record) else item for item in value]
+    return written(value) if isinstance(value, NamedNode | Record) else value
 
 
 def _choices(kind: Any) -> Iterator[str]:

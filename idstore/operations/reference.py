@@ -1,5 +1,11 @@
-"""The reference of the HTTP API, from the declared operations: ``python -m idstore.operations.reference``."""
+"""The references of the HTTP API and of the library, from the declared operations.
 
+``python -m idstore.operations.reference`` prints docs/api.md, with ``library`` the table in docs/library.md.
+"""
+
+import inspect
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from importlib.resources import files
@@ -139,5 +145,37 @@ def _words(kind: Any) -> str:
     return f"list of {_words(arguments[-1])}"
 
 
+def library_table() -> str:
+    """Return the table of operations in the page on the library."""
+    head = "| operation | what it does | result | for | errors |\n|---|---|---|---|---|\n"
+    return head + "".join(map(_row, OPERATIONS.values()))
+
+
+def _row(operation: ApiOperation) -> str:
+    own = operation.function is None
+    parameters = ", ".join(
+        name if one.default is inspect.Parameter.empty else f"{name}={_shown(one.default)}"
+        for name, one in inspect.signature(operation.run).parameters.items()
+        if name not in ("self", *operation.near)
+    )
+    place = "" if own else f" ({operation.run.__module__})"
+    codes = ", ".join(f"`{code}`" for code in dict.fromkeys(error.code for error in operation.errors))
+    signature = f"`{operation.run.__name__}({parameters})`{place}"
+    text = summary(operation).replace("null", "None")
+    return f"| {signature} | {text} | {_plain_words(operation.result)} | {operation.rights} | {codes} |\n"
+
+
+def _shown(default: object) -> str:
+    """Return a default value in a signature."""
+    if isinstance(default, Enum):
+        return f"{type(default).__name__}.{default.name}"
+    plain = isinstance(default, str | int | float | tuple | None)
+    return repr(default) if plain else "…" if callable(default) else f"{type(default).__name__}()"
+
+
+def _plain_words(kind: Any) -> str:
+    return re.sub(r"\[(\w+)\]\(#[^)]*\)", r"`\1`", _words(kind)).replace("null", "None")
+
+
 if __name__ == "__main__":
-    print(reference(), end="")
+    print(library_table() if sys.argv[1:] == ["library"] else reference(), end="")

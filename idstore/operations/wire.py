@@ -23,7 +23,7 @@ from idstore.model.binding import Binding
 from idstore.model.event import Event
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
-from idstore.model.record import Record
+from idstore.model.record import Identifier, Record
 from idstore.model.value import Value
 from idstore.registry.log import Remark
 from idstore.validation.report import FindingDocument, ValidationResult, finding_from, finding_json
@@ -61,8 +61,21 @@ def camel(name: str) -> str:
 
 @cache
 def hints(of: Any) -> dict[str, Any]:
-    """Return the types of the fields of a dataclass, or of the parameters and the result of a function."""
-    return get_type_hints(of, localns={"Decimal": Decimal})
+    """Return the types of the fields of a dataclass, or of the parameters and the result of a function.
+
+    An argument that is an `Identifier` is a text in JSON.
+    """
+    kinds = get_type_hints(of, localns={"Decimal": Decimal})
+    return {name: _as_text(kind) for name, kind in kinds.items()}
+
+
+def _as_text(kind: Any) -> Any:
+    """Return a type with texts in the place of identifiers."""
+    if kind == Identifier:
+        return str
+    if get_origin(kind) in (Union, types.UnionType) and set(get_args(Identifier)) < set(get_args(kind)):
+        return str | None
+    return Sequence[str] if kind == Sequence[Identifier] else kind
 
 
 def optional(kind: Any) -> tuple[Any, bool]:

@@ -48,7 +48,7 @@ class QueryParameter:
         """Return the term for a text. Raises InvalidData: it is not of the type."""
         pattern, make = TYPES[self.type]
         if not re.fullmatch(pattern, text, re.DOTALL | re.ASCII):
-            raise InvalidData(f"{self.name}: {text!r} is not of the type {self.type}", place=self.name)
+            raise InvalidData(f"{self.name}: {text!r} is not of the type {self.type}", field=self.name)
         return make(text)
 
 
@@ -69,11 +69,11 @@ class SavedQuery:
         for name in given:
             if name not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
-                raise InvalidData(f"no parameter {name!r} here; there are: {known}", place=name)
+                raise InvalidData(f"no parameter {name!r} here; there are: {known}", field=name)
         texts = {name: text for name, text in given.items() if text}
         for one in self.parameters.values():
             if one.required and one.name not in texts:
-                raise InvalidData(f"the parameter {one.name} is missing: {one.purpose}", place=one.name)
+                raise InvalidData(f"the parameter {one.name} is missing: {one.purpose}", field=one.name)
         return {name: self.parameters[name].term(text) for name, text in texts.items()}
 
 

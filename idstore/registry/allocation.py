@@ -1,8 +1,10 @@
 """Allocation of identifiers, minted or registered: each is issued once and never again."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Final
+from urllib.parse import quote
 
 from pyoxigraph import Literal, NamedNode
 
@@ -15,15 +17,29 @@ from idstore.model.record import Record
 from idstore.model.steps import apply
 from idstore.model.terms import Term
 from idstore.registry import iris
+from idstore.registry.bindings import Bindings, named
 from idstore.registry.disclosure import arguments_below
 from idstore.registry.facts import Facts
-from idstore.registry.lookup import Lookup, label_node, target_index
-from idstore.registry.requests import Key, Request, check_key_free, check_regular, earlier_record, key_of
+from idstore.registry.lifecycle import Lifecycle
+from idstore.registry.lookup import label_node, target_index
+from idstore.registry.requests import (
+    Key,
+    Request,
+    check_key_free,
+    check_regular,
+    earlier_record,
+    key_of,
+    with_own_key,
+)
 from idstore.schemes import Context, Deriving, Reserving, Restricting, Timestamped
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, SKOS
 
 _MINUTE = 60_000
+_LABEL: Final = "{label}"
+"""Stands for the label in the target of a request."""
+_SAFE: Final = "/:@!$&'()*+,;=~"
+"""Characters of a label that a path of an address holds as they are."""
 
 
 class LabelSearch:
@@ -55,7 +71,7 @@ class LabelSearch:
         return self._series.get(series, (0, 0))[1]
 
 
-class Allocations(Lookup):
+class Allocations(Bindings, Lifecycle):
     """The acts that allocate identifiers."""
 
     def mint(self, namespace: str, party: Party, request: Request = Request()) -> Record:
@@ -63,7 +79,8 @@ class Allocations(Lookup):
 
         namespace   its name or base; its scheme decides the form of the identifier.
 
-        Returns the record, in stage *created*, visible to its grant list and to administrators.
+        Returns the record, in stage *created*, visible to its grant list and to administrators. With bindings
+        and ``fixate`` in the request, a deposit is one commit: all of it, or nothing.
         Raises UnknownNamespace, NotPermitted, NamespaceExhausted, InvalidData (the request), RequestConflict,
         StoreUnavailable (nothing was allocated).
         Cost: one durable commit, shared with every other commit that waits at that moment.
@@ -92,13 +109,7 @@ class Allocations(Lookup):
                 count=count,
             )
         if count > 1 and not scheme.bulk:
-            raise NotPermitted(
-                f"the scheme {scheme.name} allows no bulk allocation in {namespace}: a reserved block would"
-                " be knowledge that is not written down; mint an identifier for each thing when the thing"
-                " needs one",
-                namespace=namespace,
-                scheme=scheme.name,
-            )
+            raise no_bulk(scheme.name, namespace)
         return (self.mint(namespace, party, request) for _ in range(count))
 
     def register(self, namespace: str, label: str, party: Party, request: Request = Request()) -> Record:
@@ -137,14 +148,17 @@ class Allocations(Lookup):
                the milliseconds since then grow with each run of the act, so that one run has enough for all
                labels.
         """
-        given, facts = request.target, self.core.facts(transaction)
+        request = with_own_key(request)
+        template, facts = request.target or "", self.core.facts(transaction)
+        given = None if request.target is None else template.replace(_LABEL, "label")
         if given is not None:
             request = replace(request, target=iris.target(given, facts, force=request.force).value)
         arguments = request.arguments()
         if request.strict:
             check_regular(namespace, request.metadata)
         label = None if chosen is None else self._chosen(transaction, namespace, chosen)
-        key = key_of(namespace, party, request, label)
+        templated = _LABEL in template
+        key = key_of(namespace, party, replace(request, target=template) if templated else request, label)
         if key is not None:
             earlier = earlier_record(self.core, transaction, key, namespace, arguments, label, party)
             if earlier is not None:
@@ -163,19 +177,49 @@ class Allocations(Lookup):
                 transaction, self._identify(transaction, request.metadata["parent"], party), party
             )
             arguments += arguments_below(parent, namespace, party, request.metadata.get("kind", ""))
-        if label is not None:
-            name = self._untaken(transaction, namespace, label)
-        else:
-            search = LabelSearch(
-                transaction, namespace, request.metadata, transaction.asked if asked is None else asked
+        name = (
+            self._first_free(
+                transaction, namespace, self._candidates(transaction, namespace, request.metadata, asked)
             )
-            name = self._first_free(transaction, namespace, namespace.scheme.candidates(search))
+            if label is None
+            else self._untaken(transaction, namespace, label)
+        )
         if (
             key is not None
         ):  # only now: a party that may not allocate, or says too little, is answered as if the key were free
             check_key_free(transaction, key, namespace)
+        iri = namespace.scheme.iri(name[0], namespace.context)
+        if templated:
+            target = iris.target(template.replace(_LABEL, quote(name[0], safe=_SAFE)), facts, iri)
+            arguments = [(term, target if term == IDS.target else value) for term, value in arguments]
+        further: list[tuple[NamedNode, list[tuple[NamedNode, Term]]]] = [
+            (IDS.Naming, [(IDS.name, named(text, lang))]) for lang, text in request.names.items()
+        ]
+        further += [(IDS.Bind, self._arguments_of(facts, one, iri)) for one in request.bindings]
         kind = IDS.Mint if chosen is None else IDS.Registration
-        return self._begin(transaction, namespace, name, kind, party, arguments, key), True
+        record = self._begin(transaction, namespace, name, kind, party, arguments, key)
+        return self._continue(transaction, record, further, party, fixate=request.fixate), True
+
+    def _continue(
+        self,
+        transaction: Transaction,
+        record: Record,
+        further: Sequence[tuple[NamedNode, list[tuple[NamedNode, Term]]]],
+        party: Party,
+        *,
+        fixate: bool,
+    ) -> Record:
+        """Name and bind a new identifier, and publish it if that was requested. Return its record.
+
+        further  kinds of events and their arguments.
+        """
+        for kind, arguments in further:
+            event = self.core.event(transaction, kind, record.iri, party, *arguments)
+            record = self.core.record_event(transaction, record, event)
+        if fixate:
+            self._fixate(transaction, [record], party)
+            record = self.core.load(transaction, record.iri)
+        return record
 
     def _begin(
         self,
@@ -269,6 +313,13 @@ class Allocations(Lookup):
             raise taken(namespace, label)
         return label, claim_node
 
+    def _candidates(
+        self, transaction: Transaction, namespace: Namespace, metadata: Mapping[str, str], asked: int | None
+    ) -> Iterator[str]:
+        """Return the labels that the scheme tries. Parameters: see `_allocate_in`."""
+        moment = transaction.asked if asked is None else asked
+        return namespace.scheme.candidates(LabelSearch(transaction, namespace, metadata, moment))
+
     def _first_free(
         self, transaction: Transaction, namespace: Namespace, labels: Iterable[str]
     ) -> tuple[str, NamedNode]:
@@ -301,6 +352,16 @@ def _check_plain(facts: Facts, namespace: Namespace, target: str | None, label: 
         iris.target(target, facts)
     if label is not None:
         facts.index.check_unwrapped(namespace, label)
+
+
+def no_bulk(scheme: str, namespace: str) -> NotPermitted:
+    """Return the error for several identifiers at once, where the scheme gives one at a time."""
+    return NotPermitted(
+        f"the scheme {scheme} allows no bulk allocation in {namespace}: a reserved block would be knowledge"
+        " that is not written down; mint an identifier for each thing when the thing needs one",
+        namespace=namespace,
+        scheme=scheme,
+    )
 
 
 def taken(namespace: Namespace, label: str) -> AlreadyRegistered:

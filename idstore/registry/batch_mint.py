@@ -5,16 +5,36 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from idstore.errors import AlreadyRegistered, IdstoreError, InvalidData, RequestConflict
+from idstore.errors import (
+    AlreadyRegistered,
+    AmbiguousIdentifier,
+    IdstoreError,
+    InvalidData,
+    InvalidIdentifier,
+    NotPermitted,
+    RequestConflict,
+)
+from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
-from idstore.registry.allocation import Allocations
+from idstore.registry.allocation import Allocations, no_bulk
+from idstore.registry.mappings import LineOutcome
 from idstore.registry.requests import Request
 from idstore.schemes import Deriving
 from idstore.stores.contract import Transaction
 
 _BATCH: Final = 500
 """Identifiers in one durable commit."""
+
+
+_OF_ROWS: Final = (
+    AlreadyRegistered,
+    AmbiguousIdentifier,
+    InvalidData,
+    InvalidIdentifier,
+    RequestConflict,
+)
+"""Errors of one row of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +49,31 @@ class MintOutcome:
     record: Record | None
     fresh: bool = False
     error: IdstoreError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """A request in a table.
+
+    line     its line, from 1.
+    request  the request.
+    label    the label to register; None: one is minted.
+    """
+
+    line: int
+    request: Request
+    label: str | None = None
+
+
+class _RowsRefused(Exception):
+    """Ends an act that has no effect.
+
+    outcomes  of all rows.
+    """
+
+    def __init__(self, outcomes: list[LineOutcome]) -> None:
+        super().__init__()
+        self.outcomes = outcomes
 
 
 class BatchMint(Allocations):
@@ -52,6 +97,54 @@ class BatchMint(Allocations):
         remaining = iter(requests)
         while batch := tuple(islice(remaining, size)):
             yield from self._load_batch(namespace_name, party, batch)
+
+    def mint_many(
+        self, namespace_name: str, rows: Sequence[RequestRow], party: Party, *, dry_run: bool = False
+    ) -> list[LineOutcome]:
+        """Allocate an identifier for each row in one commit: all, or none if any row is refused.
+
+        dry_run  only predict the outcomes.
+        The verdict is ``new``, ``known`` for an equal earlier request, or ``refused``.
+        Raises as `mint`; NotPermitted if the scheme allows no bulk allocation, or the namespace no so many in
+        a minute. Cost: one commit. Memory: the rows.
+        """
+
+        def act(transaction: Transaction) -> list[LineOutcome]:
+            namespace = self.core.namespace(transaction, namespace_name)
+            if not namespace.scheme.bulk:
+                raise no_bulk(namespace.scheme.name, namespace_name)
+            if namespace.per_minute is not None and len(rows) > namespace.per_minute:
+                raise NotPermitted(
+                    f"{namespace_name} takes {namespace.per_minute} identifiers a minute from a party, and"
+                    f" the table has {len(rows)}; divide it",
+                    field="rows",
+                    limit=namespace.per_minute,
+                )
+            asked = transaction.asked
+            outcomes = [self._outcome(transaction, namespace, row, party, asked) for row in rows]
+            if any(outcome.verdict == "refused" for outcome in outcomes):
+                raise _RowsRefused(outcomes)
+            return outcomes
+
+        try:
+            return self.core.act(party, act, dry_run=dry_run)
+        except _RowsRefused as refused:
+            return refused.outcomes
+
+    def _outcome(
+        self, transaction: Transaction, namespace: Namespace, row: RequestRow, party: Party, asked: int
+    ) -> LineOutcome:
+        try:
+            record, fresh = self._allocate_in(transaction, namespace, party, row.request, row.label, asked)
+        except (
+            InvalidData,
+            InvalidIdentifier,
+            RequestConflict,
+            AlreadyRegistered,
+            AmbiguousIdentifier,
+        ) as error:
+            return LineOutcome(row.line, "refused", row.label or "", error.message)
+        return LineOutcome(row.line, "new" if fresh else "known", record.iri.value)
 
     def _load_batch(
         self, namespace_name: str, party: Party, batch: Sequence[Request | InvalidData]

@@ -16,7 +16,7 @@ from idstore.model.event import Event
 from idstore.model.names import Names
 from idstore.model.namespace import TRUE
 from idstore.model.party import Party, node
-from idstore.model.record import Record, Stage, reserved
+from idstore.model.record import Identifier, Record, Stage, reserved, written
 from idstore.model.terms import Term
 from idstore.registry import iris
 from idstore.registry.core import check_living
@@ -88,12 +88,14 @@ class Statement:
             raise InvalidData(
                 f"{self.relation} is reserved for records and cannot relate identifiers; use skos:exactMatch"
                 " or another relation",
+                field="relation",
                 text=self.relation,
             )
         meant = correction(self.relation)
         if meant is not None:
             raise InvalidData(
                 f"the vocabulary of {self.relation} has no such term; did you mean {meant}?",
+                field="relation",
                 text=self.relation,
                 meant=meant,
             )
@@ -124,7 +126,7 @@ class Statement:
 class Bindings(Lookup):
     """Acts that describe an identifier."""
 
-    def target(self, text: str, uri: str | None, party: Party, *, force: bool = False) -> Event:
+    def target(self, id: Identifier, uri: str | None, party: Party, *, force: bool = False) -> Event:
         """Set the target of an identifier (None: remove it); only its owner may. Raises as `name`.
 
         For a handle this sets the first URL value; None removes every URL value that everyone may read.
@@ -134,7 +136,7 @@ class Bindings(Lookup):
 
         def act(transaction: Transaction) -> Event:
             record = self.core.own_record(
-                transaction, self._identify(transaction, text, party), party, "set the target of"
+                transaction, self._identify(transaction, id, party), party, "set the target of"
             )
             facts, own = self.core.facts(transaction), record.iri.value
             target_iri = None if uri is None else iris.target(uri, facts, own, force=force)
@@ -151,25 +153,31 @@ class Bindings(Lookup):
 
         return self.core.act(party, act)
 
-    def name(self, text: str, name: str, party: Party, lang: str = terms.UNDETERMINED) -> Event:
+    def name(self, id: Identifier, name: str | None, party: Party, lang: str = terms.UNDETERMINED) -> Event:
         """Set the name of an identifier in one language, replacing the earlier one; only its owner may.
 
-        Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
+        name  the name; None removes the one in that language.
+        Raises NotRegistered, NotPermitted, StageConflict, InvalidData (also: there is no such name).
         """
         tag = lang if lang == terms.UNDETERMINED else terms.language(lang)
-        argument = (IDS.name, terms.tagged(terms.check_text(name, "name"), tag))
+        argument = (IDS.name, terms.tagged("", tag) if name is None else named(name, tag))
 
         def act(transaction: Transaction) -> Event:
-            record = self.core.own_record(
-                transaction, self._identify(transaction, text, party), party, "name"
-            )
+            record = self.core.own_record(transaction, self._identify(transaction, id, party), party, "name")
+            if name is None and tag not in dict(record.names):
+                has = ", ".join(language for language, _ in record.names) or "none"
+                raise InvalidData(
+                    f"{record.iri.value} has no name in {tag!r}; the languages of its names are {has}",
+                    field="lang",
+                    value=lang,
+                )
             event = self.core.event(transaction, IDS.Naming, record.iri, party, argument)
             self.core.record_event(transaction, record, event)
             return event
 
         return self.core.act(party, act)
 
-    def bind(self, text: str, statement: Statement, party: Party) -> Event | None:
+    def bind(self, id: Identifier, statement: Statement, party: Party) -> Event | None:
         """Bind an identifier to another URI. A repeated binding changes nothing and returns None.
 
         A repeated one by another author, or found by another method, is one more source of the same binding.
@@ -177,10 +185,14 @@ class Bindings(Lookup):
         Raises NotRegistered, NotPermitted, StageConflict (a tombstone), InvalidData.
         """
         insisted = iris.insisted(lambda: orcid.normal(statement.author or ""), force=statement.force)
-        return self._bind(text, statement, party, insisted)
+        return self._bind(id, statement, party, insisted)
 
     def _bind(
-        self, text: str, statement: Statement, party: Party, insisted: Sequence[tuple[NamedNode, Term]] = ()
+        self,
+        id: Identifier,
+        statement: Statement,
+        party: Party,
+        insisted: Sequence[tuple[NamedNode, Term]] = (),
     ) -> Event | None:
         """As `bind`, whoever the author is.
 
@@ -191,7 +203,7 @@ class Bindings(Lookup):
             facts = self.core.facts(transaction)
             whole = statement.expanded(facts)
             arguments = whole.arguments()
-            record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+            record = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
             self._check_binder(transaction, record, party)
             same = _matching(record, facts.names, (whole.relation,), (whole.target,))
             own = [binding for binding in same if binding.by == party.name]
@@ -201,14 +213,19 @@ class Bindings(Lookup):
                 if not again.adds_to(own):
                     return None
             iris.check_target(whole.target, facts.names, record.iri.value)
-            arguments += insisted or iris.insisted(
-                lambda: replace(statement, force=False).expanded(facts), force=statement.force
-            )
+            arguments += insisted or _insisted(statement, facts)
             event = self.core.event(transaction, IDS.Bind, record.iri, party, *arguments)
             self.core.record_event(transaction, record, event)
             return event
 
         return self.core.act(party, act)
+
+    def _arguments_of(self, facts: Facts, statement: Statement, iri: str) -> list[tuple[NamedNode, Term]]:
+        """Return the event's arguments for the first binding of a new identifier. Raises InvalidData."""
+        insisted = iris.insisted(lambda: orcid.normal(statement.author or ""), force=statement.force)
+        whole = statement.expanded(facts)
+        iris.check_target(whole.target, facts.names, iri)
+        return [*whole.arguments(), *(insisted or _insisted(statement, facts))]
 
     def _check_binder(self, transaction: Transaction, record: Record, party: Party) -> None:
         """Raise StageConflict for a tombstone, and NotPermitted unless the party may bind: see `bind`."""
@@ -225,7 +242,7 @@ class Bindings(Lookup):
                 party=party.name,
             )
 
-    def unbind(self, text: str, statement: Statement, party: Party) -> Event:
+    def unbind(self, id: Identifier, statement: Statement, party: Party) -> Event:
         """Remove a binding of the party; the owner of the identifier also removes those of others.
 
         The log names the author of the refutation: the statement's author, if not the acting party.
@@ -237,14 +254,14 @@ class Bindings(Lookup):
             relations, targets = (
                 iris.readings(part, facts) for part in (statement.relation, statement.target)
             )
-            record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+            record = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
             matches = _matching(record, facts.names, relations, targets)
             relation, target = matches[0].key[:2] if matches else (relations[-1], targets[-1])
             arguments = replace(statement, relation=relation, target=target).arguments()
             authored = [argument for argument in arguments if argument[0] == PAV.authoredBy]
             if not matches:
                 raise NotRegistered(
-                    text,
+                    written(id),
                     f"{record.iri.value} is not bound to {statement.target} by {statement.relation}; its"
                     " record lists its bindings",
                 )
@@ -269,7 +286,7 @@ class Bindings(Lookup):
 
         return self.core.act(party, act)
 
-    def comment(self, text: str, remark: str, party: Party, *, internal: bool = False) -> Event:
+    def comment(self, id: Identifier, remark: str, party: Party, *, internal: bool = False) -> Event:
         """Comment on an identifier; only its grant list may.
 
         Only the grant list and administrators see internal comments, also after fixation.
@@ -280,7 +297,7 @@ class Bindings(Lookup):
             arguments.append((IDS.internal, TRUE))
 
         def act(transaction: Transaction) -> Event:
-            record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+            record = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
             if record.audience.isdisjoint(self.core.party_facts(transaction, party).names):
                 raise NotPermitted(
                     f"only the grant list of {record.iri.value} may comment on it",
@@ -293,7 +310,7 @@ class Bindings(Lookup):
 
         return self.core.act(party, act)
 
-    def vet(self, text: str, party: Party, note: str | None = None) -> Event:
+    def vet(self, id: Identifier, party: Party, note: str | None = None) -> Event:
         """Confirm that an identifier and its description are correct; any party that sees it may.
 
         The state does not change. Raises NotRegistered, StageConflict (a tombstone), InvalidData.
@@ -303,7 +320,7 @@ class Bindings(Lookup):
         )
 
         def act(transaction: Transaction) -> Event:
-            record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+            record = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
             check_living(record)
             event = self.core.event(transaction, IDS.Vetting, record.iri, party, *arguments)
             self.core.record_event(transaction, record, event)
@@ -380,6 +397,17 @@ class Bindings(Lookup):
             return (self._identify_for(view, text, sight).value,)
         namespace, label = readings[0]
         return (namespace.scheme.iri(label, namespace.context),)
+
+
+def named(name: str, lang: str) -> Literal:
+    """Return the literal of a name. Raises InvalidData."""
+    tag = lang if lang == terms.UNDETERMINED else terms.language(lang)
+    return terms.tagged(terms.check_text(name, "name"), tag)
+
+
+def _insisted(statement: Statement, facts: Facts) -> list[tuple[NamedNode, Term]]:
+    """Return the argument of an event if the party insisted on an IRI. Raises InvalidData."""
+    return iris.insisted(lambda: replace(statement, force=False).expanded(facts), force=statement.force)
 
 
 def _author(text: str) -> str:

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 from idstore.errors import InvalidData, NotRegistered
 from idstore.model import terms
 from idstore.model.party import Party
-from idstore.model.record import Record
+from idstore.model.record import Identifier, Record
 from idstore.registry.resolution import Resolver
 from idstore.registry.visibility import Sight
 from idstore.schemes import WrittenForm
@@ -43,12 +43,12 @@ class Citation:
 class Citations(Resolver):
     """Citation of identifiers."""
 
-    def citation(self, text: str, party: Party) -> Citation:
+    def citation(self, id: Identifier, party: Party) -> Citation:
         """Return how to cite an identifier. Raises as `show`."""
 
         def question(view: View) -> Citation:
             sight = self.core.sight(view, party)
-            record = self._named(view, text, sight)
+            record = self._named(view, id, sight)
             forms = self._forms(view, record)
             newest = self._newest(view, record)
             if record.work is not None:
@@ -68,9 +68,9 @@ class Citations(Resolver):
         except NotRegistered:
             return None
 
-    def cite(self, text: str, party: Party) -> Sequence[WrittenForm]:
+    def cite(self, id: Identifier, party: Party) -> Sequence[WrittenForm]:
         """Return every form in which to write an identifier. Raises as `show`."""
-        return self.citation(text, party).forms
+        return self.citation(id, party).forms
 
     def forms(self, record: Record) -> Sequence[WrittenForm]:
         """Return every form in which to write the identifier of a record."""
@@ -80,12 +80,12 @@ class Citations(Resolver):
         namespace = self.core.namespace(view, record.namespace)
         return namespace.scheme.written_forms(record.label, namespace.context)
 
-    def file_name(self, text: str, party: Party, lang: str | None = None) -> str:
+    def file_name(self, id: Identifier, party: Party, lang: str | None = None) -> str:
         """Return a file name without extension for what an identifier names: its name and version.
 
         Raises as `show`; also InvalidData.
         """
-        record = self.show(text, party)
+        record = self.show(id, party)
         names = dict(record.names)
         wanted = terms.UNDETERMINED if lang is None else terms.language(lang)
         title = names.get(wanted) or (next(iter(names.values()), None) if lang is None else None)

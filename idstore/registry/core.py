@@ -10,6 +10,7 @@ from idstore.errors import (
     InvalidData,
     NotPermitted,
     NotRegistered,
+    ReplicaReadOnly,
     SignInRequired,
     StageConflict,
     UnknownScheme,
@@ -87,7 +88,7 @@ class Core(Visibility):
     def check_acting(self, view: View, party: Party) -> None:
         """Raise NotPermitted if the party is nobody, suspended or a group, or in a replica."""
         if self.source:
-            raise NotPermitted(f"this is a replica, which only reads; make the change at {self.source}")
+            raise ReplicaReadOnly(f"this is a replica, which only reads; make the change at {self.source}")
         if party == NOBODY:
             raise SignInRequired("an anonymous request changes nothing; sign in")
         facts = self.party_facts(view, party)

@@ -10,6 +10,7 @@ from pyoxigraph import NamedNode, Quad
 
 from idstore.errors import InvalidData
 from idstore.model.event import Event
+from idstore.model.filter import check_number
 from idstore.model.listing import EventRow, Selection
 from idstore.model.party import Party, node
 from idstore.model.terms import iri_of
@@ -63,6 +64,8 @@ class Feed(Part):
         subjects up to there.
         Memory: the parties, and the subjects of a page.
         """
+        check_number(after, "after")
+        check_number(limit, "limit")
         parties: dict[str, Counter[NamedNode]] = {}
         while limit is None or limit > 0:
             size = _PAGE if limit is None else min(limit, _PAGE)

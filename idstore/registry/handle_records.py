@@ -9,10 +9,11 @@ from pyoxigraph import Literal
 
 from idstore.errors import AlreadyRegistered, InvalidData, NotRegistered
 from idstore.model.event import Event
+from idstore.model.filter import check_number
 from idstore.model.listing import Selection
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
-from idstore.model.record import Record, Stage
+from idstore.model.record import Identifier, Record, Stage
 from idstore.model.value import Value
 from idstore.registry.allocation import Allocations, LabelSearch, taken
 from idstore.registry.core import check_living
@@ -111,7 +112,7 @@ class HandleRecords(Allocations, HandleValues):
 
         return self.core.act(party, act)
 
-    def delete_handle(self, text: str, party: Party) -> Event:
+    def delete_handle(self, id: Identifier, party: Party) -> Event:
         """Delete a handle; only its owner may. Its name is never issued again.
 
         A created handle is released. A published one becomes a tombstone.
@@ -121,7 +122,7 @@ class HandleRecords(Allocations, HandleValues):
 
         def act(transaction: Transaction) -> Event:
             record = self.core.own_record(
-                transaction, self._identify(transaction, text, party), party, "delete"
+                transaction, self._identify(transaction, id, party), party, "delete"
             )
             self._valued_scheme(transaction, record)
             check_living(record)
@@ -146,6 +147,8 @@ class HandleRecords(Allocations, HandleValues):
         Cost: grows with ``start`` and the handles returned.
         Raises UnknownNamespace, InvalidData (its scheme has no values).
         """
+        check_number(start, "start")
+        check_number(limit, "limit")
 
         def question(view: View) -> HandleRange:
             home = self.core.namespace(view, namespace)

@@ -23,7 +23,7 @@ from idstore.errors import (
 from idstore.model import terms, times
 from idstore.model.event import Event
 from idstore.model.party import Party
-from idstore.model.record import Record
+from idstore.model.record import Identifier, Record
 from idstore.model.steps import apply_all
 from idstore.model.value import Value, check_data, free_index, integer, matching
 from idstore.registry import iris
@@ -87,7 +87,7 @@ class HandleValues(Lookup):
     """Acts on the values of handles."""
 
     def values(
-        self, text: str, party: Party, types: Sequence[str] = (), indexes: Sequence[int] = ()
+        self, id: Identifier, party: Party, types: Sequence[str] = (), indexes: Sequence[int] = ()
     ) -> tuple[Value, ...]:
         """Return the values of a handle that the party may read, by index.
 
@@ -96,13 +96,13 @@ class HandleValues(Lookup):
         """
 
         def question(view: View) -> Record:
-            record = self._named(view, text, self.core.sight(view, party))
+            record = self._named(view, id, self.core.sight(view, party))
             self._valued_scheme(view, record)
             return record
 
         return matching(self.store.read(question).values, types, indexes)
 
-    def set_value(self, text: str, draft: Draft, party: Party, when: When = When.EITHER) -> list[Event]:
+    def set_value(self, id: Identifier, draft: Draft, party: Party, when: When = When.EITHER) -> list[Event]:
         """Set a value of a handle, replacing the value of the same index; only the owner may.
 
         when  whether its index must be free (ABSENT) or in use (PRESENT).
@@ -114,7 +114,7 @@ class HandleValues(Lookup):
 
         def act(transaction: Transaction) -> list[Event]:
             record = self.core.own_record(
-                transaction, self._identify(transaction, text, party), party, "set values of"
+                transaction, self._identify(transaction, id, party), party, "set values of"
             )
             check_living(record)
             events = self._setting(transaction, record, draft, party, when)
@@ -125,7 +125,7 @@ class HandleValues(Lookup):
         return self.core.act(party, act)
 
     def set_values(
-        self, text: str, drafts: Sequence[Draft], party: Party, when: When = When.EITHER
+        self, id: Identifier, drafts: Sequence[Draft], party: Party, when: When = When.EITHER
     ) -> ValuesSet:
         """Set values of a handle as `set_value` does, in one commit, up to the first one that is refused.
 
@@ -135,7 +135,7 @@ class HandleValues(Lookup):
 
         def act(transaction: Transaction) -> ValuesSet:
             record = self.core.own_record(
-                transaction, self._identify(transaction, text, party), party, "set values of"
+                transaction, self._identify(transaction, id, party), party, "set values of"
             )
             check_living(record)
             self._valued_scheme(transaction, record)
@@ -155,7 +155,7 @@ class HandleValues(Lookup):
 
         return self.core.act(party, act)
 
-    def unset_values(self, text: str, indexes: Sequence[int], party: Party) -> list[Event]:
+    def unset_values(self, id: Identifier, indexes: Sequence[int], party: Party) -> list[Event]:
         """Remove values of a handle, all or none; only the owner may.
 
         Raises NotRegistered, UnknownValue, NotPermitted, InvalidData.
@@ -163,7 +163,7 @@ class HandleValues(Lookup):
 
         def act(transaction: Transaction) -> list[Event]:
             record = self.core.own_record(
-                transaction, self._identify(transaction, text, party), party, "unset values of"
+                transaction, self._identify(transaction, id, party), party, "unset values of"
             )
             self._valued_scheme(transaction, record)
             events = []
@@ -221,7 +221,9 @@ class HandleValues(Lookup):
             facts = self.core.facts(transaction)
             whole = iris.expanded(iris.check_target(data, facts.names, record.iri.value), facts.by_name)
             if whole != data:
-                raise InvalidData(f"the URL {data!r} is a prefixed name; write {whole}", text=data)
+                raise InvalidData(
+                    f"the URL {data!r} is a prefixed name; write {whole}", field="data", text=data
+                )
         index = free_index(record.values) if draft.index is None else value_types.index_of(str(draft.index))
         ttl, until = (
             value_types.ttl_of(str(draft.ttl)),

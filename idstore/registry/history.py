@@ -10,7 +10,7 @@ from idstore.errors import NotRegistered
 from idstore.model import times
 from idstore.model.listing import Selection
 from idstore.model.party import Party
-from idstore.model.record import Record, Stage
+from idstore.model.record import Identifier, Record, Stage, written
 from idstore.registry.imports.replay import BEGINNINGS, fold
 from idstore.registry.log import Log, entry
 from idstore.registry.visibility import Sight
@@ -37,22 +37,22 @@ class Difference:
 class PastStates(Log):
     """Past states. A party sees of the past what it sees of the log today."""
 
-    def at(self, text: str, moment: int, party: Party) -> Record:
+    def at(self, id: Identifier, moment: int, party: Party) -> Record:
         """Return the state of an identifier at a moment (milliseconds since 1970), its events included.
 
         Raises NotRegistered: it did not exist then, or the party may not see it; InvalidIdentifier.
         """
 
         def question(view: View) -> Record | None:
-            about = self._subject(view, text, party)
+            about = self._subject(view, id, party)
             return self._standing(view, NamedNode(about), self.core.sight(view, party), moment)
 
         record = self.store.read(question)
         if record is None:
             raise NotRegistered(
-                text,
-                f"{text} was not there at {times.iso(moment)}, or is not visible to you; its log tells what"
-                " happened",
+                written(id),
+                f"{written(id)} was not there at {times.iso(moment)}, or is not visible to you;"
+                " its log tells what happened",
             )
         return record
 

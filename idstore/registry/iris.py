@@ -53,6 +53,7 @@ def expanded(text: str, by_name: Mapping[str, Namespace], *, force: bool = False
     raise InvalidData(
         f"{text!r} is no IRI, because {prefix} is neither a registered URI scheme nor a known prefix"
         f"{f' (perhaps {close[0]}?)' if close else ''}; write the whole IRI, or insist",
+        field="target",
         text=text,
         prefix=prefix,
     )
@@ -73,6 +74,7 @@ def identified(text: str, facts: Facts, *, force: bool = False) -> str:
             raise InvalidData(
                 f"{characters.printable(text)} has U+{ord(hidden[0]):04X},"
                 f" {characters.kind(hidden[0])}; remove it, or insist",
+                field="target",
                 text=text,
                 position=hidden.start(),
             )
@@ -84,6 +86,7 @@ def identified(text: str, facts: Facts, *, force: bool = False) -> str:
     if found[1:]:
         raise InvalidData(
             f"{text!r} is a name in several namespaces; write the one that is meant: {', '.join(found)}",
+            field="target",
             text=text,
         )
     return found[0] if found else text
@@ -97,11 +100,14 @@ def check_target(uri: str, names: Names, about: str | None = None) -> str:
     if re.match(_WEB, uri) and not re.match(_HOST, uri):
         raise InvalidData(
             f"{uri!r} is not a web address, because it has no host; write it as in http://example.org/a",
+            field="target",
             text=uri,
         )
     if about is not None and names.same(uri, about):
         form = "" if uri == about else f" ({uri} is another form of it)"
-        raise InvalidData(f"{about} cannot lead or be bound to itself{form}", id=about, text=uri)
+        raise InvalidData(
+            f"{about} cannot lead or be bound to itself{form}", field="target", id=about, text=uri
+        )
     return uri
 
 
@@ -144,6 +150,7 @@ def _identifier(namespace: Namespace, label: str, text: str) -> str:
         raise InvalidData(
             f"{text!r} is a short form of this store that cannot be read ({error}); write the whole IRI,"
             f" those of namespace {namespace.name} begin with {namespace.base}",
+            field="target",
             text=text,
             namespace=namespace.name,
         ) from error

@@ -9,7 +9,7 @@ from idstore.errors import InvalidData, NotPermitted, NotRegistered, StageConfli
 from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.party import Party, node
-from idstore.model.record import Record, Stage
+from idstore.model.record import Identifier, Record, Stage, written
 from idstore.model.terms import Term
 from idstore.registry import iris
 from idstore.registry.core import check_living
@@ -22,7 +22,7 @@ from idstore.vocabulary import DCTERMS, IDS, hides
 class Lifecycle(Lookup):
     """Acts that change the stage, the owner or the grant list of an identifier."""
 
-    def fixate(self, texts: Sequence[str], party: Party, *, dry_run: bool = False) -> list[Event]:
+    def fixate(self, ids: Sequence[Identifier], party: Party, *, dry_run: bool = False) -> list[Event]:
         """Publish identifiers for ever, all or none.
 
         Only their owner may, who must own the works of published versions.
@@ -32,25 +32,29 @@ class Lifecycle(Lookup):
 
         def act(transaction: Transaction) -> list[Event]:
             records = [
-                self.core.own_record(transaction, self._identify(transaction, text, party), party, "fixate")
-                for text in texts
+                self.core.own_record(transaction, self._identify(transaction, one, party), party, "fixate")
+                for one in ids
             ]
-            for record in records:
-                _check_fixatable(record)
-                self._check_work_owner(transaction, record, party)
-                check_publishable(
-                    transaction,
-                    record,
-                    {other.iri for other in records} if record.below or record.successors else (),
-                )
-            events = []
-            for record in {record.iri: record for record in records}.values():
-                event = self.core.event(transaction, IDS.Fixation, record.iri, party)
-                self.core.record_event(transaction, record, event)
-                events.append(event)
-            return events
+            return self._fixate(transaction, records, party)
 
         return self.core.act(party, act, dry_run=dry_run)
+
+    def _fixate(self, transaction: Transaction, records: Sequence[Record], party: Party) -> list[Event]:
+        """Publish records of the party. Raises NotPermitted, StageConflict."""
+        for record in records:
+            _check_fixatable(record)
+            self._check_work_owner(transaction, record, party)
+            check_publishable(
+                transaction,
+                record,
+                {other.iri for other in records} if record.below or record.successors else (),
+            )
+        events = []
+        for record in {record.iri: record for record in records}.values():
+            event = self.core.event(transaction, IDS.Fixation, record.iri, party)
+            self.core.record_event(transaction, record, event)
+            events.append(event)
+        return events
 
     def _check_work_owner(self, transaction: Transaction, version: Record, party: Party) -> None:
         """Raise NotPermitted for a version of another party's published work, which would lead to it."""
@@ -65,7 +69,7 @@ class Lifecycle(Lookup):
                     owner=work.owner,
                 )
 
-    def release(self, text: str, party: Party, *, dry_run: bool = False) -> Event:
+    def release(self, id: Identifier, party: Party, *, dry_run: bool = False) -> Event:
         """Give up a created identifier; only its owner may. Its label is never issued again.
 
         dry_run  return the event, and change nothing.
@@ -74,7 +78,7 @@ class Lifecycle(Lookup):
 
         def act(transaction: Transaction) -> Event:
             record = self.core.own_record(
-                transaction, self._identify(transaction, text, party), party, "release"
+                transaction, self._identify(transaction, id, party), party, "release"
             )
             if record.stage is not Stage.CREATED:
                 remedy = (
@@ -93,29 +97,31 @@ class Lifecycle(Lookup):
 
         return self.core.act(party, act, dry_run=dry_run)
 
-    def deprecate(self, text: str, reason: str, party: Party, successors: Sequence[str] = ()) -> Event:
+    def deprecate(
+        self, id: Identifier, reason: str, party: Party, successors: Sequence[Identifier] = ()
+    ) -> Event:
         """Mark a fixated identifier as outdated; only its owner may.
 
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
         """
         return self._outdate(
-            text,
+            id,
             party,
             IDS.Deprecation,
             successors,
             (IDS.reason, Literal(terms.check_text(reason, "reason"))),
         )
 
-    def supersede(self, text: str, successors: Sequence[str], party: Party) -> Event:
+    def supersede(self, id: Identifier, successors: Sequence[Identifier], party: Party) -> Event:
         """Name the successors of an identifier; only its owner may.
 
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
         """
         if not successors:
             raise InvalidData("an identifier is superseded by at least one successor; name one")
-        return self._outdate(text, party, IDS.Supersession, successors)
+        return self._outdate(id, party, IDS.Supersession, successors)
 
-    def undeprecate(self, text: str, party: Party, successors: Sequence[str] = ()) -> Event:
+    def undeprecate(self, id: Identifier, party: Party, successors: Sequence[Identifier] = ()) -> Event:
         """Take a deprecation back, with its reason and successors; only the identifier's owner may.
 
         successors  take only these back; the others stay, and so does a reason.
@@ -124,21 +130,23 @@ class Lifecycle(Lookup):
 
         def act(transaction: Transaction) -> Event:
             record = self.core.own_record(
-                transaction, self._identify(transaction, text, party), party, "undeprecate"
+                transaction, self._identify(transaction, id, party), party, "undeprecate"
             )
             if not record.deprecated:
                 raise StageConflict(f"{record.iri.value} is not deprecated", id=record.iri.value)
             facts = self.core.facts(transaction)
             taken_back: list[tuple[NamedNode, Term]] = []
             for successor in successors:
-                readings = iris.readings(successor, facts)
+                text = written(successor)
+                readings = iris.readings(text, facts)
                 found = [
                     one for one in record.successors if any(facts.names.same(one.value, r) for r in readings)
                 ]
                 if not found:
                     raise InvalidData(
-                        f"{successor} is no successor of {record.iri.value}; its record lists them",
-                        text=successor,
+                        f"{text} is no successor of {record.iri.value}; its record lists them",
+                        field="successors",
+                        text=text,
                     )
                 taken_back.append((DCTERMS.isReplacedBy, found[0]))
             event = self.core.event(transaction, IDS.Undeprecation, record.iri, party, *taken_back)
@@ -149,16 +157,16 @@ class Lifecycle(Lookup):
 
     def _outdate(
         self,
-        text: str,
+        id: Identifier,
         party: Party,
         kind: NamedNode,
-        successors: Sequence[str],
+        successors: Sequence[Identifier],
         *arguments: tuple[NamedNode, Term],
     ) -> Event:
 
         def act(transaction: Transaction) -> Event:
             verb = "deprecate" if kind == IDS.Deprecation else "supersede"
-            record = self.core.own_record(transaction, self._identify(transaction, text, party), party, verb)
+            record = self.core.own_record(transaction, self._identify(transaction, id, party), party, verb)
             if record.stage is Stage.CREATED and kind == IDS.Deprecation:
                 raise StageConflict(
                     f"{record.iri.value} is not published yet; release it, or fixate it first",
@@ -166,7 +174,7 @@ class Lifecycle(Lookup):
                     stage=record.stage.value,
                 )
             replacements = [
-                (DCTERMS.isReplacedBy, self._successor_named(transaction, text, party)) for text in successors
+                (DCTERMS.isReplacedBy, self._successor_named(transaction, one, party)) for one in successors
             ]
             for _, iri in replacements:
                 self._check_cycle(transaction, record.iri, iri)
@@ -194,12 +202,12 @@ class Lifecycle(Lookup):
                     came_from[quad.object] = current
                     queue.append(quad.object)
 
-    def _successor_named(self, transaction: Transaction, text: str, party: Party) -> NamedNode:
+    def _successor_named(self, transaction: Transaction, id: Identifier, party: Party) -> NamedNode:
         """Return the successor.
 
         It must be public, because readers of the succession learn that it is registered.
         """
-        successor = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+        successor = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
         if not successor.public:
             raise StageConflict(
                 f"{successor.iri.value} is {successor.stage.value}, and only a published identifier can"
@@ -209,19 +217,20 @@ class Lifecycle(Lookup):
             )
         return successor.iri
 
-    def transfer(self, text: str, receiver: Party, party: Party) -> Event:
+    def transfer(self, id: Identifier, receiver: Party, party: Party) -> Event:
         """Offer an identifier to another party; the transfer completes when the receiver makes the same call.
 
+        receiver  the other party; the owner itself, to withdraw an offer.
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData (a group).
         """
 
         def act(transaction: Transaction) -> Event:
-            iri = self._identify(transaction, text, party)
+            iri = self._identify(transaction, id, party)
             record = self.core.seen_record(transaction, iri, party)
             if not (record.offered == receiver.name == party.name):
                 record = self.core.own_record(transaction, iri, party, "transfer")
             self.core.check_owner(transaction, receiver)
-            if receiver.name == record.owner:
+            if receiver.name == record.owner and record.offered is None:
                 raise StageConflict(
                     f"{iri.value} already belongs to {receiver.name}", id=iri.value, owner=record.owner
                 )
@@ -232,29 +241,29 @@ class Lifecycle(Lookup):
 
         return self.core.act(party, act)
 
-    def grant(self, text: str, grantee: Party, party: Party, *, bind: bool = False) -> Event:
+    def grant(self, id: Identifier, grantee: Party, party: Party, *, bind: bool = False) -> Event:
         """Add a party or group to the grant list: it may see and comment, with ``bind`` also bind.
 
         Only the owner may.
         Raises NotRegistered, NotPermitted, InvalidData.
         """
         right: list[tuple[NamedNode, Term]] = [(IDS.right, IDS.MayBind)] if bind else []
-        return self._list(text, grantee, party, IDS.Grant, *right)
+        return self._list(id, grantee, party, IDS.Grant, *right)
 
-    def ungrant(self, text: str, grantee: Party, party: Party) -> Event:
+    def ungrant(self, id: Identifier, grantee: Party, party: Party) -> Event:
         """Remove a party or group from the grant list; only the owner may.
 
         Raises NotRegistered (also if it is not on the list), NotPermitted, InvalidData.
         """
-        return self._list(text, grantee, party, IDS.Ungrant)
+        return self._list(id, grantee, party, IDS.Ungrant)
 
     def _list(
-        self, text: str, grantee: Party, party: Party, kind: NamedNode, *right: tuple[NamedNode, Term]
+        self, id: Identifier, grantee: Party, party: Party, kind: NamedNode, *right: tuple[NamedNode, Term]
     ) -> Event:
 
         def act(transaction: Transaction) -> Event:
             record = self.core.own_record(
-                transaction, self._identify(transaction, text, party), party, "change the grant list of"
+                transaction, self._identify(transaction, id, party), party, "change the grant list of"
             )
             if grantee.name == record.owner:
                 raise InvalidData(

@@ -1,15 +1,16 @@
 """Lists and counts of identifiers, and allocation rates of parties."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import InvalidData, NotRegistered, UnknownScheme
 from idstore.model import terms, times
-from idstore.model.filter import Filter
+from idstore.model.filter import Filter, check_number
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -85,7 +86,15 @@ class Lists(Bindings):
         Cost: grows with the records returned; of deprecated ones, with all that the party may see.
         """
         filter.check_identifiers()
+        check_number(limit, "limit")
         place = None if after is None else _place(after)
+        if filter.doi is not None:
+            doi = filter.doi
+            articles = self.store.read(lambda view: self._with_doi(view, party, doi, filter))
+            return [*_following(articles, place)[:limit]]
+        if filter.without_name is not None and not filter.deprecated:
+            with self.store.snapshot() as snapshot:
+                return [*islice(self._unnamed(snapshot, party, filter, place), limit)]
         if filter.deprecated:
             with self.store.snapshot() as snapshot:  # how many there are is not known before
                 return [*_following(self._deprecated(snapshot, party, filter), place)[:limit]]
@@ -119,13 +128,32 @@ class Lists(Bindings):
         Raises InvalidData, AmbiguousIdentifier, UnknownNamespace.
         """
         filter.check_identifiers()
+        check_number(limit, "limit")
         place = None if after is None else _place(after)
 
         def question(view: View) -> Sequence[Record]:
             sight = self.core.sight(view, party)
-            return self._passing(view, sight, self._bound_to(view, text, party), filter)
+            bound = self._bound_to(view, text, party)
+            if filter.doi is not None:
+                articles = {iri.value for iri in self._articles(view, filter.doi, sight)}
+                bound = [iri for iri in bound if iri in articles]
+            return self._passing(view, sight, bound, filter)
 
         return _following(self.store.read(question), place)[:limit]
+
+    def _with_doi(self, view: View, party: Party, doi: str, filter: Filter) -> Sequence[Record]:
+        sight = self.core.sight(view, party)
+        return self._passing(view, sight, [iri.value for iri in self._articles(view, doi, sight)], filter)
+
+    def _unnamed(
+        self, view: View, party: Party, filter: Filter, place: tuple[int, str] | None
+    ) -> Iterator[Record]:
+        """Yield the visible records without a name in the filter's language. Cost: a scan."""
+        selection, sight = self.core.selection(view, party, filter), self.core.sight(view, party)
+        for iri in view.catalogue.identifiers(selection, None, place):
+            record = self.core.load(view, NamedNode(iri), sight)
+            if _is_unnamed(record, filter):
+                yield record
 
     def _deprecated(self, view: View, party: Party, filter: Filter) -> Sequence[Record]:
         sight = self.core.sight(view, party)
@@ -193,7 +221,9 @@ def _place(position: str) -> tuple[int, str]:
     with suppress(InvalidData):
         return times.parse(moment), terms.iri(iri).value
     raise InvalidData(
-        f"{position!r} is no position in a list; give the one that came with a page", text=position
+        f"{position!r} is no position in a list; give the one that came with a page",
+        field="after",
+        text=position,
     )
 
 
@@ -208,8 +238,14 @@ def _passes(record: Record, filter: Filter, base: str | None) -> bool:
     return (
         all(value is None or value == actual for value, actual in pairs)
         and (record.deprecated or not filter.deprecated)
+        and _is_unnamed(record, filter)
         and filter.is_within(record.created)
     )
+
+
+def _is_unnamed(record: Record, filter: Filter) -> bool:
+    """Return whether a record lacks the name that the filter says, if it says one."""
+    return filter.without_name is None or filter.without_name not in dict(record.names)
 
 
 def _space(namespace: Namespace) -> int | None:

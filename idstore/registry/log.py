@@ -8,9 +8,10 @@ from pyoxigraph import NamedNode
 
 from idstore.errors import NotRegistered
 from idstore.model.event import Event
-from idstore.model.filter import Filter
+from idstore.model.filter import Filter, check_number
 from idstore.model.listing import EventRow
 from idstore.model.party import Party
+from idstore.model.record import Identifier, written
 from idstore.registry.authority import Authority, authority_of
 from idstore.registry.core import read_event
 from idstore.registry.lookup import Lookup
@@ -89,6 +90,7 @@ class Log(Lookup):
         Raises NotRegistered for an ``id`` without a visible event, InvalidData, NotPermitted.
         """
         filter.check_events()
+        check_number(after, "after")
         if after:
             self.core.only_administrators(party)
         about = self.store.read(lambda view: self._about(view, filter.id, party))
@@ -112,16 +114,19 @@ class Log(Lookup):
         after  the publication number of the last entry that is known; 0: from the beginning.
         limit  how many entries at most.
         """
+        check_number(after, "after")
+        check_number(limit, "limit")
         return self.store.read(
             lambda view: [entry(view, row) for row in view.catalogue.published(after, limit)]
         )
 
-    def _about(self, view: View, text: str | None, party: Party) -> str | None:
+    def _about(self, view: View, id: Identifier | None, party: Party) -> str | None:
         """Return the subject that a filter's ``id`` selects; None for no restriction."""
-        return None if text is None else self._subject(view, text, party)
+        return None if id is None else self._subject(view, id, party)
 
-    def _subject(self, view: View, text: str, party: Party) -> str:
+    def _subject(self, view: View, id: Identifier, party: Party) -> str:
         """Return the IRI of a namespace or an identifier, also of a released one with visible events."""
+        text = written(id)
         facts = self.core.facts(view)
         namespace = facts.by_name.get(text) or facts.by_base.get(text)
         if namespace is not None:
@@ -136,11 +141,11 @@ class Log(Lookup):
                     return iri.value
             raise
 
-    def remarks(self, text: str, party: Party) -> list[Remark]:
+    def remarks(self, id: Identifier, party: Party) -> list[Remark]:
         """Return the visible comments on an identifier or a namespace, oldest first. Raises as `show`."""
 
         def question(view: View) -> list[Remark]:
-            facts = self.core.facts(view)
+            facts, text = self.core.facts(view), written(id)
             namespace = facts.by_name.get(text) or facts.by_base.get(text)
             about = namespace.iri if namespace is not None else self._identify(view, text, party)
             history = self.core.history(view, about, self.core.sight(view, party))
@@ -193,11 +198,11 @@ class Log(Lookup):
                 entries += [other for other in others if _concerns(other.event, filter, about)]
         return _News(entries, last, publication, frozenset(new), frozenset(gone))
 
-    def authority(self, text: str, party: Party) -> Authority:
+    def authority(self, id: Identifier, party: Party) -> Authority:
         """Return the authority metadata of an identifier. Raises as `show`."""
 
         def question(view: View) -> Authority:
-            iri = self._identify(view, text, party)
+            iri = self._identify(view, id, party)
             return authority_of(
                 iri, [event for event, _ in self.core.history(view, iri, self.core.sight(view, party))]
             )

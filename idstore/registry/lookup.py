@@ -1,7 +1,7 @@
 """Resolution of text to identifiers of this registry."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -18,11 +18,12 @@ from idstore.errors import (
 )
 from idstore.model.namespace import Namespace, is_form_prefix, is_name
 from idstore.model.party import Party
-from idstore.model.record import Record
+from idstore.model.record import Identifier, Record, written
 from idstore.model.terms import Term
 from idstore.model.value import first_url, free_index, integer
 from idstore.registry.core import Part
 from idstore.registry.namespace_index import LabelGroup, named_readings
+from idstore.registry.request_keys import deriving, key_node
 from idstore.registry.visibility import Sight
 from idstore.schemes import installed, value_types
 from idstore.stores.contract import View
@@ -30,6 +31,10 @@ from idstore.vocabulary import IDS, PUBLIC_LOG, SKOS
 
 _HOST: Final = re.compile("[a-z][a-z0-9+.-]*://[^/]*", re.IGNORECASE | re.ASCII)
 """The beginning of a web address."""
+
+
+_DOI: Final = "10."
+"""Beginning of the prefixes of DOIs."""
 
 
 def host_end(text: str) -> int:
@@ -77,30 +82,43 @@ def visible_holder(view: View, namespace: Namespace, claim_node: NamedNode, sigh
 class Lookup(Part):
     """Lookup of identifiers in any written form."""
 
-    def identify(self, text: str, party: Party) -> str:
-        """Return the IRI of the identifier in ``text``: full IRI, ``NAMESPACE:label``, or another form.
+    def identify(self, id: Identifier, party: Party) -> str:
+        """Return the IRI of an identifier, given as IRI, as ``NAMESPACE:label``, or in another form.
 
         Raises NotRegistered (also when the party may not see it), AmbiguousIdentifier, InvalidIdentifier (no
         scheme reads it).
         """
-        return self.store.read(lambda view: self._identify(view, text, party).value)
+        return self.store.read(
+            lambda view: self._identify_for(view, id, self.core.sight(view, party), reading=True).value
+        )
 
-    def show(self, text: str, party: Party) -> Record:
+    def show(self, id: Identifier, party: Party) -> Record:
         """Return the part of a record that the party may see. Raises as `identify`."""
-        return self.store.read(lambda view: self._named(view, text, self.core.sight(view, party)))
+        return self.store.read(lambda view: self._named(view, id, self.core.sight(view, party)))
 
-    def _named(self, view: View, text: str, sight: Sight) -> Record:
+    def _named(self, view: View, id: Identifier, sight: Sight) -> Record:
         """Return the part of the record that ``sight`` allows. Raises as `identify`."""
-        return self.core.load(view, self._identify_for(view, text, sight), sight)
+        return self.core.load(view, self._identify_for(view, id, sight, reading=True), sight)
 
-    def _identify(self, view: View, text: str, party: Party) -> NamedNode:
-        return self._identify_for(view, text, self.core.sight(view, party))
+    def _identify(self, view: View, id: Identifier, party: Party) -> NamedNode:
+        return self._identify_for(view, id, self.core.sight(view, party))
 
-    def _identify_for(self, view: View, text: str, sight: Sight) -> NamedNode:
-        groups, readings = self._grouped_readings(view, text, sight)
+    def _identify_for(self, view: View, id: Identifier, sight: Sight, *, reading: bool = False) -> NamedNode:
+        """Return the IRI of an identifier.
+
+        reading  whether this is no act, which reads the graphs of a sight only one by one.
+        """
+        text = written(id)
+        graphs: Sequence[NamedNode] | None = () if sight.everything or sight.public else None
+        if reading and graphs is None and ":" not in text:
+            graphs = self.core.private_graphs(view, sight)
+        groups, readings = self._grouped_readings(view, text, graphs)
         if not groups and not readings:
+            article = next(iter(self._articles(view, text, sight)), None) if reading else None
+            if article is not None:
+                return article
             raise self._unreadable(view, text)
-        readings += self._visible_readings(view, groups, sight)
+        readings += self._visible_readings(view, groups, sight, graphs or ())
         by_name = self.core.facts(view).by_name
         holders: dict[NamedNode, str] = {}  # with a text that names it alone
         for namespace, label in readings:
@@ -108,6 +126,8 @@ class Lookup(Part):
             if holder is not None:
                 named = by_name.get(namespace.name) is namespace and not is_form_prefix(namespace.name)
                 holders[holder] = f"{namespace.name}:{label}" if named else holder.value
+        if not holders and reading:  # only now: a registered handle is meant before an article with that DOI
+            holders = {iri: iri.value for iri in self._articles(view, text, sight)}
         if not holders:
             raise self._misspelt(view, text) or NotRegistered(text)
         if len(holders) > 1:
@@ -115,24 +135,42 @@ class Lookup(Part):
             raise AmbiguousIdentifier(text, candidates, [holders[NamedNode(iri)] for iri in candidates])
         return next(iter(holders))
 
+    def _articles(self, view: View, doi: str, sight: Sight) -> list[NamedNode]:
+        """Return the articles with a DOI that ``sight`` allows, by namespace; none for another text.
+
+        A hidden article takes the same steps as an absent one: see `visible_holder`.
+        """
+        if _DOI not in doi:
+            return []
+        found = []
+        for namespace in self.core.facts(view).by_base.values():
+            with suppress(UnknownScheme):
+                code = deriving(namespace.scheme_name)
+                same = None if code is None else code.same({"doi": doi})
+                if same is not None:
+                    node = key_node("", namespace.base, same)
+                    found.append(visible_holder(view, namespace, node, sight))
+        return [iri for iri in found if iri is not None]
+
     def _grouped_readings(
-        self, view: View, text: str, sight: Sight
+        self, view: View, text: str, graphs: Sequence[NamedNode] | None
     ) -> tuple[list[LabelGroup], list[tuple[Namespace, str]]]:
         """Return the readings of a text: groups of namespaces whose visible identifiers are found at once.
 
-        There are groups only for the public and for a party that sees everything. For other parties each
-        reading takes the same steps, so that the time does not depend on hidden identifiers.
+        graphs  the restricted graphs in which to look for them; None: there are no groups, and each reading
+                takes the same steps, so that the time does not depend on hidden identifiers.
         """
-        if ":" in text or not (sight.everything or sight.public):
+        if ":" in text or graphs is None:
             return [], self._readings(view, text)
         return self.core.facts(view).index.grouped(text)
 
     def _visible_readings(
-        self, view: View, groups: Iterable[LabelGroup], sight: Sight
+        self, view: View, groups: Iterable[LabelGroup], sight: Sight, graphs: Iterable[NamedNode]
     ) -> Iterator[tuple[Namespace, str]]:
         """Yield those readings of groups whose identifiers are registered and not hidden.
 
-        Those of the public come from the public log, so that the time does not depend on hidden identifiers.
+        Those of the public come from the public log, and the others from the restricted graphs that the party
+        sees, so that the time does not depend on hidden identifiers.
         """
         index = self.core.facts(view).index
         for group in groups:
@@ -146,6 +184,9 @@ class Lookup(Part):
                     for event in events
                     if isinstance(event, NamedNode)
                     for quad in view.quads(event, IDS.about)
+                ]
+                found += [
+                    quad.subject for graph in graphs for quad in view.quads(None, SKOS.notation, label, graph)
                 ]
             for iri in found:
                 home = index.home(iri.value) if isinstance(iri, NamedNode) else None

@@ -207,4 +207,6 @@ def proposal(line: int, action: str, id: str, statement: Statement, source: str 
         case "bind" | "unbind" as act:
             return Proposal(line, act, id, statement, source)
         case other:
-            raise InvalidData(f"{other!r} is not an action; write bind, unbind or keep", text=other)
+            raise InvalidData(
+                f"{other!r} is not an action; write bind, unbind or keep", field="action", text=other
+            )

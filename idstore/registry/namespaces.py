@@ -245,6 +245,7 @@ class Namespaces(Part):
     def transfer_namespace(self, name: str, receiver: Party, party: Party) -> Namespace:
         """Offer a namespace to another party; the transfer completes when the receiver makes the same call.
 
+        receiver  the other party; the owner itself, to withdraw an offer.
         Raises UnknownNamespace, NotPermitted, StageConflict, InvalidData (a group).
         """
 
@@ -253,7 +254,7 @@ class Namespaces(Part):
             if not (namespace.offered == receiver.name == party.name):
                 self._check_owned(namespace, party)
             self.core.check_owner(transaction, receiver)
-            if receiver.name == namespace.owner:
+            if receiver.name == namespace.owner and namespace.offered is None:
                 raise StageConflict(
                     f"{namespace.name} already belongs to {receiver.name}",
                     namespace=namespace.name,

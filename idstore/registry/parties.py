@@ -11,7 +11,7 @@ from idstore.model import terms
 from idstore.model.event import Event
 from idstore.model.listing import Selection
 from idstore.model.party import Party, PartyFacts, description, node
-from idstore.model.record import Record, Stage
+from idstore.model.record import Identifier, Record, Stage
 from idstore.model.terms import Term
 from idstore.registry.core import read_event
 from idstore.registry.lookup import Lookup
@@ -238,27 +238,27 @@ class Parties(Namespaces, Lookup):
 
         return self.core.act(party, act)
 
-    def revoke(self, text: str, reason: str, party: Party) -> Event:
+    def revoke(self, id: Identifier, reason: str, party: Party) -> Event:
         """Revoke an abusive identifier: a created one is released, a fixated one becomes a tombstone.
 
         Only administrators may. Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
         """
 
         def act(transaction: Transaction) -> Event:
-            iri = self._identify(transaction, text, party)
+            iri = self._identify(transaction, id, party)
             self.core.require_administrator(transaction, party, "revoke")
             return self._revoke(transaction, iri, terms.check_text(reason, "reason"), party)
 
         return self.core.act(party, act)
 
-    def may_revoke(self, text: str, party: Party) -> str:
+    def may_revoke(self, id: Identifier, party: Party) -> str:
         """Return the IRI of the identifier that `revoke` would revoke, without changes.
 
         Raises as `revoke`.
         """
 
         def act(transaction: Transaction) -> str:
-            iri = self._identify(transaction, text, party)
+            iri = self._identify(transaction, id, party)
             self.core.require_administrator(transaction, party, "revoke")
             self._revocable(transaction, iri)
             return iri.value

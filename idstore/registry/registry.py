@@ -10,13 +10,13 @@ parts share a `Core` (records, acts, events), a `Visibility` (parties, namespace
     Namespaces                              │   Export        the visible state in a deterministic order
     └── Parties       parties, revocation   │   Feed          changes of each event as triples
     Lookup            text to identifier    │   PastStates    past states and differences
-    ├── Allocations   mint, register        │   Verification  stored data compared with the log
-    │   └── Replacements  old copies        │   Checkpoint    last event at which the shapes held
-    ├── Bindings      target, bind, comment │   StoragePlan   storage locations of deliveries
-    │   └── Lists     lists and counts      │   BatchMint     many mints, in batches
-    ├── HandleValues  typed values          │   Mappings      many bindings, all or none
-    │   └── HandleRecords (with Allocations)│
-    ├── Lifecycle     fixate, release, ...  │   imports       lists, publishers, relations; also replay and
+    ├── Bindings      target, bind, comment │   Verification  stored data compared with the log
+    │   └── Lists     lists and counts      │   Checkpoint    last event at which the shapes held
+    ├── Lifecycle     fixate, release, ...  │   StoragePlan   storage locations of deliveries
+    │   └── Allocations (with Bindings)     │   BatchMint     many mints, in batches
+    │       └── Replacements  old copies    │   Mappings      many bindings, all or none
+    ├── HandleValues  typed values          │
+    │   └── HandleRecords (with Allocations)│   imports       lists, publishers, relations; also replay and
     ├── Log           events, comments      │                 merge of logs, called by `idstore.exchange`
     ├── Resolver      resolution            │
     │   ├── Citations citable forms         │
@@ -36,11 +36,12 @@ from pyoxigraph import Quad
 from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.party import Party
-from idstore.model.record import Record
+from idstore.model.record import Identifier, Record
 from idstore.model.storage import DIRECTORY_LIMIT, FILE_SYSTEM_LIMIT, Storage
 from idstore.progress import Progress, unwatched
 from idstore.registry.allocator import Allocator
-from idstore.registry.batch_mint import BatchMint, MintOutcome
+from idstore.registry.batch_mint import BatchMint, MintOutcome, RequestRow
+from idstore.registry.change_rows import ChangeRow, ChangeRows
 from idstore.registry.checkpoint import Checkpoint
 from idstore.registry.citation import Citations
 from idstore.registry.export import Export, Extract
@@ -52,7 +53,6 @@ from idstore.registry.imports.adopt import Adoption, Published, PublisherImport
 from idstore.registry.imports.enroll import Listed, ListImport
 from idstore.registry.imports.publication import PublicationImport
 from idstore.registry.imports.relate import Related, RelationImport, Stated
-from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.mappings import LineOutcome, Mappings, Proposal, unobserved
 from idstore.registry.parties import Parties
 from idstore.registry.query import Queries
@@ -64,7 +64,7 @@ from idstore.registry.verification import Verification
 from idstore.registry.versions import Versions
 
 
-class Registry(Allocator, Parties, HandleRecords, Lifecycle, Citations, Versions, Replacements, Queries):
+class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replacements, Queries):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 
     It knows no terminal and no HTTP. Threads may share one object.
@@ -102,6 +102,18 @@ class Registry(Allocator, Parties, HandleRecords, Lifecycle, Citations, Versions
     ) -> Iterator[MintOutcome]:
         """Mint for each request: see `BatchMint.load`."""
         return BatchMint(self.core).load(namespace, party, requests)
+
+    def mint_many(
+        self, namespace: str, rows: Sequence[RequestRow], party: Party, *, dry_run: bool = False
+    ) -> list[LineOutcome]:
+        """Allocate an identifier for each row, all or none: see `BatchMint.mint_many`."""
+        return BatchMint(self.core).mint_many(namespace, rows, party, dry_run=dry_run)
+
+    def change_many(
+        self, rows: Sequence[ChangeRow], party: Party, *, dry_run: bool = False
+    ) -> list[LineOutcome]:
+        """Deprecate, supersede, target or grant for each row, all or none: see `ChangeRows.change_many`."""
+        return ChangeRows(self.core).change_many(rows, party, dry_run=dry_run)
 
     def state(
         self,
@@ -205,9 +217,9 @@ class Registry(Allocator, Parties, HandleRecords, Lifecycle, Citations, Versions
         """The changes made by each event after a number: see `Feed.steps`."""
         return Feed(self.core).steps(party, after, limit)
 
-    def at(self, text: str, moment: int, party: Party) -> Record:
+    def at(self, id: Identifier, moment: int, party: Party) -> Record:
         """The state of an identifier at a moment: see `PastStates.at`."""
-        return PastStates(self.core).at(text, times.checked(moment), party)
+        return PastStates(self.core).at(id, times.checked(moment), party)
 
     def all_at(self, moment: int, party: Party, namespace: str | None = None) -> Iterator[Record]:
         """The state of every identifier at a moment: see `PastStates.all_at`."""

@@ -16,7 +16,7 @@ from idstore.model.event import Event
 from idstore.model.names import Names
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party, node
-from idstore.model.record import Record, Stage
+from idstore.model.record import Identifier, Record, Stage
 from idstore.model.terms import Term, tagged
 from idstore.registry import iris
 from idstore.registry.allocation import Allocations
@@ -48,7 +48,7 @@ class Replacements(Allocations):
 
     def replace(
         self,
-        text: str,
+        id: Identifier,
         metadata: Mapping[str, str],
         party: Party,
         target: str | None = None,
@@ -74,7 +74,7 @@ class Replacements(Allocations):
         check_metadata(metadata)
 
         def act(transaction: Transaction) -> Replaced:
-            record = self.core.seen_record(transaction, self._identify(transaction, text, party), party)
+            record = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
             namespace = self.core.namespace(transaction, record.namespace)
             _check_replacer(namespace, record, party)
             self._check_allocator(transaction, namespace, party)

@@ -1,10 +1,8 @@
 """Requests for identifiers, and the keys by which a repeated request is recognised."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cache
-from typing import Final
+from dataclasses import astuple, dataclass, field, replace
 
 from pyoxigraph import Literal, NamedNode
 
@@ -16,14 +14,12 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import Term
+from idstore.registry.bindings import Statement, named
 from idstore.registry.core import Core
 from idstore.registry.lookup import visible_holder
-from idstore.schemes import Deriving, scheme
+from idstore.registry.request_keys import REQUESTS, deriving, key_node, short_hash
 from idstore.stores.contract import Transaction
-from idstore.vocabulary import IDS, RDF, SKOS, SPACE, closed_graph
-
-REQUESTS: Final = f"{SPACE}request/"
-"""Prefix of the IRIs of request key nodes."""
+from idstore.vocabulary import IDS, RDF, SKOS, closed_graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +29,18 @@ class Request:
     name         name of the identified thing.
     lang         language of the name; ``und``: none.
     comment      a comment for the grant list (public after fixation).
-    target       the URI that the identifier leads to.
+    target       the URI that the identifier leads to; ``{label}`` in it stands for the percent-encoded label.
     request_key  the caller's own key: the same key by the same party in the same namespace always gives the
                  same identifier.
     metadata     source of the label, for the scheme. If the scheme can tell from metadata that things are the
                  same (articles by their DOI), the metadata are also a key, shared by all parties; a request
-                 key takes precedence.
+                 key takes precedence. The field ``key`` is the request key if there is no other.
     strict       whether metadata with a field that has no known form are refused.
     force        whether a target or label is taken that is refused otherwise: one with an unknown prefix, an
                  invisible character, or something around it.
+    names        further names by language, given in the same commit.
+    bindings     relations to other URIs, made in the same commit.
+    fixate       whether the identifier is published for ever, in the same commit.
     """
 
     name: str | None = None
@@ -52,14 +51,16 @@ class Request:
     metadata: Mapping[str, str] = field(default_factory=dict)
     strict: bool = False
     force: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+    bindings: Sequence[Statement] = ()
+    fixate: bool = False
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
         """Return the event's arguments. Raises InvalidData."""
         check_metadata(self.metadata)
         earlier: list[tuple[NamedNode, Term]] = []
         if self.name is not None:
-            lang = self.lang if self.lang == terms.UNDETERMINED else terms.language(self.lang)
-            earlier.append((IDS.name, terms.tagged(terms.check_text(self.name, "name"), lang)))
+            earlier.append((IDS.name, named(self.name, self.lang)))
         if self.comment is not None:
             earlier.append((RDF.value, Literal(terms.check_text(self.comment, "comment"))))
         if self.target is not None:
@@ -68,7 +69,7 @@ class Request:
 
     def digest(self, label: str | None) -> str:
         """Return a hash of everything but the key."""
-        content = {
+        content: dict[str, object] = {
             "name": self.name,
             "lang": self.lang,
             "comment": self.comment,
@@ -76,9 +77,15 @@ class Request:
             "metadata": dict(self.metadata),
             "label": label,
         }
+        if self.names:
+            content["names"] = dict(self.names)
+        if self.bindings:
+            content["bindings"] = [[str(value) for value in astuple(one)] for one in self.bindings]
+        if self.fixate:
+            content["fixate"] = True
         import json
 
-        return _hash(json.dumps(content, sort_keys=True))
+        return short_hash(json.dumps(content, sort_keys=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +128,17 @@ def key_of(namespace: Namespace, party: Party, request: Request, label: str | No
         same = same_as(namespace, request.metadata)
         if same is None:
             return None
-        owner, key, description, digest = "", same, same, _hash(same)
-    own = _hash(f"{owner}\0{namespace.base}\0{key}")
-    return Key(NamedNode(REQUESTS + own), key, description, digest, shared=not owner)
+        owner, key, description, digest = "", same, same, short_hash(same)
+    return Key(key_node(owner, namespace.base, key), key, description, digest, shared=not owner)
+
+
+def with_own_key(request: Request) -> Request:
+    """Return a request with the metadata's own key as its request key, unless it has another one."""
+    if "key" not in request.metadata:
+        return request
+    metadata = {name: value for name, value in request.metadata.items() if name != "key"}
+    key = request.metadata["key"] if request.request_key is None else request.request_key
+    return replace(request, metadata=metadata, request_key=key)
 
 
 def request_claim(logged: str, holder: NamedNode) -> Claim:
@@ -133,18 +148,23 @@ def request_claim(logged: str, holder: NamedNode) -> Claim:
 
 
 def check_metadata(metadata: Mapping[str, str]) -> None:
-    """Raise InvalidData if a metadata field is too long."""
+    """Raise InvalidData if a metadata field is no text, or too long."""
     for name, value in metadata.items():
+        if not isinstance(value, str):
+            raise InvalidData(
+                f"the field {name} is {value!r}; write it as text, in quotes", field=name, value=value
+            )
         terms.check_size(value, f"metadata field {terms.check_size(name, 'name of a metadata field')}")
 
 
 def check_regular(namespace: Namespace, metadata: Mapping[str, str]) -> None:
     """Raise InvalidData if a label is derived from the metadata, and a field of them has no known form."""
-    code = _deriving(namespace.scheme_name)
+    code = deriving(namespace.scheme_name)
     if code is not None and "parent" not in metadata:
         irregular = code.derive(metadata, namespace.context).irregular
         if irregular:
-            raise InvalidData(f"{'; '.join(irregular)}; correct the metadata", irregular=[*irregular])
+            reason = f"{'; '.join(irregular)}; correct the metadata"
+            raise InvalidData(reason, field="metadata", irregular=[*irregular])
 
 
 def same_as(namespace: Namespace, metadata: Mapping[str, str]) -> str | None:
@@ -152,15 +172,8 @@ def same_as(namespace: Namespace, metadata: Mapping[str, str]) -> str | None:
 
     None if nothing does, or if it is below another identifier.
     """
-    code = _deriving(namespace.scheme_name)
+    code = deriving(namespace.scheme_name)
     return None if code is None or "parent" in metadata else code.same(metadata)
-
-
-@cache
-def _deriving(name: str) -> Deriving | None:
-    """Return the scheme if it derives labels. Cached, because each request asks and the lookup is slow."""
-    code = scheme(name)
-    return code if isinstance(code, Deriving) else None
 
 
 def earlier_record(
@@ -236,12 +249,6 @@ def check_key_free(transaction: Transaction, key: Key, namespace: Namespace) -> 
             key=key.text,
             namespace=namespace.name,
         )
-
-
-def _hash(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 _ARGUMENTS = {IDS.name: "name", RDF.value: "comment", IDS.target: "target"}

@@ -13,7 +13,7 @@ from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, 
 from idstore.model.names import Names
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
-from idstore.model.record import Record, Stage
+from idstore.model.record import Identifier, Record, Stage, written
 from idstore.model.terms import iri_of
 from idstore.model.value import Value, first_url, matching
 from idstore.registry.handle_values import alias_of
@@ -133,7 +133,7 @@ class Resolver(Lookup):
     """Resolution and derivation of identifiers."""
 
     def resolve(
-        self, text: str, party: Party, options: ResolutionOptions = ResolutionOptions()
+        self, id: Identifier, party: Party, options: ResolutionOptions = ResolutionOptions()
     ) -> Resolution:
         """Resolve an identifier: to its target, else to that of its only successor, else as it is bound.
 
@@ -151,7 +151,7 @@ class Resolver(Lookup):
 
         def question(view: View) -> tuple[Resolution, Names]:
             sight = self.core.sight(view, party)
-            first = self._named(view, text, sight)
+            first = self._named(view, id, sight)
             return self._followed(view, first, sight, options), self.core.facts(view).names
 
         result, names = self.store.read(question)
@@ -161,7 +161,7 @@ class Resolver(Lookup):
             return replace(result, values=chosen_values(result.answer, options))
         target = leads_to(result.answer, options, names).target
         if target is None and not result.current:
-            raise NoTarget(text, _no_target(result))
+            raise NoTarget(written(id), _no_target(result))
         return replace(result, target=target)
 
     def _followed(self, view: View, first: Record, sight: Sight, options: ResolutionOptions) -> Resolution:

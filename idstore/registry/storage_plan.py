@@ -249,11 +249,12 @@ def _placements(storage: Storage, present: Mapping[str, int]) -> dict[Place, int
     for text, size in present.items():
         place = storage.place_at(text)
         if place in sizes:
-            raise InvalidData(f"the directory {text} is given twice", text=text)
+            raise InvalidData(f"the directory {text} is given twice", field="present", text=text)
         sizes[place] = size
     if any(size < 0 for size in sizes.values()) or sum(sizes.values()) > LARGEST:
         raise InvalidData(
-            f"the present directories hold from 0 to {LARGEST} bytes together; check their sizes"
+            f"the present directories hold from 0 to {LARGEST} bytes together; check their sizes",
+            field="present",
         )
     return dict(sorted(sizes.items()))
 

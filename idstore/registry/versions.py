@@ -12,7 +12,7 @@ from pyoxigraph import Literal, NamedNode
 
 from idstore.errors import AlreadyRegistered, InvalidData, StageConflict
 from idstore.model.party import Party
-from idstore.model.record import Record
+from idstore.model.record import Identifier, Record
 from idstore.registry.allocation import Allocations
 from idstore.registry.core import check_living
 from idstore.registry.requests import Request
@@ -28,12 +28,12 @@ class Versions(Resolver, Allocations):
 
     def add_version(
         self,
-        work: str,
+        work: Identifier,
         number: str,
         party: Party,
         request: Request = Request(),
         *,
-        existing: str | None = None,
+        existing: Identifier | None = None,
     ) -> Record:
         """Make an identifier a version of a work; only the owner of the work may.
 
@@ -51,6 +51,10 @@ class Versions(Resolver, Allocations):
             raise InvalidData(
                 f"{number!r} is not a version number; write V0.1 for a first draft, V1.0 for a first release",
                 number=number,
+            )
+        if request.fixate:
+            raise InvalidData(
+                "a version is published by an act of its own; leave fixate out", field="fixate", value=True
             )
         version_text = f"V{parsed[0]}.{parsed[1]}"
 
@@ -108,7 +112,7 @@ class Versions(Resolver, Allocations):
                 version=holder.iri.value,
             )
 
-    def versions(self, work: str, party: Party) -> Sequence[Record]:
+    def versions(self, work: Identifier, party: Party) -> Sequence[Record]:
         """Return the versions of a work that the party may see, newest first. Raises as `show`."""
 
         def question(view: View) -> Sequence[Record]:

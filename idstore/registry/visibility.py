@@ -184,6 +184,14 @@ class Visibility:
             kept = self._graphs_cache = (sequence, sight, tuple(filter(sight.sees, view.graphs())))
         return kept[2]
 
+    def private_graphs(self, view: View, sight: Sight) -> Sequence[NamedNode] | None:
+        """Return the restricted graphs of records that ``sight`` allows; None if they are too many to query.
+
+        Acts do not use it: see `_named_graphs`.
+        """
+        seen = [graph for graph in self._named_graphs(view, sight) if access_list(graph) is not None]
+        return seen if len(seen) <= _FEW else None
+
     def visible_quads(
         self,
         view: View,

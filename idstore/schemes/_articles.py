@@ -14,6 +14,7 @@ from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.schemes import Derived
 from idstore.schemes._handles import check_characters, split_handle, untracked, unwrap
 from idstore.schemes._numbering import first_page, numbered, plain
+from idstore.schemes.article_fields import FIELDS, PLACE, check_names
 
 LETTER: Final = (
     "a-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u167f\u1681-\u180d"
@@ -78,9 +79,12 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
     >>> derive({**burns, "title": title}, "complete")
     Derived(label='03054179/v31i0004/530_apcbttsfhh', extensions=(), doubts=(), irregular=())
     """
+    check_names(metadata)
     notes: list[str] = []
     doubts: list[str] = []
-    irregular: list[str] = []
+    irregular = [
+        f"the key {name!r} is not known, and ignored" for name in metadata if name not in (*FIELDS, *PLACE)
+    ]
     fields = {
         name: _visible(metadata, name, notes)
         for name in ("issn", "volume", "issue", "page", "title", "subtitle")

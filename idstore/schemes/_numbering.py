@@ -3,8 +3,8 @@
 Known forms are a number, numbers joined by a dash, slash, plus or ampersand, and a page with letters
 (``e12``, ``S12``, ``xii``, ``12.e1``), each also in brackets and after its word (``Vol. 3``, ``No. 4``,
 ``pp. 12-15``) or with the zeros of a decimal fraction (``12.0``); and the words for a missing one
-(``n/a``). Any other text is kept as far as a label can hold
-it, and reported.
+(``n/a``). The supplement of a numbered issue is written in one way (``4-suppl-2``), and reported. Any other
+text is kept as far as a label can hold it, and reported.
 """
 
 import re
@@ -29,6 +29,10 @@ _PADDING: Final = re.compile("(?<![0-9])0+(?=[0-9])")
 _WHOLE: Final = re.compile(r"([0-9]+)\.0+")
 """A whole number as programs write it that know no others: 12.0."""
 _LEADING_ZERO: Final = re.compile("0+[0-9]")
+_SUPPLEMENT: Final = re.compile(
+    rf"(?P<of>{_NUMBERS.pattern})[\W_]*(?:suppl?ements?|suppl?|sup)[\W_]*(?P<number>[0-9]*)[\W_]*",
+    re.IGNORECASE,
+)
 _FIRST_PAGE: Final = re.compile(
     r"[a-z]{0,5}[0-9]+(?:[.:][a-z]{0,3}[0-9]+|[a-z]{1,3}[0-9]+)*[a-z]{0,3}|[ivxlcdm]+", re.IGNORECASE
 )
@@ -106,7 +110,7 @@ def numbered(
     if _all_say_none(bare):
         notes.append(_told_missing(text, f"no {name}", missing))
         return missing
-    printed = _written(bare, FIELD + "_")
+    printed = _written(_supplement(bare), FIELD + "_")
     written = unpadded(printed) if name == "issue" else printed
     if written != printed:
         doubts.append(f"the issue {text!r} is written {written!r}: combined issues are not padded")
@@ -125,6 +129,19 @@ def numbered(
     if number != text:
         _note_change(text, name, padded, notes)
     return padded
+
+
+def _supplement(text: str) -> str:
+    """Return the supplement of a numbered issue as it is written in labels, and any other text as it is.
+
+    >>> [_supplement(text) for text in ("4 Suppl. 02", "12(Supplement)", "3/4 Suppl A", "suppl_1", "S1")]
+    ['4-suppl-2', '12-suppl', '3/4 Suppl A', 'suppl_1', 'S1']
+    """
+    found = _SUPPLEMENT.fullmatch(text)
+    if found is None:
+        return text
+    issue, number = (_PADDING.sub("", found[group]) for group in ("of", "number"))
+    return "-".join(filter(None, (issue, "suppl", number)))
 
 
 def unpadded(text: str) -> str:

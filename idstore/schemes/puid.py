@@ -9,7 +9,7 @@ section "PUID structure".
 Puid(type='fmt', value='18')
 >>> parse("http://www.nationalarchives.gov.uk/PRONOM/x-fmt/111").provisional
 True
->>> parse("https://pronom.nationalarchives.gov.uk/fmt/18") == parse("fmt/18")
+>>> parse("https://pronom.nationalarchives.gov.uk/fmt/18#sig") == parse("fmt/18")
 True
 """
 
@@ -46,6 +46,8 @@ _PRONOM_FORM: Final = re.compile(
     r"|pronom\.nationalarchives\.gov\.uk(?:/pronom)?)/",
     re.IGNORECASE | re.ASCII,
 )
+_AFTER_WEB: Final = re.compile(r"(?:/|\.xml)?(?:[?#].*)?$", re.DOTALL)
+"""The end of a web address that names the same PUID: another format of the page, or a part of it."""
 _WEB: Final = "http://www.nationalarchives.gov.uk/PRONOM/"
 _PART: Final = re.compile("[a-z0-9]+")
 _ANY: Final = re.compile("(?:x-)?[a-z0-9]+/[a-z0-9]+")
@@ -76,15 +78,23 @@ def parse(text: str) -> Puid:
 
     Raises InvalidIdentifier.
     """
-    form = _PRONOM_FORM.match(text)
-    start = form.end() if form else 0
-    return _puid(Excerpt(text, text[start:], start, NAME), DEFAULT_TYPES)
+    start, end = _pronom_form(text) or (0, len(text))
+    return _puid(Excerpt(text, text[start:end], start, NAME), DEFAULT_TYPES)
 
 
 def written_key(text: str) -> str | None:
     """Return the comparison key of a PUID in one of PRONOM's own forms, as an IRI; None for other texts."""
+    form = _pronom_form(text)
+    return f"{PRONOM}{text[slice(*form)]}" if form and _ANY.fullmatch(text, *form) else None
+
+
+def _pronom_form(text: str) -> tuple[int, int] | None:
+    """Return where the label of one of PRONOM's own forms begins and ends; None for other texts."""
     form = _PRONOM_FORM.match(text)
-    return f"{PRONOM}{text[form.end() :]}" if form and _ANY.fullmatch(text, form.end()) else None
+    if form is None:
+        return None
+    after = _AFTER_WEB.search(text, form.end()) if "://" in form[0] else None
+    return form.end(), after.start() if after else len(text)
 
 
 class Puids(SchemeBase):
@@ -159,16 +169,16 @@ class Puids(SchemeBase):
 
     def label(self, text: str, context: Context) -> str:
         """See `Scheme`."""
-        start = 0
+        start, end = 0, len(text)
         if text.startswith(context.base):
             start = len(context.base)
-        elif form := _PRONOM_FORM.match(text):
+        elif form := _pronom_form(text):
             if context.base != PRONOM:
                 raise InvalidIdentifier(
                     text, f"it belongs to PRONOM and is not under {context.base}", 0, NAME
                 )
-            start = form.end()
-        return str(_puid(Excerpt(text, text[start:], start, NAME), _types(context.settings["types"])))
+            start, end = form
+        return str(_puid(Excerpt(text, text[start:end], start, NAME), _types(context.settings["types"])))
 
     def uniform(self, context: Context) -> bool:  # noqa: ARG002 - the same for all namespaces
         """See `Uniform`."""

@@ -268,16 +268,16 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
             if name not in known:
                 raise InvalidData(
                     f"{name!r} is no parameter of {operation.name}; it has {', '.join(known) or 'none'}",
-                    place=name,
+                    field=name,
                 )
             if not known[name] and len(request.query_params.getlist(name)) > 1:
-                raise InvalidData(f"{name} stands twice; give it once", place=name)
+                raise InvalidData(f"{name} stands twice; give it once", field=name)
         keys = request.headers.getlist(_KEY_HEADER)
         if operation.writes and len(keys) > (1 if keyed else 0):
             reason = (
                 "stands twice; send it once" if keyed else f"has no effect on {operation.name}; leave it out"
             )
-            raise InvalidData(f"the header {_KEY_HEADER} {reason}", place=_KEY_HEADER)
+            raise InvalidData(f"the header {_KEY_HEADER} {reason}", field=_KEY_HEADER)
         return await endpoint(request, **sent)
 
     return endpoint_of_known

@@ -199,7 +199,7 @@ def _number(request: Request, name: str, default: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):  # noqa: PLR2004 # digits of 64 bits
-        raise InvalidData(f"{name}={text!r} is no number; give one from 0 on", place=name)
+        raise InvalidData(f"{name}={text!r} is no number; give one from 0 on", field=name)
     return int(text)
 
 
@@ -218,7 +218,7 @@ def _seconds(request: Request) -> float:
         seconds = math.nan
     if not 0 <= seconds <= LONGEST_WAIT:
         raise InvalidData(
-            f"wait={text!r} is not a number of seconds from 0 to {LONGEST_WAIT:g}; give one", place="wait"
+            f"wait={text!r} is not a number of seconds from 0 to {LONGEST_WAIT:g}; give one", field="wait"
         )
     return seconds
 

@@ -21,6 +21,6 @@ def read_parameters(encoded: bytes, place: str) -> FormParameters:
     try:
         return parse_qsl(encoded.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST)
     except UnicodeError as error:
-        raise InvalidData(f"{place} is not UTF-8 with percent-encoding; encode it so", place=place) from error
+        raise InvalidData(f"{place} is not UTF-8 with percent-encoding; encode it so", field=place) from error
     except ValueError as error:
-        raise InvalidData(f"{place} has more than {_MOST} parameters; send fewer", place=place) from error
+        raise InvalidData(f"{place} has more than {_MOST} parameters; send fewer", field=place) from error

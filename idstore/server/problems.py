@@ -46,7 +46,13 @@ _CHALLENGE: Final = 'Bearer realm="idstore", Basic realm="idstore", charset="UTF
 
 
 class Problem(TypedDict):
-    """What went wrong. ``error`` is the slug, ``fields`` holds the values used in ``detail``."""
+    """What went wrong.
+
+    error   the slug.
+    fields  the values used in ``detail``.
+    field   the parameter that is at fault, if one is.
+    value   what the request gave there.
+    """
 
     type: str
     title: str
@@ -54,6 +60,8 @@ class Problem(TypedDict):
     detail: str
     error: str
     fields: NotRequired[dict[str, object]]
+    field: NotRequired[str]
+    value: NotRequired[object]
 
 
 def status(kind: type[errors.IdstoreError]) -> int:
@@ -63,7 +71,7 @@ def status(kind: type[errors.IdstoreError]) -> int:
 
 def describe(error: errors.IdstoreError) -> Problem:
     """Return the problem details of an error."""
-    return {
+    problem: Problem = {
         "type": f"{SPACE}error/{error.code}",
         "title": error.code.replace("-", " ").capitalize(),
         "status": status(type(error)),
@@ -71,6 +79,9 @@ def describe(error: errors.IdstoreError) -> Problem:
         "error": error.code,
         "fields": {name: _plain(value) for name, value in error.fields.items()},
     }
+    if error.field is not None:
+        problem |= {"field": error.field, "value": _plain(error.value)}
+    return problem
 
 
 def headers(error: errors.IdstoreError) -> dict[str, str]:

@@ -207,11 +207,11 @@ def _given(request: Request) -> dict[str, str]:
     if request.method == "POST":
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != FORM:
-            raise InvalidData(f"the body is {kind or 'of no type'}; send {FORM}", place="Content-Type")
+            raise InvalidData(f"the body is {kind or 'of no type'}; send {FORM}", field="Content-Type")
         check_size(len(request.state.body), _FORM_BYTES)
         given |= dict(read_parameters(request.state.body, "the form"))
     if "callback" in given:
-        raise InvalidData("there is no JSONP here; scripts of other sites may read JSON", place="callback")
+        raise InvalidData("there is no JSONP here; scripts of other sites may read JSON", field="callback")
     return given
 
 
@@ -220,11 +220,11 @@ def _queries(text: str) -> dict[str, _Query]:
     try:
         batch = json.loads(text)
     except (ValueError, RecursionError):
-        raise InvalidData("queries: not JSON; send an object of queries", place="queries") from None
+        raise InvalidData("queries: not JSON; send an object of queries", field="queries") from None
     if not isinstance(batch, dict):
-        raise InvalidData('queries: no object; send {"q0": {"query": "…"}}', place="queries")
+        raise InvalidData('queries: no object; send {"q0": {"query": "…"}}', field="queries")
     if len(batch) > _QUERIES:
-        raise InvalidData(f"queries: {len(batch)} in one request; send {_QUERIES} at most", place="queries")
+        raise InvalidData(f"queries: {len(batch)} in one request; send {_QUERIES} at most", field="queries")
     return {_encodable(key, "queries"): _query(key, one) for key, one in batch.items()}
 
 
@@ -234,21 +234,21 @@ def _encodable(text: str, place: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidData(
-            f"{place}: {text!r} is not UTF-8 text (position {error.start}); send UTF-8 text", place=place
+            f"{place}: {text!r} is not UTF-8 text (position {error.start}); send UTF-8 text", field=place
         ) from error
     return text
 
 
 def _query(key: str, given: object) -> _Query:
     if not isinstance(given, dict) or not isinstance(given.get("query"), str):
-        raise InvalidData(f'queries: {key} has no text; write {{"query": "…"}}', place=key)
+        raise InvalidData(f'queries: {key} has no text; write {{"query": "…"}}', field=key)
     types, limit = given.get("type"), given.get("limit", _USUAL)
     if isinstance(types, str):
         types = [types]
     if not (types is None or (isinstance(types, list) and all(isinstance(one, str) for one in types))):
-        raise InvalidData(f"queries: the type of {key} is no text; name a namespace", place=key)
+        raise InvalidData(f"queries: the type of {key} is no text; name a namespace", field=key)
     if type(limit) is not int or limit < 1:
-        raise InvalidData(f"queries: the limit of {key} is no number from 1 on; give one", place=key)
+        raise InvalidData(f"queries: the limit of {key} is no number from 1 on; give one", field=key)
     text = _encodable(given["query"], key).strip()
     names = frozenset(_encodable(one, key) for one in types) if types else None
     return _Query(text, names, min(limit, _CANDIDATES))

@@ -31,7 +31,7 @@ def request_error(errors: Sequence[Mapping[str, Any]], operation: ApiOperation |
     place = ".".join(str(step) for step in error["loc"] if _is_name(step)) or "the body"
     names = ", ".join(one.name for one in operation.parameters) if operation is not None else ""
     words = _WORDS.get(error["type"])
-    return InvalidData(_expected(error, place) if words is None else words(error, place, names), place=place)
+    return InvalidData(_expected(error, place) if words is None else words(error, place, names), field=place)
 
 
 def _expected(error: Mapping[str, Any], place: str) -> str:

@@ -2,6 +2,7 @@
 
 import queue
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -107,8 +108,8 @@ class CommitQueue:
         while self._aside:
             self._tasks.put(self._aside.popleft())
 
-    def refuse(self, reason: str) -> None:
-        """Answer all waiting tasks with an error."""
+    def refuse(self, error: Callable[[], StoreUnavailable]) -> None:
+        """Answer each waiting task with an error of its own."""
         waiting = [*self._aside, *(task for _, task in self._later), *filter(None, [self._next_function])]
         self._aside.clear()
         self._later.clear()
@@ -118,4 +119,4 @@ class CommitQueue:
                 task = self._tasks.get_nowait()
                 waiting += [] if task is None else [task]
         for task in waiting:
-            task.fail(StoreUnavailable(reason))
+            task.fail(error())

@@ -50,8 +50,9 @@ class DirectoryLock:
         handle = self._lock_shared(deadline, unless or _never) if shared else self._lock_exclusive(deadline)
         if handle is None:
             holder = self._holder()
+            by = f"process {holder}" if holder else "another process, or by readers"
             raise StoreBusy(
-                f"the store {self._path.parent} is in use by {holder}, and did not become free"
+                f"the store {self._path.parent} is in use by {by}, and did not become free"
                 f" within {wait:g} s; try again, or wait longer",
                 holder=holder,
                 wait=wait,
@@ -131,13 +132,16 @@ class DirectoryLock:
                 " free some space, or check the folder's permissions"
             ) from error
 
-    def _holder(self) -> str:
-        """Return the holder of the lock, as far as known: the number of a killed writer stays in the file."""
+    def _holder(self) -> int | None:
+        """Return the number of the writing process that holds the lock.
+
+        None if it is not known, or if it has ended: the number of a killed writer stays in the file.
+        """
         try:
-            holder = self._path.read_text(errors="replace")[:200]
-        except OSError:
-            return "another process"
-        return "a reading process" if not holder else "another process" if _is_gone(holder) else holder
+            number = int(self._path.read_text(errors="replace")[:200].removeprefix("process "))
+        except (OSError, ValueError):
+            return None
+        return None if _is_gone(number) else number
 
     def again(self) -> "DirectoryLock":
         """Return the same lock, held until both locks are released. Raises OSError: it is not held."""
@@ -172,14 +176,13 @@ class DirectoryLock:
             self._opened.pop().close()
 
 
-def _is_gone(holder: str) -> bool:
-    """Whether the named process has ended."""
-    _, _, number = holder.partition(" ")
+def _is_gone(process: int) -> bool:
+    """Whether a process has ended."""
     try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
         return True
-    except (OSError, ValueError, OverflowError):  # another user's process, or not a number
+    except OSError:  # another user's process
         return False
     return False
 

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Final, NoReturn, Self, TypeVar
 
 from idstore import forks
-from idstore.errors import StoreBusy, StoreDamaged, StoreUnavailable
+from idstore.errors import StoreBusy, StoreClosed, StoreDamaged, StoreForked, StoreReadOnly, StoreUnavailable
 from idstore.progress import Progress
 from idstore.stores import backup, files, recovery
 from idstore.stores.contract import Answer, Runner
@@ -42,8 +42,6 @@ _ANSWER: Final = 1.0
 """Minimum seconds to wait for an answer, even if the wait for the store is shorter."""
 _ATTEMPTS: Final = 3
 """Number of attempts to bring a changing store up to date before a snapshot is made."""
-_READ_ONLY: Final = "the store was opened for reading only; open it for writing"
-_CLOSED: Final = "the store was closed"
 
 
 class ReadOnlyStore:
@@ -176,11 +174,11 @@ class ReadOnlyStore:
 
     def write(self, act: Callable[..., object]) -> NoReturn:  # noqa: ARG002
         """Raise StoreUnavailable: the store is read-only."""
-        raise StoreUnavailable(_READ_ONLY)
+        raise StoreReadOnly
 
     def bulk(self, *, fresh: bool = False) -> NoReturn:  # noqa: ARG002
         """Raise StoreUnavailable: the store is read-only."""
-        raise StoreUnavailable(_READ_ONLY)
+        raise StoreReadOnly
 
     # closing
 
@@ -201,9 +199,9 @@ class ReadOnlyStore:
 
     def _check(self) -> None:
         if os.getpid() != self._process:
-            raise StoreUnavailable(forks.FORKED)
+            raise StoreForked
         if self._closed:
-            raise StoreUnavailable(_CLOSED)
+            raise StoreClosed
 
 
 def open_snapshot(
@@ -397,8 +395,9 @@ class _SnapshotRequest:
 
 def _too_busy(path: Path, busy: StoreBusy, wait: float) -> StoreBusy:
     holder = busy.fields["holder"]
+    by = f"process {holder}" if holder else "another process"
     return StoreBusy(
-        f"the store {path} is in use by {holder}, which gave no snapshot of its newest state"
+        f"the store {path} is in use by {by}, which gave no snapshot of its newest state"
         f" within {wait:g} s; try again, or wait longer",
         holder=holder,
         wait=wait,

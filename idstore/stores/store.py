@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from idstore import forks, permissions
 from idstore.disk_errors import remedy, unnumbered
-from idstore.errors import IdstoreError, StoreUnavailable
+from idstore.errors import IdstoreError, StoreForked, StoreUnavailable
 from idstore.stores import files, recovery, redaction
 from idstore.stores.contract import Answer, Runner
 from idstore.stores.gate import Gate
@@ -246,7 +246,7 @@ class DirectoryStore:
 
     def _check_process(self) -> None:
         if getpid() != self._process:
-            raise StoreUnavailable(forks.FORKED)
+            raise StoreForked
 
 
 def _make_generation(folder: Path) -> None:

@@ -10,8 +10,7 @@ from typing import TypeAlias
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.errors import StoreUnavailable, engine_error
-from idstore.forks import FORKED
+from idstore.errors import StoreForked, engine_error
 from idstore.model.change import Claim
 from idstore.model.terms import Term
 from idstore.stores.contract import Catalogue
@@ -69,9 +68,9 @@ class EngineView:
         return numbered.claim if numbered is not None and numbered.number <= self._mark else None
 
     def _check_process(self) -> None:
-        """Raise StoreUnavailable in a fork of the process that opened the view."""
+        """Raise StoreForked in a fork of the process that opened the view."""
         if getpid() != self._process:
-            raise StoreUnavailable(FORKED)
+            raise StoreForked
 
     def end(self) -> None:
         """Release the iterators of the view."""

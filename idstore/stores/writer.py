@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from idstore import forks
 from idstore.disk_errors import is_full
-from idstore.errors import IdstoreError, OutcomeUnknown, StoreDamaged, StoreUnavailable
+from idstore.errors import IdstoreError, OutcomeUnknown, StoreClosed, StoreDamaged, StoreUnavailable
 from idstore.stores import recovery
 from idstore.stores.commit_queue import CommitQueue
 from idstore.stores.gate import Gate
@@ -140,7 +140,7 @@ class Writer:
     def _put(self, task: Task[Any]) -> None:
         self._queue.put(task)
         if self._end_reason is not None:
-            self._queue.refuse(self._end_reason)
+            self._queue.refuse(self._end_error)
 
     def check(self) -> None:
         """Raise StoreUnavailable unless the store can be read.
@@ -157,7 +157,13 @@ class Writer:
         Call it inside the gate's room.
         """
         if self._end_reason is not None or self._stale:
-            raise StoreUnavailable(self._end_reason or _CATCHING_UP)
+            raise self._end_error()
+
+    def _end_error(self) -> StoreUnavailable:
+        """Return the error for a store that runs no more tasks."""
+        if self._end_reason == _CLOSED:
+            return StoreClosed()
+        return StoreUnavailable(self._end_reason or _CATCHING_UP)
 
     @property
     def failed(self) -> bool:
@@ -207,7 +213,7 @@ class Writer:
             reason = f"the store failed: {error}; open it again"
         finally:
             self._end_reason = self._failure_reason or reason
-            self._queue.refuse(self._end_reason)
+            self._queue.refuse(self._end_error)
             try:
                 self._maintenance.finish(
                     sound=not (self._failure_reason or self._stale) and self._lock.is_in_place()

@@ -108,7 +108,7 @@ def test_a_lock_timeout_names_the_process_that_holds_the_lock(
         assert done.stdout == "" and done.stderr.count("\n") == 1
         assert f"in use by process {process.pid}, and did not become free within 0.2 s" in done.stderr
         report = json.loads(idstore_says(environment, *words, "--wait", "0", "--json", code=6).stderr)
-        assert (report["error"], report["holder"]) == ("store-busy", f"process {process.pid}")
+        assert (report["error"], report["holder"]) == ("store-busy", process.pid)
 
 
 def test_a_killed_process_leaves_no_lock(environment: dict[str, str], store: Path) -> None:

@@ -240,7 +240,7 @@ def test_a_column_named_after_an_identifier_is_no_language(run: Run, doi: str, t
 # files
 
 
-@pytest.mark.parametrize("name", ["x.json", "x.rdf", "x.xlsx", "x.xml"])
+@pytest.mark.parametrize("name", ["x.json", "x.rdf", "x.ods", "x.xml"])
 def test_a_suffix_of_a_format_that_is_not_written_is_refused(run: Run, name: str, tmp_path: Path) -> None:
     run("export", "-o", tmp_path / name, code=2)
     assert not (tmp_path / name).exists()

@@ -48,7 +48,15 @@ def test_the_usual_gives_no_doubt() -> None:
 @pytest.mark.parametrize(
     ("numbering", "told"),
     [
-        (f"{USUAL}<supplement>2</supplement>", "the element supplement (2) is not used"),
+        (f"{USUAL}<supplement>Proceedings</supplement>", "the element supplement (Proceedings) is not used"),
+        (
+            "<volume>12</volume><issue>4 suppl 2</issue><supplement>3</supplement>",
+            "the element supplement (3) is not used",
+        ),
+        (
+            f"{USUAL}<supplement>2</supplement><supplement>3</supplement>",
+            "the element supplement (3) is not used",
+        ),
         (f"{USUAL}<issue-part>B</issue-part>", "the element issue-part (B) is not used"),
         (f"{USUAL}<volume-series>3</volume-series>", "the element volume-series (3) is not used"),
         ("<volume>12</volume><issue>4</issue><issue>5</issue>", "of the elements issue (4, 5) the first"),
@@ -178,13 +186,55 @@ def test_an_empty_list_of_crossref_is_an_empty_list(text: str) -> None:
 @pytest.mark.usefixtures("rdl")
 def test_a_doubt_is_a_warning_or_with_strict_a_refusal(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "a.xml"
-    file.write_text(jats(f"{USUAL}<supplement>2</supplement>"))
+    file.write_text(jats(f"{USUAL}<issue-part>B</issue-part>"))
     for command in (("derive",), ("mint",)):
         told = run(*command, "sp", "--metadata", file, "--strict", code=3).err
-        assert "the element supplement (2) is not used" in told
+        assert "the element issue-part (B) is not used" in told
         outcome = run(*command, "sp", "--metadata", file)
         assert outcome.line.endswith(LABEL)
-        assert "the element supplement (2) is not used" in outcome.err
+        assert "the element issue-part (B) is not used" in outcome.err
+
+
+BEGUN = '"ISSN": "0036-3634", "volume": "12"'
+IN_SUPPLEMENT = {
+    "jats": jats(f"{USUAL}<supplement>2</supplement>"),
+    "jats, with its word": jats(f"{USUAL}<supplement>Suppl. 2</supplement>"),
+    "jats, in the issue": jats("<volume>12</volume><issue>4 suppl 2</issue>"),
+    "jats, in both": jats("<volume>12</volume><issue>4 suppl 2</issue><supplement>2</supplement>"),
+    "json": json.dumps({**FIELDS, "issue": "4(Supplement 02)"}),
+    "csl": f'{{{BEGUN}, "issue": "4", "supplement-number": "2", "page": "1", "title": "On Names"}}',
+    "bibtex": "@article{a, issn = {0036-3634}, volume = 12, number = {04 Suppl. 2},\n"
+    " pages = {1--2}, title = {On Names}\n}",
+    "ris": "TY  - JOUR\nSN  - 0036-3634\nVL  - 12\nIS  - 4_suppl_2\nSP  - 1\nTI  - On Names\nER  - \n",
+}
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("form", IN_SUPPLEMENT)
+def test_an_article_of_a_supplement_has_one_label_of_its_own(run: Run, tmp_path: Path, form: str) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(IN_SUPPLEMENT[form])
+    outcome = run("derive", "sp", "--metadata", file)
+    assert outcome.line.endswith("/v12i4-suppl-2/1_on")
+    assert "suppl" in outcome.err  # the policy knows no such label
+    run("mint", "sp", "--metadata", file, "--strict", code=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f'{{{BEGUN}, "title": "a", "part-number": "3"}}', "the field part-number (3) is not used"),
+        (
+            f'{{{BEGUN}, "title": "a", "supplement-number": "Proceedings"}}',
+            "the field supplement-number (Proceedings) is not used",
+        ),
+        ("@article{a, number = {4}, issue = {Spring}\n}", "the field issue (Spring) is not used"),
+        ("@article{a, number = {4}, part = {B}\n}", "the field part (B) is not used"),
+    ],
+)
+def test_numbers_of_other_fields_are_not_passed_over(text: str, told: str) -> None:
+    [entry] = entries(text)
+    assert [told in doubt for doubt in entry.doubts] == [True]
 
 
 @pytest.mark.usefixtures("rdl")

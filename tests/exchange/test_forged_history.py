@@ -10,8 +10,10 @@ from idstore import Party, Registry, Stage
 from idstore.errors import ExchangeError, NotRegistered
 from idstore.exchange import rdf
 from idstore.model.party import node
+from idstore.validation.registries import check_file
 from idstore.vocabulary import IDS, PROV, PUBLIC_LOG, RDF, XSD, event_name
 
+NOBODY = Party("nobody")
 MALLORY = Party("mallory")
 
 
@@ -145,16 +147,23 @@ EDITS = {
 }
 
 
+@pytest.mark.parametrize("party", [ROOT, NOBODY], ids=["complete", "public"])
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edited_record_is_refused_by_every_registry(here: Registry, tmp_path: Path, edit: str) -> None:
-    """Also where the file is merged: the triples of the record have to follow from its events."""
-    file = exported(here, ROOT, tmp_path / "edited.nq")
+def test_an_edited_record_is_refused_by_every_registry(
+    here: Registry, tmp_path: Path, edit: str, party: Party
+) -> None:
+    """Also where the file is partial or merged: the triples of the record have to follow from its events."""
+    file = exported(here, party, tmp_path / "edited.nq")
     text, (before, after) = file.read_text(encoding="utf-8"), EDITS[edit]
     records = [line for line in text.splitlines() if "/12345/published>" in line.split(" ")[0]]
     assert any(before in line for line in records)
     edited = [line.replace(before, after) if line in records else line for line in text.splitlines()]
     file.write_text("\n".join(edited) + "\n", encoding="utf-8")
+    assert not check_file(file).conforms
     with idstore.open(tmp_path / "there", administrator=ROOT) as there:
+        if party == NOBODY:
+            with pytest.raises(ExchangeError, match="does not follow from the events in it"):
+                rdf.import_registry(there, [file], ROOT)
         there.add_namespace("own", "54321", "handle", ROOT)
         with pytest.raises(ExchangeError, match="does not follow from the events in it"):
             rdf.import_registry(there, [file], ROOT)

@@ -310,7 +310,27 @@ def test_a_lookup_of_a_bare_label_reads_nothing_of_hidden_identifiers(
     assert len({*counts[1:]}) == 1
 
 
-@pytest.mark.parametrize("party", [ADA, NOBODY])
+def test_a_bare_label_finds_the_drafts_that_a_party_sees(many: Registry) -> None:
+    ben, eve = Party("ben"), Party("eve")
+    own = many.register("f1", "fmt/7", ben).iri.value
+    granted = many.register("h2", "word", ADA).iri.value
+    many.grant(granted, ben, ADA)
+    assert (many.identify("fmt/7", ben), many.identify("word", ben)) == (own, granted)
+    for text in ("fmt/7", "word"):
+        with pytest.raises(NotRegistered):
+            many.identify(text, eve)
+    many.ungrant(granted, ben, ADA)
+    with pytest.raises(NotRegistered):
+        many.identify("word", ben)
+    for number in range(120):  # more lists than are asked one by one
+        draft = many.register("h3", f"d{number}", ADA)
+        many.grant(draft, Party(f"p{number}"), ADA)
+        many.grant(draft, ben, ADA)
+    assert many.identify("fmt/7", ben) == own
+    assert many.show("d7", ben).label == "d7"
+
+
+@pytest.mark.parametrize("party", [ADA, Party("ben"), NOBODY])
 def test_a_lookup_of_a_bare_label_does_not_try_each_namespace(
     many: Registry, read: list[object], party: Party
 ) -> None:

@@ -41,7 +41,7 @@ def test_what_may_be_absent_is_not_null(described: dict[str, Any]) -> None:
         for field, schema in body["properties"].items()
         if NULL in schema.get("anyOf", ())
     }
-    assert nullable == {("QueryBody", "rows"), ("TargetBody", "uri")}
+    assert nullable == {("QueryBody", "rows"), ("TargetBody", "uri"), ("NameBody", "name")}
     assert not [
         name for name, body in bodies.items() for one in body["properties"].values() if "default" in one
     ]

@@ -12,7 +12,7 @@ from idstore import Registry
 from idstore.errors import IdstoreError, InvalidData, InvalidIdentifier, restored
 from idstore.operations.declared import LOCAL, OPERATIONS
 from idstore.operations.descriptions import field_texts, parameter_text
-from idstore.operations.reference import reference, result_types
+from idstore.operations.reference import library_table, reference, result_types
 from idstore.operations.wire import dump, load
 
 METHODS = {name for name, _ in inspect.getmembers(Registry, inspect.isfunction) if not name.startswith("_")}
@@ -57,6 +57,14 @@ def test_the_reference_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == reference(), "python -m idstore.operations.reference"
 
 
+def test_the_table_of_the_library_is_up_to_date() -> None:
+    _, mark, table = (
+        (PAGE.parent / "library.md").read_text(encoding="utf-8").partition("<!-- operations -->\n")
+    )
+    assert mark
+    assert table == library_table(), "python -m idstore.operations.reference library"
+
+
 def test_each_parameter_and_each_field_of_a_result_is_explained() -> None:
     for operation in OPERATIONS.values():
         for parameter in operation.parameters:
@@ -74,7 +82,7 @@ def test_names_of_parameters_are_unique(operation: Any) -> None:
 def test_arguments_survive_the_way_to_the_server() -> None:
     bind, listing = OPERATIONS["bind"], OPERATIONS["list"]
     statement = idstore.Statement("http://x.example.org/", note="seen")
-    given = {"text": "rdl:R1", "statement": statement}
+    given = {"id": "rdl:R1", "statement": statement}
     assert bind.arguments(bind.values(given)) == given
     filter = idstore.Filter(party="bob", since=86_400_000)
     assert listing.values({"filter": filter}) == {"owner": "bob", "since": "1970-01-02T00:00:00.000Z"}

@@ -197,7 +197,7 @@ def test_wrong_queries_are_named(served: Server, text: str) -> None:
 )
 def test_halves_of_characters_are_refused(served: Server, text: str, place: str) -> None:
     reply = ask(served, text)
-    assert (reply.status, reply.json["fields"]) == (422, {"place": place})
+    assert (reply.status, reply.json["fields"]) == (422, {"field": place})
     assert "is not UTF-8 text (position" in reply.json["detail"]
 
 
@@ -227,7 +227,7 @@ def test_a_form_has_room_for_all_queries_and_no_more(served: Server, known: dict
         ("the address", "GET", f"/reconcile?{'a&' * 10_001}", None),
     ):
         many = served.ask(method, path, body, headers=FORM)
-        assert (many.status, many.json["fields"]) == (422, {"place": place})
+        assert (many.status, many.json["fields"]) == (422, {"field": place})
 
 
 def test_prefix_maps_are_read_by_their_packages(served: Server) -> None:

@@ -10,6 +10,7 @@ import pytest
 from asking import ENDLESS, SPARQL, ask, form, query_processes
 from processes import is_busy
 from serving import ALICE, Server, wait_until
+from store_files import contents
 
 pytest.importorskip("uvicorn", reason="the extra server is not installed")
 
@@ -34,14 +35,7 @@ def redact(server: Server) -> None:
 
 def traces(server: Server) -> list[Path]:
     """Return the files of the store with the text."""
-    found = []
-    for path in server.store.rglob("*"):
-        try:
-            if path.is_file() and SECRET.encode() in path.read_bytes():
-                found.append(path)
-        except FileNotFoundError:
-            continue  # it was removed meanwhile
-    return found
+    return [path for path, content in contents(server.store) if SECRET.encode() in content]
 
 
 @pytest.mark.parametrize(("query", "status"), [("ASK {}", 200), ("nonsense", 400)])

@@ -17,12 +17,20 @@ def test_a_party_makes_lists_and_revokes_its_tokens(server: Server, bob: str) ->
     end = times.now() + times.DAY
     with idstore.connect(server.address, token=bob) as registry:
         before = {token.id for token in registry.tokens(BOB)}
-        made = registry.add_token(BOB, namespaces=["rdl"], acts=["mint"], expires=end)
+        made = registry.add_token(BOB, namespaces=["rdl"], acts=["mint", "mint_many"], expires=end)
         [token] = [one for one in registry.tokens(BOB) if one.id not in before]
         assert (made.party, token.party) == ("bob", "bob")
-        assert (token.namespaces, token.acts, token.expires) == (("rdl",), ("mint",), end)
+        assert (token.namespaces, token.acts, token.expires) == (("rdl",), ("mint", "mint_many"), end)
         with idstore.connect(server.address, token=made.token) as limited:
             assert limited.mint("rdl", BOB).owner == "bob"
+            for more in (
+                idstore.Request(fixate=True),
+                idstore.Request(bindings=[idstore.Statement("http://x.example.org/")]),
+            ):
+                with pytest.raises(NotPermitted, match=r"the token does not permit (fixate|bind);"):
+                    limited.mint("rdl", BOB, more)
+                with pytest.raises(NotPermitted, match=r"the token does not permit (fixate|bind);"):
+                    limited.mint_many("rdl", [idstore.RequestRow(2, more)], BOB)
             with pytest.raises(NotPermitted):
                 limited.release("rdl:R1234567890", BOB)
         registry.revoke_token(token.id, BOB)

@@ -1,6 +1,6 @@
 """``idstore mint``, ``register`` and ``derive``: new identifiers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -10,7 +10,7 @@ from unicodedata import normalize
 
 import typer
 
-from idstore.cli import arguments, exits, session
+from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.article_minting import ArticleMinter, collect_ignored_keys, warn_ignored_keys, with_location
 from idstore.cli.call import Call
 from idstore.cli.output import StdoutError
@@ -67,6 +67,25 @@ Strict = Annotated[
 ]
 
 
+Table = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="TABLE",
+        help="A table (csv, tsv, xlsx), an identifier for each row; - is standard input, csv or tsv.",
+    ),
+]
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="With --from: where the table goes, with its identifiers."
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="With --from: change nothing, and tell of each line.")
+]
+
+
 def build_request(
     call: Call,
     name: str | None,
@@ -117,6 +136,9 @@ def mint(
             metavar="N", min=1, help="Number of identifiers, in schemes that allocate several at once."
         ),
     ] = 1,
+    table: Table = None,
+    output: Output = inputs.STDIN,
+    dry_run: DryRun = False,
 ) -> int:
     """Allocate a new identifier, and print its IRI.
 
@@ -124,14 +146,27 @@ def mint(
     --metadata there is one identifier for each article, in order. An article with the DOI of an earlier one,
     or the same key in the field key, gets the existing identifier unchanged: name, comment and target do not
     apply to it, and a warning says so. If one of several articles is invalid, an error names it, its line of
-    output is empty, and the exit code is 3; the others are minted.
+    output is empty, and the exit code is 3; the others are minted. With --from there is one identifier for
+    each row of a table, all or none, and the table is printed with a column identifier. Columns are name,
+    name@de, comment, target, exactMatch and other relations, key, and the fields of an article. A second run
+    of the same table changes nothing.
+
+    Undone by: release, until it is fixated; its label is never issued again.
     """
-    if strict and file is None:
+    _check_table(
+        table, output, dry_run=dry_run, others=(file, parent, request_key, count if count > 1 else None)
+    )
+    if strict and (file or table) is None:
         raise UsageError("--strict goes with --metadata")
     if (parent is None) != (kind is None):
         raise UsageError("--parent and --kind go together")
     request = build_request(call, name, lang, comment, target, request_key, force=force)
     options = {key: str(value) for key, value in (("kind", kind), ("type", type_)) if value is not None}
+    if table is not None:
+        from idstore.cli.table_allocation import allocate_table
+
+        request = replace(request, strict=strict, metadata=options)
+        return allocate_table(call, namespace, table, request, output, labelled=False, dry_run=dry_run)
     if file is not None:
         if count > 1:
             raise UsageError(
@@ -211,28 +246,49 @@ def _mint_all(
     return exits.INVALID if minter.refused else exits.DONE
 
 
+def _check_table(table: str | None, output: str, *, dry_run: bool, others: Sequence[object]) -> None:
+    """Raise UsageError: options for tables are given without one, or a table with ``others``."""
+    if table is None and (output != inputs.STDIN or dry_run):
+        raise UsageError("-o and --dry-run go with --from")
+    if table is not None and any(other is not None for other in others):
+        raise UsageError("--from goes with none of --metadata, --parent, --count and --request-key")
+
+
 def register(
     call: Call,
     namespace: arguments.Namespace,
     label: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="LABEL",
             help="The label, or the whole identifier in a form of its scheme: full IRI, fmt/18, hdl:…",
         ),
-    ],
+    ] = None,
     name: Name = None,
     lang: Lang = None,
     comment: Comment = None,
     target: Target = None,
     force: arguments.Force = False,
     request_key: Key = None,
+    table: Table = None,
+    output: Output = inputs.STDIN,
+    dry_run: DryRun = False,
 ) -> int:
     """Register a label of your choice, and print its IRI.
 
-    Only in schemes with chosen labels.
+    Only in schemes with chosen labels. With --from the labels are the column label of a table; the rest is as
+    for mint.
+
+    Undone by: release, until it is fixated; its label is never issued again.
     """
+    if (label is None) == (table is None):
+        raise UsageError("give a label, or a table of labels with --from")
+    _check_table(table, output, dry_run=dry_run, others=(request_key,))
     request = build_request(call, name, lang, comment, target, request_key, force=force)
+    if table is not None:
+        from idstore.cli.table_allocation import allocate_table
+
+        return allocate_table(call, namespace, table, request, output, labelled=True, dry_run=dry_run)
     view, others = session.allocate(
         call, lambda registry, party: _allocate(call, registry, party, request, namespace, label)
     )

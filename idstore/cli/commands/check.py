@@ -274,4 +274,4 @@ def _print_refusal(refusals: list[InvalidIdentifier], registered: Collection[str
     message = furthest.message if len(reasons) == 1 else f"no scheme fits: {furthest.message}"
     if registered and len(reasons) > 1 and furthest.position < host_end(furthest.text):
         message = f"no registered namespace and no scheme fits the address {furthest.text!r}"
-    output.error(furthest.code, message, {**furthest.fields, "refusals": reasons})
+    output.error(furthest.code, message, {**furthest.details(), "refusals": reasons})

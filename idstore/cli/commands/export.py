@@ -58,11 +58,14 @@ def export(
         typer.Option(
             metavar="F",
             help=(
-                "turtle, trig, ntriples, nquads, jsonld, sssom, csv or handle-batch; rdf-patch with --after. "
-                "[default: by the suffix of FILE, else turtle]"
+                "turtle, trig, ntriples, nquads, jsonld, sssom, csv, xlsx or handle-batch; rdf-patch with"
+                " --after. [default: by the suffix of FILE, else turtle]"
             ),
         ),
     ] = None,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="With csv or xlsx: one row for each identifier.")
+    ] = False,
     file: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
     ] = inputs.STDIN,
@@ -72,11 +75,13 @@ def export(
     A complete export by an administrator can be imported without loss; any other export is marked as partial.
     An extract (--namespace, --stage, --since) also holds the namespaces and parties that it names, with their
     events, so that it can be imported.
-    Tables (sssom, csv) hold identifiers with their names and bindings, without the log.
+    Tables (sssom, csv, xlsx) hold identifiers with their names and bindings, without the log.
     """
     from idstore.exchange import patch
     from idstore.registry.export import Extract
 
+    if wide and (description or digest or after is not None):
+        raise UsageError("--wide goes with --format csv or xlsx")
     partial, chosen = bool(namespace or stage or since), format or _format_of(file)
     if (title or licence) and not description and chosen != "sssom":
         raise UsageError("--title and --license go with --description or --format sssom")
@@ -95,7 +100,7 @@ def export(
     else:
         extract = Extract(namespace, stage and stage.value, arguments.timestamp(since))
         if not digest:
-            _write(call, file, chosen, extract, title, licence)
+            _write(call, file, chosen, extract, title, licence, wide=wide)
         elif format or file != inputs.STDIN:
             raise UsageError(
                 "--digest is the same for every format; it goes with --namespace, --stage and --since only"
@@ -106,7 +111,7 @@ def export(
 
 _OTHERS: Final = {
     **dict.fromkeys((".rdf", ".owl", ".xml"), "RDF/XML"),
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a spreadsheet"),
+    **dict.fromkeys((".xls", ".ods"), "a spreadsheet of another kind than .xlsx"),
     **dict.fromkeys((".html", ".htm"), "HTML"),
     **dict.fromkeys((".yaml", ".yml"), "YAML"),
     **dict.fromkeys((".db", ".sqlite"), "a database"),
@@ -123,10 +128,11 @@ def _format_of(file: str) -> str:
 
     Raises UsageError: the suffix is that of a format that is not written.
     """
-    from idstore.exchange import patch, rdf, tables
+    from idstore.exchange import patch, rdf, tables, workbooks
     from idstore.exchange.sources import ending
 
-    suffixes, suffix = {**rdf.SUFFIXES, patch.SUFFIX: patch.FORMAT}, ending(file)
+    suffix = ending(file)
+    suffixes = {**rdf.SUFFIXES, patch.SUFFIX: patch.FORMAT, workbooks.SUFFIX: workbooks.FORMAT}
     if suffix in _OTHERS and suffix not in suffixes:
         raise UsageError(
             f"the suffix of {file} is that of {_OTHERS[suffix]}, which is not written; choose another one, or"
@@ -186,7 +192,14 @@ def _digest(call: Call, extract: "Extract") -> None:
 
 
 def _write(
-    call: Call, file: str, format: str, extract: "Extract", title: str | None, licence: str | None
+    call: Call,
+    file: str,
+    format: str,
+    extract: "Extract",
+    title: str | None,
+    licence: str | None,
+    *,
+    wide: bool,
 ) -> None:
     from idstore.exchange import exporting, handle_batch
 
@@ -204,6 +217,7 @@ def _write(
             format,
             title=title,
             licence=licence,
+            wide=wide,
             progress=progress.step,
         )
         if format == handle_batch.FORMAT:

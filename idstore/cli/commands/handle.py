@@ -78,6 +78,8 @@ def set_(
 
     Only the owner and administrators see a value without public_read. The handle resolves to the first URL
     with public_read.
+
+    Undone by: handle set with the earlier value, which the log has, or handle unset.
     """
     from idstore.cli.events import print_changes
     from idstore.registry.handle_values import Draft
@@ -103,7 +105,10 @@ def unset(
     id: arguments.Id,
     indexes: Annotated[list[int], typer.Argument(metavar="INDEX...", help="The indexes of the values.")],
 ) -> None:
-    """Remove values of a handle. For its owner."""
+    """Remove values of a handle. For its owner.
+
+    Undone by: handle set with the earlier value, which the log has.
+    """
     from idstore.cli.events import print_changes
 
     print_changes(

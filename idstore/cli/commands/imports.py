@@ -110,6 +110,8 @@ def import_(
     changed in PRONOM; PRONOM's reports, in a ZIP archive, bind PUIDs to each other and deprecate PUIDs.
     PRONOM's JSON records, in a ZIP archive or a folder, do all of this. PUIDs that are missing in a newer
     release are reported, and stay. --dry-run lists every change.
+
+    Undone by: nothing: what it publishes stays; drafts among it can be released.
     """
     from idstore.exchange.importing import FORMATS, ImportChoices, ImportKind
 

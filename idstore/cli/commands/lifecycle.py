@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import arguments, confirmation, inputs, session
+from idstore.cli import arguments, confirmation, exits, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
@@ -30,6 +30,8 @@ def fixate(
     With their comments, notes and reasons they become visible to everybody. Nothing undoes this: a published
     identifier can be deprecated, and an administrator can make it a tombstone. On a terminal the command
     shows what becomes visible, and asks.
+
+    Undone by: nothing; deprecate advises against use.
     """
     from idstore.cli.events import print_changes
 
@@ -81,6 +83,8 @@ def release(
 
     Its record is removed, and its label is never issued again; nothing undoes this. On a terminal the command
     asks.
+
+    Undone by: nothing.
     """
     from idstore.cli.events import print_changes
 
@@ -123,6 +127,8 @@ def revoke(
     be undone. An ID with --reason is revoked at once, unless --dry-run is given; on a terminal
     the command asks. With --party and --since the
     identifiers are only listed, unless --yes is given.
+
+    Undone by: nothing.
     """
     if (id is None) == (of is None) or (of is None) != (since is None) or (dry_run and yes):
         raise UsageError(
@@ -204,16 +210,43 @@ def _print_revocable(call: Call, iris: "Sequence[str]", remedy: str) -> None:
     )
 
 
-def supersede(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = None) -> None:
-    """Name the successors of an identifier. For its owner."""
+def supersede(
+    call: Call,
+    ids: arguments.IdsOrTable = None,
+    by: arguments.By = None,
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
+) -> int:
+    """Name the successors of an identifier. For its owner.
+
+    With --from the successors are in the column replaced_by.
+
+    Undone by: undeprecate.
+    """
     from idstore.cli.events import print_changes
 
-    id, successors = arguments.successors(ids, by)
+    _check_table(ids, table, dry_run=dry_run)
+    if table is not None:
+        from idstore.cli.table_changes import change_table
+
+        return change_table(
+            call, "supersede", table, {"replaced_by": "|".join(by) if by else None}, dry_run=dry_run
+        )
+    id, successors = arguments.successors(ids or [], by)
     if not successors:
         raise UsageError(f"name the successors of {id} with --by ID")
     print_changes(
         call, session.write(call, lambda registry, party: registry.supersede(id, successors, party))
     )
+    return exits.DONE
+
+
+def _check_table(given: object, table: str | None, *, dry_run: bool) -> None:
+    """Raise UsageError unless there is either an identifier or a table."""
+    if (not given) == (table is None):
+        raise UsageError("give an identifier, or a table with --from")
+    if dry_run and table is None:
+        raise UsageError("--dry-run goes with --from")
 
 
 def replace(
@@ -239,6 +272,8 @@ def replace(
     article; without --target, ID resolves to both copies until its owner sets a target. Bindings stay, and
     are listed. A new DOI in the metadata belongs to ID from now on. Nothing undoes this; on a terminal the
     command asks.
+
+    Undone by: nothing; the old copy keeps its own identifier.
     """
     from idstore.cli.article_minting import collect_ignored_keys, warn_ignored_keys
     from idstore.cli.records import record_views
@@ -309,25 +344,46 @@ def _effects(replaced: "Replaced", target: str | None) -> list[str]:
 
 
 def deprecate(
-    call: Call, ids: arguments.IdAndSuccessors, reason: arguments.Reason, by: arguments.By = None
-) -> None:
+    call: Call,
+    ids: arguments.IdsOrTable = None,
+    reason: Annotated[
+        str | None, typer.Option(metavar="T", help="The reason; it stands in the log, for everybody.")
+    ] = None,
+    by: arguments.By = None,
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
+) -> int:
     """Mark a fixated identifier as deprecated. For its owner.
 
     A deprecated identifier should not be used for new things. It stays valid, and resolves. show prints the
-    reason. supersede also makes an identifier deprecated; revoke keeps the mark as it was.
+    reason. supersede also makes an identifier deprecated; revoke keeps the mark as it was. With --from the
+    columns are reason, or --reason for all rows, and replaced_by.
+
+    Undone by: undeprecate.
     """
     from idstore.cli.events import print_changes
 
-    id, successors = arguments.successors(ids, by)
+    _check_table(ids, table, dry_run=dry_run)
+    if table is not None:
+        from idstore.cli.table_changes import change_table
+
+        defaults = {"reason": reason, "replaced_by": "|".join(by) if by else None}
+        return change_table(call, "deprecate", table, defaults, dry_run=dry_run)
+    if reason is None:
+        raise UsageError("give the reason with --reason")
+    id, successors = arguments.successors(ids or [], by)
     print_changes(
         call, session.write(call, lambda registry, party: registry.deprecate(id, reason, party, successors))
     )
+    return exits.DONE
 
 
 def undeprecate(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = None) -> None:
     """Take a deprecation back, with its reason and the successors. For its owner.
 
     With --by only these successors are taken back; the others stay, and so does the reason.
+
+    Undone by: deprecate, supersede.
     """
     from idstore.cli.events import print_changes
 
@@ -340,7 +396,9 @@ def undeprecate(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = N
 def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingParty) -> None:
     """Offer an identifier or namespace to another party.
 
-    For its owner; the receiver accepts it by running the same command.
+    For its owner; the receiver accepts it by running the same command. An offer to yourself withdraws it.
+
+    Undone by: transfer to yourself, until it is accepted; then a transfer by the new owner.
     """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
@@ -357,17 +415,30 @@ def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingPa
 
 def grant(
     call: Call,
-    id: arguments.Id,
-    user: arguments.User,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.FORMS}.")] = None,
+    user: Annotated[str | None, typer.Argument(metavar="USER", help="A party: a user or a group.")] = None,
     bind: Annotated[bool, typer.Option("--bind", help="Let them bind it as well.")] = False,
-) -> None:
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
+) -> int:
     """Let a party or group see a created identifier and comment on it.
 
-    For its owner. After fixation everyone sees the identifier, and the grant list can still comment.
+    For its owner. After fixation everyone sees the identifier, and the grant list can still comment. With
+    --from the columns are party and bind (yes or no); --bind is for all rows.
+
+    Undone by: ungrant.
     """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
+    _check_table(id, table, dry_run=dry_run)
+    if table is not None:
+        from idstore.cli.table_changes import change_table
+
+        defaults = {"bind": "yes" if bind else None}
+        return change_table(call, "grant", table, defaults, dry_run=dry_run)
+    if id is None or user is None:
+        raise UsageError("give the identifier and the party")
     grantee = Party(user)
 
     def act(registry: "Registry", party: Party) -> "tuple[Event, list[str]]":
@@ -378,10 +449,14 @@ def grant(
     print_changes(call, event)
     for name in unseen:
         call.output.warn(arguments.unseen_party_warning(name, "take the grant back (idstore ungrant)"))
+    return exits.DONE
 
 
 def ungrant(call: Call, id: arguments.Id, user: arguments.User) -> None:
-    """Remove a party or group from the grant list. For the owner of the identifier."""
+    """Remove a party or group from the grant list. For the owner of the identifier.
+
+    Undone by: grant.
+    """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from idstore.registry.resolution import Resolution
 
 LIMIT: Final = 100
+_DOI: Final = "10."
+"""Beginning of the prefixes of DOIs."""
 
 
 class ListedStage(StrEnum):
@@ -31,12 +33,22 @@ class ListedStage(StrEnum):
 
 
 def show(call: Call, id: arguments.Id) -> None:
-    """Show an identifier with everything that you may see of it."""
-    from idstore.cli.records import record_views
+    """Show an identifier with everything that you may see of it.
 
-    [view] = session.read(
-        call, lambda registry, party: record_views(registry, party, [registry.show(id, party)], remarks=True)
-    )
+    A DOI that is no handle here shows the article that has it.
+    """
+    from idstore.cli.records import record_views
+    from idstore.model.filter import Filter
+
+    def act(registry: "Registry", party: "Party") -> "tuple[RecordView, list[str]]":
+        record = registry.show(id, party)
+        articles = registry.list(party, Filter(doi=id)) if _DOI in id else []
+        [view] = record_views(registry, party, [record], remarks=True)
+        return view, [article.iri.value for article in articles if article.iri != record.iri]
+
+    view, articles = session.read(call, act)
+    for article in articles:
+        call.output.warn(f"{article} is the article with this DOI")
     call.output.data(view.text(), view.json())
 
 
@@ -59,6 +71,18 @@ def list_(
             metavar="URI", help="Only those bound to this URI, or with this target, in any written form."
         ),
     ] = None,
+    without_name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="L", help="Only those without a name in this language; und: without a language."
+        ),
+    ] = None,
+    doi: Annotated[
+        str | None, typer.Option(metavar="DOI", help="Only the articles with this DOI, in any form.")
+    ] = None,
+    lang: Annotated[
+        str | None, typer.Option(metavar="L", help="Show names in this language, where there are some.")
+    ] = None,
     limit: Annotated[
         int, typer.Option(metavar="N", min=0, max=10**12, help="The maximum number; 0: all.")
     ] = LIMIT,
@@ -79,6 +103,8 @@ def list_(
         since=arguments.timestamp(since),
         until=arguments.timestamp(until if older_than is None else older_than),
         deprecated=deprecated,
+        without_name=without_name and without_name.lower(),
+        doi=doi,
     )
     maximum = limit + 1 if limit else None
 
@@ -92,7 +118,7 @@ def list_(
 
     views = session.read(call, act)
     for view in views[: limit or None]:
-        call.output.data(view.line(), view.json() if call.output.json else {})
+        call.output.data(view.line(lang), view.json() if call.output.json else {})
     if limit and len(views) > limit:
         call.output.warn(f"only the newest {limit} are listed; --limit N lists more, --limit 0 all")
 

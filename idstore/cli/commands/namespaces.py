@@ -37,7 +37,10 @@ def add(
         ),
     ] = None,
 ) -> None:
-    """Add a namespace, which you own. For administrators."""
+    """Add a namespace, which you own. For administrators.
+
+    Undone by: nothing; namespace freeze ends minting.
+    """
     parsed = _settings(settings or [])
     _print(
         call,
@@ -100,6 +103,8 @@ def allow(
     """Set who may allocate in a namespace. For its owner.
 
     Replaces the previous choice. The owner may always allocate.
+
+    Undone by: namespace allow with the earlier parties.
     """
     if everyone == bool(parties):
         raise UsageError("name parties and groups, or give --everyone")
@@ -133,6 +138,8 @@ def set_(
 
     The base, the name, the scheme, and settings that decide which labels there are never change, and an alias
     is never taken away: give the present ones too.
+
+    Undone by: namespace set with the earlier value.
     """
     changes = {_SYNONYMS.get(key, key): value for key, value in _settings(settings, "").items()}
     _print(call, session.write(call, lambda registry, party: registry.set_namespace(name, changes, party)))
@@ -147,7 +154,10 @@ def type_(
     ],
     title: Annotated[str, typer.Option("--name", metavar="T", help="Its meaning, in a few words.")],
 ) -> None:
-    """Add a type of PUIDs to a namespace. For administrators."""
+    """Add a type of PUIDs to a namespace. For administrators.
+
+    Undone by: nothing.
+    """
     _print(call, session.write(call, lambda registry, party: registry.add_type(name, type, title, party)))
 
 
@@ -159,6 +169,8 @@ def freeze(
     """Stop allocation in a namespace.
 
     For its owner. Administrators can still import identifiers issued elsewhere.
+
+    Undone by: namespace freeze --thaw.
     """
     _print(call, session.write(call, lambda registry, party: registry.freeze(name, party, frozen=not thaw)))
 

@@ -29,7 +29,10 @@ def add(
         bool, typer.Option("--administrator", help="Add an administrator of the registry.")
     ] = False,
 ) -> None:
-    """Add a user, a group or an administrator. For administrators."""
+    """Add a user, a group or an administrator. For administrators.
+
+    Undone by: nothing; suspend stops a party.
+    """
     from idstore.model.party import Party
 
     if group and administrator:
@@ -47,6 +50,8 @@ def join(call: Call, name: Name, group: Group) -> None:
     """Make a party a member of a group. For administrators.
 
     The party sees all that the group may see.
+
+    Undone by: party leave.
     """
     from idstore.model.party import Party
 
@@ -61,6 +66,8 @@ def leave(call: Call, name: Name, group: Group) -> None:
     """End a membership. For administrators.
 
     The party no longer sees what only the group may see.
+
+    Undone by: party join.
     """
     from idstore.model.party import Party
 
@@ -96,6 +103,8 @@ def suspend(
     """Refuse every further act of a party. For administrators.
 
     The party can still read.
+
+    Undone by: reinstate.
     """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
@@ -115,7 +124,10 @@ def suspend(
 
 
 def reinstate(call: Call, user: arguments.ActingParty) -> None:
-    """Let a suspended party act again. For administrators."""
+    """Let a suspended party act again. For administrators.
+
+    Undone by: suspend.
+    """
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
 

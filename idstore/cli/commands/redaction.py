@@ -36,6 +36,8 @@ def redact(
     (targets of identifiers and bindings), as written or percent-encoded. Identifiers, labels, names of
     namespaces and settings stay. With --party everything of the party stays with its pseudonym. No file of
     the store keeps the former text; exports, backups and copies that were given away do. It cannot be undone.
+
+    Undone by: nothing: the text is gone.
     """
     if (text is None) == (name is None) or (dry_run and yes):
         raise UsageError("write TEXT or --party U, and --dry-run or --yes")

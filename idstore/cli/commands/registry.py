@@ -1,5 +1,7 @@
 """``idstore init`` and ``idstore stats``: the registry as a whole."""
 
+from collections import Counter
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -27,11 +29,20 @@ def init(
     call.output.data(str(path), {"store": str(path), "administrator": party.name})
 
 
+class Grouping(StrEnum):
+    """What identifiers are counted by."""
+
+    MONTH = "month"
+    PARTY = "party"
+    NAMESPACE = "namespace"
+
+
 def stats(
     call: Call,
     days: Annotated[
         bool, typer.Option("--days", help="Count by day of creation and namespace instead.")
     ] = False,
+    by: Annotated[Grouping | None, typer.Option("--by", help="Count by one of these alone instead.")] = None,
     pace: Annotated[
         bool, typer.Option("--pace", help="Show the allocation rate of each party instead.")
     ] = False,
@@ -46,16 +57,40 @@ def stats(
 
     By namespace, stage and owner, with the total in the last line. With --pace by party: the total, the
     largest number in a minute, and that minute. The columns are separated by tabs. With --json prints one
-    object; with --pace one for each party.
+    object; with --pace one for each party, with --by one for each group. A month is that of creation.
     """
-    if pace and days:
-        raise UsageError("give --days or --pace")
+    if sum((pace, days, by is not None)) > 1:
+        raise UsageError("give one of --by, --days and --pace")
     if since is not None and not pace:
         raise UsageError("--since is for --pace; `idstore list --since` lists what is new")
     if pace:
         _print_pace(call, since)
+    elif by is not None:
+        _print_groups(call, by)
     else:
         _print_counts(call, days=days)
+
+
+def _print_groups(call: Call, by: Grouping) -> None:
+    """Print how many identifiers there are in each month, of each owner, or in each namespace."""
+    from idstore.model import times
+
+    counts, names = session.read(
+        call,
+        lambda registry, party: (
+            registry.counts(party),
+            {namespace.base: namespace.name for namespace in registry.namespaces()},
+        ),
+    )
+    groups = Counter[str]()
+    if by is Grouping.MONTH:
+        for day, _, count in counts.days:
+            groups[times.day_text(day)[: len("2026-11")]] += count
+    else:
+        for base, owner, _, count in counts.tallies:
+            groups[owner if by is Grouping.PARTY else names[base]] += count
+    for group, count in sorted(groups.items()):
+        call.output.data(f"{group}\t{count}", {str(by.value): group, "count": count})
 
 
 def _print_pace(call: Call, since: str | None) -> None:

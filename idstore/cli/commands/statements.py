@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import arguments, session
+from idstore.cli import arguments, exits, session
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
@@ -19,16 +19,29 @@ EXACT: Final = "skos:exactMatch"
 
 def target(
     call: Call,
-    id: arguments.Id,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.FORMS}.")] = None,
     uri: Annotated[
         str | None, typer.Argument(metavar="URI", help="An absolute IRI, or a prefixed name: wd:Q42.")
     ] = None,
     unset: Annotated[bool, typer.Option("--unset", help="Remove the target.")] = False,
     force: arguments.Force = False,
-) -> None:
-    """Set the target of an identifier. For its owner."""
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
+) -> int:
+    """Set the target of an identifier. For its owner.
+
+    With --from the targets are in the column target.
+
+    Undone by: target with the earlier URI, or --unset.
+    """
     from idstore.cli.events import print_changes
 
+    if table is not None and (id, unset, force) == (None, False, False):
+        from idstore.cli.table_changes import change_table
+
+        return change_table(call, "target", table, {}, dry_run=dry_run)
+    if id is None or table is not None or dry_run:
+        raise UsageError("give an identifier and its target, or a table with --from")
     if unset == (uri is not None):
         raise UsageError("give the URI, or --unset")
     arguments.warn_of_dropped(call, uri)
@@ -42,24 +55,35 @@ def target(
     if others:
         call.output.warn(f"{uri} is already identified by {', '.join(others)}")
     print_changes(call, event)
+    return exits.DONE
 
 
 def name(
     call: Call,
     id: arguments.Id,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The name.")],
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The name.")] = None,
     lang: Annotated[str | None, typer.Option(metavar="L", help="Its language: en, pt-br.")] = None,
+    unset: Annotated[
+        str | None,
+        typer.Option(metavar="L", help="Remove the name in this language; und: the one without a language."),
+    ] = None,
 ) -> None:
     """Give an identifier a name. For its owner.
 
     Replaces its name in the same language.
+
+    Undone by: name with the earlier text, or --unset.
     """
+    if (text is None) == (unset is None) or (unset is not None and lang is not None):
+        raise UsageError("give a name, or --unset with its language")
     from idstore.cli.events import print_changes
     from idstore.model.terms import UNDETERMINED
 
     print_changes(
         call,
-        session.write(call, lambda registry, party: registry.name(id, text, party, lang or UNDETERMINED)),
+        session.write(
+            call, lambda registry, party: registry.name(id, text, party, unset or lang or UNDETERMINED)
+        ),
     )
 
 
@@ -88,6 +112,8 @@ def bind(
 
     A repeated binding changes nothing. Before fixation for the owner and parties with grant --bind, then for
     all parties.
+
+    Undone by: unbind.
     """
     from idstore.cli.events import print_changes
     from idstore.registry.bindings import Statement
@@ -112,6 +138,8 @@ def unbind(call: Call, id: arguments.Id, uri: arguments.Uri, relation: arguments
     """Remove a binding.
 
     For the party that made it, and the owner of the identifier. The log keeps both acts.
+
+    Undone by: bind.
     """
     from idstore.cli.events import print_changes
     from idstore.registry.bindings import Statement
@@ -134,6 +162,8 @@ def comment(
     """Comment on an identifier or a namespace.
 
     For the grant list of the identifier, or the owner of the namespace.
+
+    Undone by: nothing; an administrator can redact the text.
     """
     from idstore.cli.events import print_changes
 
@@ -158,6 +188,8 @@ def vet(
     """Record that you checked an identifier and its statements, and found them correct.
 
     For all parties that see it. idstore authority shows who vetted it, and whether it changed since.
+
+    Undone by: nothing; a later vet stands beside it.
     """
     from idstore.cli.events import print_changes
 

@@ -68,6 +68,8 @@ def add(
 
     With --present the plan goes on from there: on the last file system, and in the last directory of each
     publisher. Give every directory of the last file system, and the last one of each other publisher.
+
+    Undone by: nothing.
     """
     limits = {"directory_limit": _bytes(directory_limit), "file_system_limit": _bytes(file_system_limit)}
     _print(
@@ -109,7 +111,10 @@ def allow(
         typer.Argument(metavar="[USER]...", help="Parties and groups, which replace the present ones."),
     ] = None,
 ) -> None:
-    """Set who may place deliveries, in addition to administrators. For administrators."""
+    """Set who may place deliveries, in addition to administrators. For administrators.
+
+    Undone by: storage allow with the earlier parties.
+    """
     allowed = parties or []
     storage, unseen = session.write(
         call,
@@ -152,6 +157,8 @@ def place(
     It is the open directory of the publisher on the collection's open file system, or the next one if it
     would exceed its limit. A file system that would exceed its limit is closed with every directory on it.
     For administrators and the parties of storage allow.
+
+    Undone by: nothing.
     """
     number = _bytes(size)
     if dry_run:

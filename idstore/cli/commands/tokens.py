@@ -35,6 +35,8 @@ def add(
 
     Administrators make tokens for other parties. A client sends it as bearer token, or as the password of
     the party. The folder of the store keeps its hash only. Backups and exports have no tokens.
+
+    Undone by: token revoke.
     """
     from idstore.operations.declared import new_token
 
@@ -66,7 +68,10 @@ def list_(call: Call) -> None:
 def revoke(
     call: Call, id: Annotated[str, typer.Argument(metavar="TOKEN", help="The id of a token, as listed.")]
 ) -> None:
-    """Refuse a token from now on. For its party and administrators."""
+    """Refuse a token from now on. For its party and administrators.
+
+    Undone by: nothing; add another token.
+    """
     from idstore.tokens import revoke_token
 
     session.read(call, lambda registry, party: session.perform(registry, revoke_token, id, party))

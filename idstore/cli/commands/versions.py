@@ -41,6 +41,8 @@ def add(
 
     For the owner of the work, after its fixation. The work resolves to its newest fixated version; a version
     stays a version.
+
+    Undone by: nothing; a version that is not fixated can be released.
     """
     from idstore.cli.records import record_views
 

@@ -21,7 +21,8 @@ from idstore.registry.core import Part, check_sizes, read_event
 from idstore.registry.lookup import label_node
 from idstore.registry.namespaces import check_bases, check_derived, check_stored
 from idstore.registry.parties import party_after, party_quads, suspension_quad
-from idstore.registry.requests import REQUESTS, request_claim
+from idstore.registry.request_keys import REQUESTS
+from idstore.registry.requests import request_claim
 from idstore.schemes import Adjustable, Reserving, Timestamped
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import DCTERMS, IDS, PUBLIC_LOG, RDF, SKOS, closed_graph, party_name

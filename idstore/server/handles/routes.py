@@ -158,9 +158,9 @@ class HandleApi:
         name = await self._performer.run("show", lambda: self._writable(request, handle))
         try:
             if given.has("index"):
-                await self._performer.perform(request, "unset_values", text=name.iri, indexes=indexes)
+                await self._performer.perform(request, "unset_values", id=name.iri, indexes=indexes)
             else:
-                await self._performer.perform(request, "delete_handle", text=name.iri)
+                await self._performer.perform(request, "delete_handle", id=name.iri)
         except StageConflict as error:
             if error.fields.get("stage") == Stage.TOMBSTONE.value:
                 raise Refusal(

@@ -67,7 +67,7 @@ async def _answer(performer: Performer, request: Request) -> Response:
         return await form.page(performer, request, sent)
     if operation is None:
         names = ", ".join([*OPERATIONS, _UI])
-        raise InvalidData(f"{name!r} is no {OPERATION}; use one of {names}", place=OPERATION)
+        raise InvalidData(f"{name!r} is no {OPERATION}; use one of {names}", field=OPERATION)
     return answers.result(await operation.run(performer, request, sent))
 
 

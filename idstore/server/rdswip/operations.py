@@ -50,28 +50,28 @@ async def _acquire(performer: Performer, request: Request, sent: Parameters) -> 
 
 async def _bind(performer: Performer, request: Request, sent: Parameters) -> Elements:
     statement = Statement(sent.required(TARGET))
-    await performer.perform(request, "bind", text=sent.id, statement=statement)
+    await performer.perform(request, "bind", id=sent.id, statement=statement)
     return [(ID, sent.id)]
 
 
 async def _unbind(performer: Performer, request: Request, sent: Parameters) -> Elements:
     statement = Statement(sent.required(TARGET))
-    await performer.perform(request, "unbind", text=sent.id, statement=statement)
+    await performer.perform(request, "unbind", id=sent.id, statement=statement)
     return [(ID, sent.id)]
 
 
 async def _release(performer: Performer, request: Request, sent: Parameters) -> Elements:
-    await performer.perform(request, "release", text=sent.id)
+    await performer.perform(request, "release", id=sent.id)
     return [(ID, sent.id)]
 
 
 async def _fixate(performer: Performer, request: Request, sent: Parameters) -> Elements:
-    await performer.perform(request, "fixate", texts=[sent.id])
+    await performer.perform(request, "fixate", ids=[sent.id])
     return [(ID, sent.id)]
 
 
 async def _comment(performer: Performer, request: Request, sent: Parameters) -> Elements:
-    await performer.perform(request, "comment", text=sent.id, remark=sent.required(COMMENT))
+    await performer.perform(request, "comment", id=sent.id, remark=sent.required(COMMENT))
     return [(ID, sent.id)]
 
 

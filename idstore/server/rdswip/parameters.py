@@ -27,7 +27,7 @@ class Parameters:
         for name in values:
             if name.startswith("registry-") and name not in PARAMETERS:
                 raise InvalidData(
-                    f"{name!r} is no parameter of this interface; it has {', '.join(PARAMETERS)}", place=name
+                    f"{name!r} is no parameter of this interface; it has {', '.join(PARAMETERS)}", field=name
                 )
 
     @classmethod
@@ -48,7 +48,7 @@ class Parameters:
         """Return a value. Raises InvalidData if it is absent or blank."""
         value = self.get(name)
         if value is None:
-            raise InvalidData(f"the parameter {name} is missing; give it", place=name)
+            raise InvalidData(f"the parameter {name} is missing; give it", field=name)
         return value
 
     @property
@@ -62,7 +62,7 @@ class Parameters:
         text = self.required(ID)
         if "#" not in text:
             raise InvalidData(
-                f"{text!r} is no whole identifier; give its URI, with # written as %23", place=ID
+                f"{text!r} is no whole identifier; give its URI, with # written as %23", field=ID
             )
         return text
 
@@ -70,7 +70,7 @@ class Parameters:
 def check_base(text: str, name: str) -> str:
     """Return a base URI unchanged. Raises InvalidData unless it ends in ``#``."""
     if not text.endswith("#"):
-        raise InvalidData(f"{text!r} is no base URI; it ends in #, which is written as %23", place=name)
+        raise InvalidData(f"{text!r} is no base URI; it ends in #, which is written as %23", field=name)
     return text
 
 

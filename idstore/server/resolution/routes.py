@@ -122,7 +122,7 @@ class Endpoints:
     async def _parameter(self, request: Request, name: str, read: Callable[[str], str]) -> Response:
         texts = request.query_params.getlist(name)
         if len(texts) != 1 or not texts[0].strip():
-            error = InvalidData(f"the parameter {name} must stand once, with an identifier", place=name)
+            error = InvalidData(f"the parameter {name} must stand once, with an identifier", field=name)
             return refusal(request, error, HTTPStatus.BAD_REQUEST)
         return await self._answers.answer(request, read(texts[0].strip()))
 

@@ -1,7 +1,8 @@
 """The caller of a request: its party, and what its sign-in permits."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from starlette.requests import Request
 
@@ -9,10 +10,13 @@ from idstore.errors import NotPermitted, SignInRequired
 from idstore.model.party import NOBODY, Party
 from idstore.operations.operation import ApiOperation, Rights
 from idstore.registry import Registry
+from idstore.registry.batch_mint import RequestRow
+from idstore.registry.change_rows import ChangeRow
+from idstore.registry.requests import Request as MintRequest
 from idstore.tokens import Token
 
-_SUBJECTS: Final = {("id", "text"), ("ids", "texts"), ("work", "work")}
-"""Parameters that name identifiers, each with its argument. (The ``id`` of a token has another argument.)"""
+_SUBJECTS: Final = frozenset({"id", "ids", "work", "existing"})
+"""Arguments that name the identifiers which an operation changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +50,32 @@ class Caller:
                 "a party that signs in elsewhere makes no tokens, which would be valid for longer;"
                 " ask an administrator of this machine"
             )
-        if self.token is None or not operation.writes:
-            return
-        if operation.name == "add_token" and self.token.is_limited:
+        if self.token is not None and operation.writes:
+            self._check_token(self.token, operation, registry, arguments)
+
+    def _check_token(
+        self, token: Token, operation: ApiOperation, registry: Registry, arguments: dict[str, object]
+    ) -> None:
+        """Raise NotPermitted unless the token permits all that an operation changes."""
+        if operation.name == "add_token" and token.is_limited:
             raise NotPermitted("a token with limits makes no tokens; use another token")
-        if self.token.acts and operation.name not in self.token.acts:
-            raise NotPermitted(f"the token does not permit {operation.name}; use another token")
-        if self.token.namespaces:
-            allowed = {registry.namespace(name).base for name in self.token.namespaces}
+        for act in _acts(operation, arguments):
+            if token.acts and act not in token.acts:
+                raise NotPermitted(f"the token does not permit {act}; use another token")
+        if token.namespaces:
+            allowed = {registry.namespace(name).base for name in token.namespaces}
             concerned = self._namespaces(operation, registry, arguments)
             if not concerned or not concerned <= allowed:
                 raise NotPermitted(
-                    f"the token permits acts in {', '.join(self.token.namespaces)} only; use another token"
+                    f"the token permits acts in {', '.join(token.namespaces)} only; use another token"
                 )
 
     def _namespaces(
         self, operation: ApiOperation, registry: Registry, arguments: dict[str, object]
     ) -> set[str]:
         """Return the bases of the namespaces that an operation would change."""
-        given = [one.path[0] for one in operation.parameters if (one.name, one.path[0]) in _SUBJECTS]
-        subjects = [arguments[name] for name in given if name in arguments]
+        subjects = [arguments[name] for name in _SUBJECTS if arguments.get(name) is not None]
+        subjects += [[row.id for row in _changes(arguments)]]
         texts = [text for one in subjects for text in (one if isinstance(one, list) else [one])]
         named = operation.argument("namespace", arguments)
         about_namespace = "name" in arguments and not texts and operation.rights is Rights.PARTY
@@ -84,3 +94,20 @@ def counted_as(request: Request) -> str:
     if caller.party == NOBODY:
         return f"@{request.client.host if request.client else ''}"
     return caller.party.name
+
+
+def _acts(operation: ApiOperation, arguments: dict[str, object]) -> Iterator[str]:
+    """Yield the names of all acts of an operation: a new identifier can be bound and published as well."""
+    yield operation.name
+    rows = cast("Sequence[object]", arguments.get("rows", ()))
+    requests = [arguments.get("request"), *(row.request for row in rows if isinstance(row, RequestRow))]
+    yield from {row.act for row in _changes(arguments)}
+    for request in requests:
+        if isinstance(request, MintRequest):
+            yield from ["bind"] * bool(request.bindings) + ["fixate"] * request.fixate
+
+
+def _changes(arguments: dict[str, object]) -> list[ChangeRow]:
+    """Return the rows of a table of changes."""
+    rows = cast("Sequence[object]", arguments.get("rows", ()))
+    return [row for row in rows if isinstance(row, ChangeRow)]

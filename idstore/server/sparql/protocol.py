@@ -66,7 +66,7 @@ def _query(parameters: FormParameters) -> AskedQuery:
             f"the parameter query stands {len(texts)} times; give it once"
             if texts
             else "the parameter query is missing; give it once",
-            place=_QUERY,
+            field=_QUERY,
         )
     return AskedQuery(texts[0], _graphs(parameters), dict(parameters))
 

@@ -17,7 +17,7 @@ from uuid import uuid4
 from pyoxigraph import NamedNode
 
 from idstore.disk_errors import remedy
-from idstore.errors import IdstoreError, StoreDamaged, StoreUnavailable
+from idstore.errors import IdstoreError, StoreDamaged, StoreReadOnly, StoreUnavailable
 from idstore.model.change import Claim
 from idstore.stores.ledger import forms
 from idstore.stores.ledger.contract import Head, NumberedClaim, Row
@@ -155,7 +155,7 @@ class SqliteLedger:
         It begins when its block is entered; only one thread at a time may enter one.
         """
         if self._read_only:
-            raise StoreUnavailable(f"{self._path} is open for reading only", path=str(self._path))
+            raise StoreReadOnly(f"{self._path} is open for reading only")
         return SqliteTransaction(self._writer)
 
     def scrub(self) -> None:

@@ -1,0 +1,112 @@
+"""Tables of changes: each row deprecates, supersedes, targets or grants one identifier.
+
+Columns are ``identifier`` or ``id``; ``reason``; ``replaced_by``, several divided by ``|``; ``target``;
+``party``, and ``bind`` with yes or no. A wide export (`idstore.exchange.wide_table`) has most of them. Other
+columns are passed over.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from idstore.errors import ExchangeError
+from idstore.exchange import limits, request_tables
+from idstore.registry.change_rows import ChangeRow
+
+_IDENTIFIERS: Final = (request_tables.IDENTIFIER, "id", "iri")
+_NEEDED: Final[Mapping[str, str]] = {
+    "deprecate": "reason",
+    "supersede": "replaced_by",
+    "target": "target",
+    "grant": "party",
+}
+_TRUTHS: Final[Mapping[str, bool]] = {
+    "yes": True,
+    "true": True,
+    "1": True,
+    "no": False,
+    "false": False,
+    "0": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTable:
+    """A table of changes.
+
+    rows     the changes.
+    summary  how the columns are understood, in words.
+    flaws    lines that cannot be read, with their reasons.
+    empty    how many rows have nothing to change.
+    """
+
+    rows: Sequence[ChangeRow]
+    summary: str
+    flaws: Sequence[tuple[int, str]]
+    empty: int
+
+
+def read(path: Path, name: str, act: str, defaults: Mapping[str, str]) -> ChangeTable:
+    """Read a table of changes.
+
+    defaults  values of columns that rows leave empty.
+    A row without the cell that the act needs has nothing to change.
+    Raises ExchangeError: the file cannot be read, or a column is missing; InvalidData: see `workbooks.read`.
+    """
+    needed = _NEEDED[act]
+    with request_tables.opened(path, name) as table:
+        identifier = next((column for column in _IDENTIFIERS if column in table.header), None)
+        if identifier is None:
+            raise ExchangeError(table.name, 1, "no column is named identifier, which holds the identifiers")
+        if needed not in table.header and needed not in defaults:
+            raise ExchangeError(table.name, 1, f"no column is named {needed}, which {act} needs")
+        rows, flaws, empty = list[ChangeRow](), list[tuple[int, str]](), 0
+        for row in table.rows:
+            given = dict(defaults) | {
+                column: cell.strip()
+                for column, cell in zip(table.header, row.cells, strict=False)
+                if cell.strip()
+            }
+            reason = row.error or _flaw(given, identifier)
+            if reason is not None:
+                flaws.append((row.line, reason))
+                if len(flaws) > limits.BAD_LINES:
+                    break
+            elif needed not in given:
+                empty += 1
+            else:
+                rows.append(_change(row.line, act, given, identifier))
+    used = [column for column in (identifier, *_columns(act)) if column in table.header]
+    passed = ", ".join(column for column in table.header if column and column not in used)
+    summary = f"{table.name}: {', '.join(used)}{f'; passed over: {passed}' if passed else ''}"
+    return ChangeTable(rows, summary, flaws, empty)
+
+
+def _columns(act: str) -> Sequence[str]:
+    """Return the columns of an act beside the identifier."""
+    return {"deprecate": ("reason", "replaced_by"), "grant": ("party", "bind")}.get(act, (_NEEDED[act],))
+
+
+def _flaw(given: Mapping[str, str], identifier: str) -> str | None:
+    """Return why a row cannot be read, or None."""
+    if identifier not in given:
+        return "it has no identifier"
+    if given.get("bind", "no").lower() not in _TRUTHS:
+        return f"bind is {given['bind']!r}; write yes or no"
+    return None
+
+
+def _change(line: int, act: str, given: Mapping[str, str], identifier: str) -> ChangeRow:
+    values = {column: given.get(column, "") for column in _columns(act)}
+    successors = (one.strip() for one in values.get("replaced_by", "").split(request_tables.BETWEEN))
+    return ChangeRow(
+        line,
+        act,
+        given[identifier],
+        values.get("reason", ""),
+        tuple(filter(None, successors)),
+        values.get("target"),
+        values.get("party", ""),
+        _TRUTHS[values.get("bind", "").lower() or "no"],
+    )

@@ -1,0 +1,102 @@
+"""Workbooks of spreadsheet programs (XLSX): the first sheet as a table. Needs the package openpyxl."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, Final
+from zipfile import BadZipFile
+
+from idstore.errors import ExchangeError, InvalidData
+from idstore.exchange.tables import Table, TableRow
+
+FORMAT: Final = "xlsx"
+SUFFIX: Final = ".xlsx"
+EXTRA: Final = "spreadsheets"
+"""The extra with the optional dependency."""
+_MOST: Final = 1 << 20
+"""Rows of a sheet in the format."""
+
+
+@contextmanager
+def read(path: Path) -> Iterator[Table]:
+    """Open the first sheet of a workbook. Formulas count as their last values.
+
+    Raises ExchangeError: it is no workbook, or has no header; InvalidData: the package is not installed.
+    """
+    package = _openpyxl()
+    try:
+        workbook = package.load_workbook(path, read_only=True, data_only=True)
+    except (
+        BadZipFile,
+        KeyError,
+        ValueError,
+        OSError,
+        package.utils.exceptions.InvalidFileException,
+    ) as error:
+        raise ExchangeError(str(path), None, f"it is no XLSX workbook: {error}") from error
+    try:
+        rows = enumerate(workbook.worksheets[0].iter_rows(values_only=True), 1)
+        _, first = next(rows, (1, ()))
+        header = [_text(cell) for cell in first]
+        while header and not header[-1]:
+            header.pop()
+        if not header:
+            raise ExchangeError(str(path), 1, "it has no header; name the columns in the first row")
+        yield Table(str(path), [], header, _rows(rows, len(header)))
+    finally:
+        workbook.close()
+
+
+def _rows(rows: Iterable[tuple[int, Sequence[Any]]], width: int) -> Iterator[TableRow]:
+    for number, row in rows:
+        cells = [_text(cell) for cell in row]
+        if not any(cells):
+            continue
+        cells += [""] * (width - len(cells))
+        error = "a cell stands behind the last column of the header" if any(cells[width:]) else None
+        yield TableRow(number, cells[:width], error)
+
+
+def write(target: IO[bytes], header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a workbook of one sheet, in which every cell is a text.
+
+    Raises InvalidData: there are more rows than a sheet has; the package is not installed.
+    """
+    workbook = _openpyxl().Workbook(write_only=True)
+    sheet = workbook.create_sheet("idstore")
+    for number, row in enumerate([header, *rows], 1):
+        if number > _MOST:
+            raise InvalidData(f"a sheet has {_MOST} rows, and these are more; write csv", field="format")
+        sheet.append([_cell(sheet, text) for text in row])
+    workbook.save(target)
+
+
+def _cell(sheet: Any, text: str) -> Any:
+    cell = import_module("openpyxl.cell").WriteOnlyCell(sheet, text or None)
+    if text:
+        cell.data_type = "s"  # else a text that begins with = would be a formula
+    return cell
+
+
+def _text(cell: object) -> str:
+    """Return the text of a cell: a whole number without decimal places, a date in ISO 8601."""
+    if cell is None:
+        return ""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, datetime | date):
+        return cell.isoformat()
+    return str(cell).strip()
+
+
+def _openpyxl() -> Any:
+    try:
+        return import_module("openpyxl")
+    except ImportError as error:
+        raise InvalidData(
+            "reading and writing XLSX takes the package openpyxl, which is not installed;"
+            f" install it with `pip install 'idstore[{EXTRA}]'`",
+            extra=EXTRA,
+        ) from error

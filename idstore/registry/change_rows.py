@@ -1,0 +1,113 @@
+"""Many changes of existing identifiers, all or none: the rows of a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from idstore.errors import IdstoreError, InvalidData, StoreUnavailable
+from idstore.model.party import Party
+from idstore.model.record import Record
+from idstore.registry import iris
+from idstore.registry.bindings import Bindings
+from idstore.registry.core import Core, DryRunEnded
+from idstore.registry.lifecycle import Lifecycle
+from idstore.registry.mappings import LineOutcome
+
+ACTS: Final = ("deprecate", "supersede", "target", "grant")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change in a table.
+
+    line        its line, from 1.
+    act         ``deprecate``, ``supersede``, ``target`` or ``grant``.
+    id          the identifier, in any written form.
+    reason      of a deprecation.
+    successors  of a deprecation or a supersession.
+    target      the target.
+    grantee     name of the party or group that may see the identifier.
+    bind        whether the grantee may also bind.
+    """
+
+    line: int
+    act: str
+    id: str
+    reason: str = ""
+    successors: tuple[str, ...] = ()
+    target: str | None = None
+    grantee: str = ""
+    bind: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise InvalidData unless the act is one for tables."""
+        if self.act not in ACTS:
+            raise InvalidData(
+                f"{self.act!r} is no act of a table; use one of {', '.join(ACTS)}",
+                field="act",
+                value=self.act,
+            )
+
+
+class ChangeRows(Bindings, Lifecycle):
+    """Changes in tables."""
+
+    def change_many(
+        self, rows: Sequence[ChangeRow], party: Party, *, dry_run: bool = False
+    ) -> list[LineOutcome]:
+        """Carry out the changes in one commit: all, or none if any is refused.
+
+        dry_run  only predict the outcomes.
+        The verdict is ``new``, ``known`` if it is so already, or ``refused``. Rights: those of each act.
+        Raises StoreUnavailable. Cost: as each act, and one commit. Memory: the rows.
+        """
+        outcomes: list[LineOutcome] = []
+        try:
+            with self.store.bulk() as bulk:
+                within = ChangeRows(Core(bulk))
+                outcomes += [_outcome(within, row, party) for row in rows]
+                verdicts = {outcome.verdict for outcome in outcomes}
+                if dry_run or "refused" in verdicts or "new" not in verdicts:
+                    raise DryRunEnded  # noqa: TRY301 the bulk has no effect
+        except DryRunEnded:
+            pass
+        return outcomes
+
+    def change(self, row: ChangeRow, party: Party) -> bool:
+        """Carry out one change; return False if it is so already. Raises as the act."""
+        record = self.show(row.id, party)
+        if self._is_so(record, row, party):
+            return False
+        match row.act:
+            case "deprecate":
+                self.deprecate(record, row.reason, party, row.successors)
+            case "supersede":
+                self.supersede(record, row.successors, party)
+            case "target":
+                self.target(record, row.target, party)
+            case "grant":
+                self.grant(record, Party(row.grantee), party, bind=row.bind)
+        return True
+
+    def _is_so(self, record: Record, row: ChangeRow, party: Party) -> bool:
+        if row.act == "target":
+            facts = self.store.read(self.core.facts)
+            now = None if record.target is None else record.target.value
+            wanted = None if row.target is None else iris.target(row.target, facts).value
+            return now == wanted
+        if row.act == "grant":
+            return (row.grantee, row.bind) in record.grants
+        successors = {self.identify(one, party) for one in row.successors}
+        same = bool(record.deprecated) and successors <= {iri.value for iri in record.successors}
+        return same and (row.act == "supersede" or record.reason == row.reason)
+
+
+def _outcome(registry: ChangeRows, row: ChangeRow, party: Party) -> LineOutcome:
+    try:
+        fresh = registry.change(row, party)
+        iri = registry.identify(row.id, party)
+    except StoreUnavailable:
+        raise
+    except IdstoreError as error:
+        return LineOutcome(row.line, "refused", row.id, error.message)
+    return LineOutcome(row.line, "new" if fresh else "known", iri)

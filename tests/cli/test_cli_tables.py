@@ -1,0 +1,313 @@
+"""Tables of requests: ``mint --from`` and ``register --from``."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from command_lines import Run
+
+HEADER = ("name_en", "name@de", "comment", "target", "exactMatch", "notes of ours")
+ROWS = (
+    ("valve", "Ventil", "first", "https://repo.example.org/{label}", "http://x.example.org/1|wd:Q2", "-1"),
+    ("pump", "", "", "", "", "=1+1"),
+    ("pump", "", "", "", "", "=1+1"),
+)
+
+
+def written(path: Path, header: Sequence[str], *rows: Sequence[str]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        if path.suffix == ".csv":
+            csv.writer(file).writerows([header, *rows])
+        else:
+            file.writelines("\t".join(row) + "\n" for row in (header, *rows))
+    return path
+
+
+def cells(text: str, delimiter: str = ",") -> list[list[str]]:
+    return list(csv.reader(text.splitlines(), delimiter=delimiter))
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_table_comes_back_with_its_identifiers(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", HEADER, *ROWS)
+    outcome = run("mint", "h", "--from", table)
+    assert "name@en ← name_en, name@de ← name@de" in outcome.err
+    assert "passed over: notes of ours" in outcome.err
+    assert outcome.err.endswith("idstore: 3 new\n")
+    header, *rows = cells(outcome.out)
+    assert header == ["identifier", *HEADER]
+    assert [row[1] for row in rows] == ["valve", "pump", "pump"]
+    assert rows[0][-1] == "'-1"  # no spreadsheet runs it
+    record = run("show", rows[0][0], "--json").object
+    assert record["names"] == {"en": "valve", "de": "Ventil"}
+    assert record["target"] == f"https://repo.example.org/{record['label']}"
+    assert [one["target"] for one in record["bindings"]] == [
+        "http://x.example.org/1",
+        "http://www.wikidata.org/entity/Q2",
+    ]
+    assert len({row[0] for row in rows}) == 3
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "xlsx"])
+def test_a_second_run_changes_nothing(run: Run, tmp_path: Path, suffix: str) -> None:
+    table = written(tmp_path / "t.csv", HEADER, *ROWS)
+    out = tmp_path / f"out.{suffix}"
+    if suffix == "xlsx":
+        pytest.importorskip("openpyxl")
+    run("mint", "h", "--from", table, "-o", out)
+    count = len(run("list").lines)
+    first = run("mint", "h", "--from", table)
+    assert first.err.endswith("idstore: 3 known\n")
+    again = run("mint", "h", "--from", out)  # rows with an identifier are left alone
+    assert again.err.endswith("idstore: 3 left alone\n")
+    found = cells(again.out, "\t" if suffix == "tsv" else ",")
+    assert [row[0] for row in found] == [row[0] for row in cells(first.out)]
+    assert len(run("list").lines) == count == 3
+    more = written(tmp_path / "more.csv", HEADER, *ROWS, ROWS[1])
+    assert run("mint", "h", "--from", more).err.endswith("idstore: 3 known, 1 new\n")
+    moved = written(
+        tmp_path / "moved.csv", HEADER[::-1], *(row[::-1] for row in (ROWS[2], ROWS[0]))
+    )  # neither the order of columns nor that of rows matters
+    assert run("mint", "h", "--from", moved).err.endswith("idstore: 2 known\n")
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_key_of_a_row_is_its_request_key(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.tsv", ("key", "name"), ("a", "valve"), ("b", "pump"))
+    first = cells(run("mint", "h", "--from", table).out, "\t")
+    assert run("mint", "h", "--request-key", "a", "--name", "valve").line == first[1][0]
+    other = written(tmp_path / "u.tsv", ("key", "name"), ("c", "tank"), ("b", "other"))
+    outcome = run("mint", "h", "--from", other, code=3)
+    assert [line.split("\t")[:2] for line in outcome.lines] == [["line 2", "new"], ["line 3", "refused"]]
+    assert outcome.err.endswith("1 new, 1 refused; nothing was changed\n")
+    assert len(run("list").lines) == 2
+
+
+BAD = {
+    "a relative target": (("name", "target"), ("x", "a/b"), "not an absolute IRI"),
+    "an unknown relation": (("name", "skos:exactmatch"), ("x", "http://x.example.org/"), "did you mean"),
+    "a binding that is none": (
+        ("name", "sameAs"),
+        ("x", "http://x.example.org/ | nope"),
+        "not an absolute IRI",
+    ),
+    "a language that is none": (("name", "lang"), ("x", "french"), "not a language tag"),
+    "too many cells": (("name",), ("x", "y"), "it has 2 cells"),
+}
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("kind", BAD)
+def test_all_rows_or_none(run: Run, tmp_path: Path, kind: str) -> None:
+    header, row, reason = BAD[kind]
+    table = written(tmp_path / "t.csv", header, ("good", *[""] * (len(header) - 1)), row)
+    out = tmp_path / "out.csv"
+    out.write_text("before")
+    outcome = run("mint", "h", "--from", table, "-o", out, code=3)
+    assert [line.split("\t")[0] for line in outcome.lines] == ["line 2", "line 3"]
+    assert reason in outcome.lines[1]
+    assert outcome.err.endswith("nothing was changed\n")
+    assert out.read_text() == "before"
+    assert run("list").lines == []
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_dry_run_tells_of_each_line(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", ("label", "name"), ("a b", "x"), ("c", "y"))
+    outcome = run("register", "h", "--from", table, "--dry-run")
+    assert outcome.lines == [
+        "line 2\tnew\thttps://hdl.handle.net/10.1000/a%20b",
+        "line 3\tnew\thttps://hdl.handle.net/10.1000/c",
+    ]
+    assert run("list").lines == []
+    drawn = written(tmp_path / "u.csv", ("name",), ("x",))
+    assert run("mint", "h", "--from", drawn, "--dry-run").lines == ["line 2\tnew"]  # it is drawn later
+    assert run("register", "h", "--from", table, "--json").objects == [
+        {"line": 2, "verdict": "new", "id": "https://hdl.handle.net/10.1000/a%20b", "reason": ""},
+        {"line": 3, "verdict": "new", "id": "https://hdl.handle.net/10.1000/c", "reason": ""},
+    ]
+    assert len(run("list").lines) == 2
+
+
+@pytest.mark.usefixtures("rdl")
+def test_labels_of_a_table(run: Run, tmp_path: Path) -> None:
+    twice = written(tmp_path / "t.csv", ("label", "name"), ("c", "x"), ("C", "y"))
+    outcome = run("register", "h", "--from", twice, code=3)
+    assert "'C' is taken in h" in outcome.lines[1]
+    unnamed = written(tmp_path / "u.csv", ("name",), ("x",))
+    assert "no column is named label" in run("register", "h", "--from", unnamed, code=3).err
+    assert "register the table instead" in run("mint", "h", "--from", twice, code=3).lines[0]
+    unread = written(tmp_path / "v.csv", ("thing",), ("x",))
+    assert "no column of it is read; there are thing" in run("mint", "h", "--from", unread, code=3).err
+    assert "--from" in run("register", "h", "--help").out
+    run("register", "h", code=2)
+    run("register", "h", "x", "--from", twice, code=2)
+    run("mint", "h", "-o", tmp_path / "o.csv", code=2)
+    run("mint", "h", "--from", twice, "--request-key", "x", code=2)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_where_identifiers_are_given_one_by_one_a_table_is_refused(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", ("name",), ("x",))
+    assert "mint an identifier for each thing" in run("mint", "rdl", "--from", table, code=7).err
+
+
+@pytest.mark.usefixtures("rdl")
+def test_articles_of_a_table(run: Run, tmp_path: Path) -> None:
+    header = ("issn", "volume", "issue", "page", "title", "doi")
+    table = written(
+        tmp_path / "t.csv",
+        header,
+        ("0305-4179", "31", "4", "530", "A burn", "10.5072/a"),
+        ("0305-4179", "31", "4", "540", "A burn", "10.5072/b"),
+    )
+    outcome = run("mint", "sp", "--from", table)
+    assert [row[0].rpartition("/")[2] for row in cells(outcome.out)[1:]] == ["530_ab", "540_ab"]
+    assert run("mint", "sp", "--from", table).err.endswith("idstore: 2 known\n")
+    wrong = written(tmp_path / "u.csv", ("issn", "vol"), ("0305-4179", "31"))
+    assert "passed over: vol" in run("mint", "sp", "--from", wrong, "--dry-run").err
+
+
+@pytest.mark.usefixtures("rdl")
+def test_columns_of_articles_are_passed_over_in_other_schemes(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", ("title", "name", "type"), ("On valves", "x", "y"))
+    outcome = run("mint", "h", "--from", table)
+    assert "name ← name; passed over: title, type" in outcome.err
+    typed = written(tmp_path / "u.csv", ("title", "type", "name"), ("a", "fmt", "x"))
+    assert cells(run("mint", "own", "--from", typed).out)[1][0] == "http://formats.example.org/fmt/1"
+    assert "no namespace 'none'" in run("mint", "none", "--from", table, code=4).err
+
+
+@pytest.mark.usefixtures("rdl")
+def test_cells_of_a_workbook(run: Run, tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    workbook = openpyxl.Workbook()
+    for row in (["label", "name", None], [7, 12.0], [None, None], ["=1", "x"]):
+        workbook.active.append(row)
+    workbook.active["A4"].data_type = "s"
+    workbook.save(tmp_path / "t.xlsx")
+    outcome = run("register", "h", "--from", tmp_path / "t.xlsx", "-o", tmp_path / "out.xlsx")
+    assert outcome.err.endswith("idstore: 2 new\n")
+    sheet = openpyxl.load_workbook(tmp_path / "out.xlsx").active
+    rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
+    assert rows == [
+        ["identifier", "label", "name"],
+        ["https://hdl.handle.net/10.1000/7", "7", "12"],
+        ["https://hdl.handle.net/10.1000/=1", "=1", "x"],
+    ]
+    assert [cell.data_type for cell in sheet["B"]] == ["s", "s", "s"]
+    (tmp_path / "no.xlsx").write_text("no")
+    assert "it is no XLSX workbook" in run("register", "h", "--from", tmp_path / "no.xlsx", code=3).err
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("format", ["csv", "xlsx"])
+def test_a_wide_export_has_a_row_for_each_identifier(run: Run, tmp_path: Path, format: str) -> None:
+    table = written(tmp_path / "t.csv", HEADER, *ROWS[:2])
+    iri = cells(run("mint", "h", "--from", table).out)[1][0]
+    successor = run("mint", "h", "--name", "new", "--lang", "pt-br").line
+    run("fixate", iri, successor)
+    run("deprecate", iri, "--reason", "worn\nout", "--by", successor)
+    run("bind", iri, "http://y.example.org/", "--relation", "http://z.example.org/like")
+    out = tmp_path / f"wide.{format}"
+    run("export", "--format", format, "--wide", "-o", out)
+    if format == "xlsx":
+        sheet = pytest.importorskip("openpyxl").load_workbook(out).active
+        found = [[cell or "" for cell in row] for row in sheet.iter_rows(values_only=True)]
+    else:
+        with out.open(newline="", encoding="utf-8") as file:
+            found = list(csv.reader(file))
+    by_iri = {row[0]: dict(zip(found[0], row, strict=True)) for row in found[1:]}
+    assert len(by_iri) == len(found) - 1 == 3
+    row = by_iri[iri]
+    assert [row[name] for name in ("namespace", "stage", "owner")] == ["h", "fixated", "alice"]
+    assert row["deprecated"] == "yes"
+    assert (row["replaced_by"], row["reason"]) == (successor, "worn\nout")
+    assert (row["name_en"], row["name_de"], by_iri[successor]["name@pt-br"]) == ("valve", "Ventil", "new")
+    assert row["exactMatch"] == "http://www.wikidata.org/entity/Q2|http://x.example.org/1"
+    assert row["http://z.example.org/like"] == "http://y.example.org/"
+    # it is a table of requests: rows with an identifier are left alone
+    assert run("mint", "h", "--from", out).err.endswith("idstore: 3 left alone\n")
+    shown = run("export", "--format", "csv", "--wide", by="bob").out
+    assert (iri in shown, "pump" in shown) == (True, False)  # the draft is hidden
+    run("export", "--format", "nquads", "--wide", code=3)
+    run("export", "--digest", "--wide", code=2)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_changes_of_a_table(run: Run, tmp_path: Path) -> None:
+    old, new, third = (run("register", "h", label).line for label in ("old", "new", "third"))
+    run("fixate", old, new)
+    table = written(
+        tmp_path / "t.csv",
+        ("identifier", "reason", "replaced_by", "target"),
+        ("h:old", "worn", f"{new}", "https://x.example.org/old"),
+        (new, "", "", "https://x.example.org/new"),
+        (third, "", "", ""),
+    )
+    dry = run("deprecate", "--from", table, "--dry-run")
+    assert dry.lines == [f"line 2\tnew\t{old}"]
+    assert dry.err.endswith("idstore: 2 left alone, 1 new; nothing is changed yet\n")
+    assert run("show", old, "--json").object["deprecated"] is False
+    for act, first, again in (
+        ("deprecate", "2 left alone, 1 new", "1 known, 2 left alone"),
+        ("target", "1 left alone, 2 new", "2 known, 1 left alone"),
+    ):
+        assert run(act, "--from", table).err.endswith(f"idstore: {first}; done\n")
+        assert run(act, "--from", table).err.endswith(f"idstore: {again}; done\n")
+    record = run("show", old, "--json").object
+    assert (record["deprecated"], record["reason"], record["supersededBy"]) == (True, "worn", [new])
+    assert record["target"] == "https://x.example.org/old"
+    assert run("supersede", "--from", table).err.endswith("idstore: 1 known, 2 left alone; done\n")
+    kinds = [one["kind"] for one in run("log", "--id", old, "--json").objects]
+    assert kinds == ["Registration", "Fixation", "Deprecation", "Targeting"]
+
+
+@pytest.mark.usefixtures("rdl")
+def test_grants_of_a_table(run: Run, tmp_path: Path) -> None:
+    one, two = (run("register", "h", label).line for label in ("one", "two"))
+    table = written(tmp_path / "t.tsv", ("id", "party", "bind"), (one, "bob", "yes"), (two, "carol", ""))
+    outcome = run("grant", "--from", table)
+    assert "no party 'carol'" in outcome.err
+    assert run("show", one, "--json", by="bob").object["id"] == one
+    run("bind", one, "http://x.example.org/", by="bob")
+    run("bind", two, "http://x.example.org/", by="carol", code=7)
+    assert run("grant", "--from", table).err.endswith("idstore: 2 known; done\n")
+
+
+@pytest.mark.usefixtures("rdl")
+def test_changes_of_a_table_are_made_all_or_none(run: Run, tmp_path: Path) -> None:
+    mine = run("register", "h", "mine").line
+    theirs = run("register", "h", "theirs", by="bob").line
+    hidden = written(
+        tmp_path / "t.csv",
+        ("identifier", "target"),
+        (mine, "http://x.example.org/"),
+        (theirs, "http://y.example.org/"),
+    )
+    outcome = run("target", "--from", hidden, code=3, by="carol")
+    absent = written(
+        tmp_path / "u.csv",
+        ("identifier", "target"),
+        ("h:absent", "http://x.example.org/"),
+        ("h:absent2", "http://y.example.org/"),
+    )
+    other = run("target", "--from", absent, code=3, by="carol")
+    assert [line.split("\t")[1] for line in outcome.lines + other.lines] == ["refused"] * 4
+    assert outcome.lines[0].replace(mine, "X") == other.lines[0].replace(
+        "h:absent", "X"
+    )  # as if it were absent
+    half = run("target", "--from", hidden, "--json", code=3, by="bob")
+    assert [one["verdict"] for one in half.objects] == ["refused", "new"]
+    assert run("show", theirs, "--json", by="bob").object["target"] is None
+    for words in (
+        ("grant", mine),
+        ("grant", "--from", hidden),
+        ("deprecate", mine),
+        ("deprecate",),
+        ("target", mine, "--from", hidden),
+        ("supersede", mine, "--dry-run"),
+    ):
+        assert run(*words, code=3 if words == ("grant", "--from", hidden) else 2).err
