@@ -42,8 +42,7 @@ def allocate_table(
         fields = request_tables.metadata_fields(scheme)
         table = request_tables.read(path, file, request, fields, labelled=labelled)
     call.output.info(f"idstore: reading {table.summary.replace(str(path), name)}")
-
-    lines = TableLines(call, table.flaws, len(table.cells) - len(table.rows))
+    lines = TableLines(call, table.flaws, table.left)
 
     def act(registry: "Registry", party: "Party") -> "Sequence[LineOutcome]":
         rehearsed = dry_run or bool(table.flaws)

@@ -52,6 +52,7 @@ class RequestTable:
     header   names of the columns.
     cells    rows of the table, each with its line.
     rows     the requests, each with its line.
+    left     how many rows have an identifier already.
     summary  how the columns are understood, in words.
     flaws    lines that cannot be read, with their reasons.
     """
@@ -60,6 +61,7 @@ class RequestTable:
     header: Sequence[str]
     cells: Sequence[tuple[int, Sequence[str]]]
     rows: Sequence[RequestRow]
+    left: int
     summary: str
     flaws: Sequence[tuple[int, str]]
 
@@ -126,7 +128,7 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
                 table.name, 1, f"no column of it is read; there are {', '.join(table.header)}"
             )
         rows, cells, flaws = list[RequestRow](), list[tuple[int, Sequence[str]]](), list[tuple[int, str]]()
-        seen = Counter[str]()
+        seen, left = Counter[str](), 0
         for row in table.rows:
             if row.error is not None:
                 flaws.append((row.line, row.error))
@@ -137,6 +139,7 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
             given = {column: cell.strip() for column, cell in zip(table.header, row.cells, strict=True)}
             given = {column: cell for column, cell in given.items() if cell}
             if IDENTIFIER in given:
+                left += 1
                 continue
             if not labelled and _column_of(columns, _LABEL) in given:
                 flaws.append((row.line, "a label is chosen, not minted: register the table instead"))
@@ -145,9 +148,8 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
             if request.request_key is None:
                 request = replace(request, request_key=_digest(given, base, seen))
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
-    return RequestTable(
-        _format(path, name), table.header, cells, rows, _summary(table.name, columns, table.header), flaws
-    )
+    summary = _summary(table.name, columns, table.header)
+    return RequestTable(_format(path, name), table.header, cells, rows, left, summary, flaws)
 
 
 def _role(column: str, fields: Sequence[str]) -> str | None:

@@ -105,8 +105,8 @@ class BatchMint(Allocations):
 
         dry_run  only predict the outcomes.
         The verdict is ``new``, ``known`` for an equal earlier request, or ``refused``.
-        Raises as `mint`; NotPermitted if the scheme allows no bulk allocation, or the namespace no so many in
-        a minute. Cost: one commit. Memory: the rows.
+        Raises as `mint`; NotPermitted if the scheme allows no bulk allocation, or the namespace fewer in a
+        minute. Cost: one commit. Memory: the rows.
         """
 
         def act(transaction: Transaction) -> list[LineOutcome]:
@@ -136,13 +136,7 @@ class BatchMint(Allocations):
     ) -> LineOutcome:
         try:
             record, fresh = self._allocate_in(transaction, namespace, party, row.request, row.label, asked)
-        except (
-            InvalidData,
-            InvalidIdentifier,
-            RequestConflict,
-            AlreadyRegistered,
-            AmbiguousIdentifier,
-        ) as error:
+        except _OF_ROWS as error:
             return LineOutcome(row.line, "refused", row.label or "", error.message)
         return LineOutcome(row.line, "new" if fresh else "known", record.iri.value)
 

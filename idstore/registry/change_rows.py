@@ -91,10 +91,10 @@ class ChangeRows(Bindings, Lifecycle):
 
     def _is_so(self, record: Record, row: ChangeRow, party: Party) -> bool:
         if row.act == "target":
+            if record.target is None or row.target is None:
+                return record.target is row.target
             facts = self.store.read(self.core.facts)
-            now = None if record.target is None else record.target.value
-            wanted = None if row.target is None else iris.target(row.target, facts).value
-            return now == wanted
+            return facts.names.same(record.target.value, iris.target(row.target, facts).value)
         if row.act == "grant":
             return (row.grantee, row.bind) in record.grants
         successors = {self.identify(one, party) for one in row.successors}
