@@ -92,7 +92,7 @@ class ChangeRows(Bindings, Lifecycle):
     def _is_so(self, record: Record, row: ChangeRow, party: Party) -> bool:
         if row.act == "target":
             if record.target is None or row.target is None:
-                return record.target is row.target
+                return record.target is None and row.target is None
             facts = self.store.read(self.core.facts)
             return facts.names.same(record.target.value, iris.target(row.target, facts).value)
         if row.act == "grant":
