@@ -77,7 +77,6 @@ if TYPE_CHECKING:
     from idstore.registry.bindings import Statement as Statement
     from idstore.registry.change_rows import ChangeRow as ChangeRow
     from idstore.registry.citation import Citation as Citation
-    from idstore.registry.export import Extract as Extract
     from idstore.registry.findings import VerificationFinding as VerificationFinding
     from idstore.registry.handle_records import HandleRange as HandleRange
     from idstore.registry.handle_values import Draft as Draft
@@ -97,6 +96,7 @@ if TYPE_CHECKING:
     from idstore.registry.resolution import Resolution as Resolution
     from idstore.registry.resolution import ResolutionOptions as ResolutionOptions
     from idstore.registry.storage_plan import Placed as Placed
+    from idstore.remedies import Remedy as Remedy
     from idstore.remote import connect as connect
     from idstore.schemes import WrittenForm as WrittenForm
     from idstore.stores.contract import Answer as Answer
@@ -123,7 +123,6 @@ _MODULES: Final = {
     "Draft": "idstore.registry.handle_values",
     "Event": "idstore.model.event",
     "ExchangeError": "idstore.errors",
-    "Extract": "idstore.registry.export",
     "Filter": "idstore.model.filter",
     "Fullness": "idstore.registry.lists",
     "HandleRange": "idstore.registry.handle_records",
@@ -161,6 +160,7 @@ _MODULES: Final = {
     "Redacted": "idstore.registry.redaction",
     "Registry": "idstore.registry",
     "Remark": "idstore.registry.log",
+    "Remedy": "idstore.remedies",
     "Replaced": "idstore.registry.replacement",
     "Request": "idstore.registry.requests",
     "RequestConflict": "idstore.errors",

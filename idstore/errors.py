@@ -46,7 +46,9 @@ IdstoreError
 from collections.abc import Container, Mapping, Sequence
 from typing import ClassVar, Final
 
-from idstore.disk_errors import remedy, unnumbered
+from idstore.disk_errors import remedy as disk_remedy
+from idstore.disk_errors import unnumbered
+from idstore.remedies import Remedy
 
 _LONGEST: Final = 10_000
 """Characters of a message, and of a text among its fields: an input can have a thousand times as many."""
@@ -75,14 +77,16 @@ class IdstoreError(Exception):
     value     what the caller gave there; None if nothing.
     reason    what is wrong, without the place if the error knows it alone.
     position  index, from 0, of the first wrong character of the value, where there is one.
+    remedy    what to do, where it is one act: the message says it in words.
     """
 
     code: ClassVar[str] = "error"
 
-    def __init__(self, message: str, **fields: object) -> None:
+    def __init__(self, message: str, *, remedy: Remedy | None = None, **fields: object) -> None:
         message = _cut(message)
         super().__init__(message)
         self.message = message
+        self.remedy = remedy
         self.fields: Mapping[str, object] = {
             name: _cut(value) if isinstance(value, str) else value for name, value in fields.items()
         }
@@ -95,9 +99,10 @@ class IdstoreError(Exception):
         self.position = position if isinstance(position, int) else None
 
     def details(self) -> dict[str, object]:
-        """Return the fields, with ``field`` and ``value`` if an argument is at fault."""
+        """Return the fields, with ``field`` and ``value`` if an argument is at fault, and with ``remedy``."""
         named = {} if self.field is None else {"field": self.field, "value": self.value}
-        return {**self.fields, **named}
+        remedy = {} if self.remedy is None else {"remedy": self.remedy.value}
+        return {**self.fields, **named, **remedy}
 
     def _argument(self) -> str | None:
         named = self.fields.get("field")
@@ -119,9 +124,12 @@ class InvalidIdentifier(IdstoreError, ValueError):
     code = "invalid-identifier"
     position: int
 
-    def __init__(self, text: str, reason: str, position: int, scheme: str) -> None:
+    def __init__(
+        self, text: str, reason: str, position: int, scheme: str, *, remedy: Remedy | None = None
+    ) -> None:
         super().__init__(
             f"{text!r} is not a valid {scheme} identifier: {reason} (at position {position})",
+            remedy=remedy,
             text=text,
             reason=reason,
             position=position,
@@ -160,13 +168,19 @@ class ExchangeError(InvalidData):
     code = "invalid-file"
 
     def __init__(
-        self, file: str, line: int | None, reason: str, outcome: str = "nothing was imported"
+        self,
+        file: str,
+        line: int | None,
+        reason: str,
+        outcome: str = "nothing was imported",
+        *,
+        remedy: Remedy | None = None,
     ) -> None:
         place = file if line is None else f"{file}, line {line}"
         # text from a file may contain line breaks; an error message is one line
         reason = " ".join(reason.splitlines())
         self.file, self.line = file, line
-        super().__init__(f"{place}: {reason}; {outcome}", file=file, line=line, reason=reason)
+        super().__init__(f"{place}: {reason}; {outcome}", file=file, line=line, reason=reason, remedy=remedy)
 
 
 class BatchRefused(ExchangeError):
@@ -253,11 +267,12 @@ class NotRegistered(IdstoreError, LookupError):
     code = "not-registered"
     _named: ClassVar[str] = "id"
 
-    def __init__(self, text: str, message: str | None = None) -> None:
+    def __init__(self, text: str, message: str | None = None, *, remedy: Remedy | None = None) -> None:
         super().__init__(
             message or f"{text!r} is not registered here; list the identifiers that you may see",
             text=text,
             field=self._named,
+            remedy=Remedy.LIST_IDENTIFIERS if message is None else remedy,
         )
 
 
@@ -274,8 +289,13 @@ class UnknownNamespace(NotRegistered):
     _named = "namespace"
 
     def __init__(self, text: str, meant: str | None = None) -> None:
-        remedy = "list the namespaces for their names" if meant is None else f"did you mean {meant}?"
-        super().__init__(text, f"no namespace {text!r} here; {remedy}")
+        missing = f"no namespace {text!r} here"
+        if meant is None:
+            super().__init__(
+                text, f"{missing}; list the namespaces for their names", remedy=Remedy.LIST_NAMESPACES
+            )
+        else:
+            super().__init__(text, f"{missing}; did you mean {meant}?")
 
 
 class UnknownParty(NotRegistered):
@@ -285,7 +305,9 @@ class UnknownParty(NotRegistered):
     _named = "party"
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, f"no party {text!r} here; an administrator can add it")
+        super().__init__(
+            text, f"no party {text!r} here; an administrator can add it", remedy=Remedy.ADD_PARTY
+        )
 
 
 class UnknownValue(NotRegistered):
@@ -294,7 +316,11 @@ class UnknownValue(NotRegistered):
     code = "unknown-value"
 
     def __init__(self, text: str, index: int) -> None:
-        super().__init__(text, f"{text} has no value {index}; use the index of an existing value")
+        super().__init__(
+            text,
+            f"{text} has no value {index}; use the index of an existing value",
+            remedy=Remedy.LIST_VALUES,
+        )
 
 
 class AlreadyRegistered(IdstoreError):
@@ -465,12 +491,17 @@ def engine_error(error: OSError | RuntimeError) -> StoreUnavailable:
     if isinstance(error, StoreUnavailable):
         return error
     if isinstance(error, OSError):
-        return StoreUnavailable(f"the store cannot be read: {unnumbered(error)}; {remedy(error)}")
+        return StoreUnavailable(f"the store cannot be read: {unnumbered(error)}; {disk_remedy(error)}")
     return StoreDamaged(f"the store is damaged: {unnumbered(error)}; keep its files, and restore a backup")
 
 
-def restored(code: str, message: str, fields: Mapping[str, object]) -> IdstoreError:
-    """Return the error that a server reported: of the class with that code, else the root class."""
+def restored(
+    code: str, message: str, fields: Mapping[str, object], remedy: str | None = None
+) -> IdstoreError:
+    """Return the error that a server reported: of the class with that code, else the root class.
+
+    A remedy that this version does not know is left out.
+    """
     kinds: list[type[IdstoreError]] = [IdstoreError]
     for kind in kinds:
         kinds += kind.__subclasses__()
@@ -479,7 +510,8 @@ def restored(code: str, message: str, fields: Mapping[str, object]) -> IdstoreEr
     else:
         kind = IdstoreError
     error = kind.__new__(kind)
-    IdstoreError.__init__(error, message, **fields)
+    known = next((one for one in Remedy if one == remedy), None)
+    IdstoreError.__init__(error, message, remedy=known, **fields)
     for name, value in fields.items():
         setattr(error, name, value)
     return error

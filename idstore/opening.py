@@ -13,6 +13,7 @@ from pyoxigraph import NamedNode
 
 from idstore import permissions
 from idstore.errors import StoreUnavailable
+from idstore.remedies import Remedy
 from idstore.stores import files
 from idstore.stores.contract import Answer, Limits, Runner, Store
 
@@ -80,12 +81,20 @@ def open_replica(
     mark = replica_mark(folder)
     if mark is None:
         if not is_vacant(folder):
-            raise StoreUnavailable(f"{folder} holds something else; name an empty folder for a replica")
+            raise StoreUnavailable(
+                f"{folder} holds something else; name an empty folder for a replica",
+                remedy=Remedy.NAME_FOLDER,
+                path=str(folder),
+            )
         files.prepare(folder)
         mark = ReplicaMark(source)
         mark.write(folder)
     if mark.source != source:
-        raise StoreUnavailable(f"{folder} is a replica of {mark.source}; name another folder")
+        raise StoreUnavailable(
+            f"{folder} is a replica of {mark.source}; name another folder",
+            remedy=Remedy.NAME_FOLDER,
+            path=str(folder),
+        )
     check_current(folder)
     with _released():
         return Registry(DirectoryStore(folder, create=True, wait=wait, runner=runner or _run_query))

@@ -45,6 +45,7 @@ from idstore.progress import Progress, unwatched
 from idstore.registry.batch_mint import MintOutcome
 from idstore.registry.log import LogEntry, LogPosition
 from idstore.registry.requests import Request
+from idstore.remedies import Remedy
 from idstore.store_socket import socket_address
 from idstore.stores.contract import Answer
 from idstore.tokens import list_tokens, revoke_token
@@ -90,7 +91,9 @@ def connect(
         raise NotPermitted("a token over plain HTTP can be read by others on the way; use https", url=url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-        raise SignInRequired("the token has characters that no token has; use a valid token")
+        raise SignInRequired(
+            "the token has characters that no token has; use a valid token", remedy=Remedy.USE_VALID_TOKEN
+        )
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     return RemoteRegistry(url, lambda: kind(host, port, timeout=timeout), parts.path.rstrip("/"), headers)
 
@@ -495,7 +498,7 @@ def _has_own_connection(operation: ApiOperation) -> bool:
 
 def _restored(problem: Mapping[str, Any]) -> Exception:
     """Return the error of problem details. Raises KeyError: they are none of a registry."""
-    return restored(problem["error"], problem["detail"], problem.get("fields", {}))
+    return restored(problem["error"], problem["detail"], problem.get("fields", {}), problem.get("remedy"))
 
 
 def _error(body: bytes, status: int, name: str) -> Exception:

@@ -21,9 +21,9 @@ from idstore import opening, remote
 from idstore.errors import IdstoreError, InvalidData, StoreDamaged, StoreUnavailable
 from idstore.exchange import patch, rdf
 from idstore.exchange.changes import ChangePage, newest_public
+from idstore.model.filter import Filter
 from idstore.model.party import NOBODY
 from idstore.registry import Registry
-from idstore.registry.export import Extract
 from idstore.vocabulary import IDS
 
 _LOG: Final = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class Replication:
         with tempfile.TemporaryDirectory(prefix="idstore-") as folder:
             path = Path(folder) / "changes.rdfp"
             with path.open("wb") as target:
-                self._remote.export(target, NOBODY, Extract(), patch.FORMAT, after=position)
+                self._remote.export(target, NOBODY, Filter(), patch.FORMAT, after=position)
             self._page()  # the source may have been restored before it gave the patch
             self._announce(position, path)
             rdf.replicate(self._registry, path)

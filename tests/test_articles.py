@@ -16,7 +16,6 @@ from idstore.exchange import metadata, rdf
 from idstore.model.record import Stage
 from idstore.registry import Registry
 from idstore.registry.batch_mint import MintOutcome
-from idstore.registry.export import Extract
 from idstore.registry.imports.enroll import Listed
 from idstore.validation import registries
 
@@ -464,7 +463,7 @@ def test_an_extract_of_identifiers_below_an_article_is_complete(registry: Regist
     article = mint(registry)
     below = child(registry, article, ADA)
     seen = io.BytesIO()
-    rdf.export(registry, seen, ADA, "nquads", Extract(namespace="sp"))
+    rdf.export(registry, seen, ADA, "nquads", Filter(namespace="sp"))
     assert below.encode() in seen.getvalue()
 
 

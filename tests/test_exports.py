@@ -26,7 +26,7 @@ from idstore.errors import InvalidData
 from idstore.exchange import jsonld, mappings, rdf, table_export, turtle
 from idstore.exchange.curies import Curies
 from idstore.exchange.digest import canonical, digest
-from idstore.registry.export import Extract
+from idstore.model.filter import Filter
 from idstore.resources import folder
 from idstore.vocabulary import IDS, MAPPING_PREFIXES, PUBLIC_LOG, REGISTRY_GRAPH, XSD
 
@@ -429,8 +429,8 @@ def test_an_extract_has_the_same_identifiers_in_every_format(
 ) -> None:
     every = registry.list(party)
     for since in (None, *(record.created for record in every)):
-        extract = Extract(namespace, stage, since)
-        with registry.quads(party, extract) as quads, registry.records(party, extract) as records:
+        filter = Filter(namespace=namespace, stage=stage, since=since)
+        with registry.quads(party, filter) as quads, registry.records(party, filter) as records:
             listed = [record.iri.value for record in records]
             assert set(listed) == {
                 str(quad.subject)[1:-1]
@@ -473,4 +473,4 @@ def test_an_export_needs_constant_memory(write: Callable[[Iterable[Quad]], Itera
 
 def test_an_extract_has_a_stage_that_exists() -> None:
     with pytest.raises(InvalidData, match="'printed' is not a stage"):
-        Extract(stage="printed")
+        Filter(stage="printed")

@@ -23,7 +23,6 @@ from idstore.errors import (
 )
 from idstore.exchange import rdf
 from idstore.model.value import Value, first_url
-from idstore.registry.export import Extract
 from idstore.registry.handle_values import Draft, When
 from idstore.registry.resolution import ALIASES, ResolutionOptions
 from idstore.schemes import handle_values, locations, value_types
@@ -334,7 +333,7 @@ def everything(registry: Registry, party: Party) -> str:
     target = io.BytesIO()
     rdf.export(registry, target, party, "nquads")
     part = io.BytesIO()
-    rdf.export(registry, part, party, "nquads", Extract(namespace="h"))
+    rdf.export(registry, part, party, "nquads", Filter(namespace="h"))
     with registry.query("SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }", party, "tsv") as answer:
         asked = answer.read().decode()
     texts = [
@@ -594,17 +593,17 @@ def test_an_extract_for_the_owner_has_private_values(tmp_path: Path) -> None:
             if fixated:
                 registry.fixate([iri], ALICE)
 
-        def kept(party: Party, extract: Extract) -> set[str]:
-            with registry.quads(party, extract) as quads:
+        def kept(party: Party, filter: Filter) -> set[str]:
+            with registry.quads(party, filter) as quads:
                 return {
                     quad.subject.value
                     for quad in quads
                     if quad.predicate == IDS.valueOf and isinstance(quad.subject, NamedNode)
                 }
 
-        assert len(kept(ALICE, Extract("h"))) == 16
-        assert kept(ALICE, Extract("h")) == kept(ALICE, Extract())
-        assert {iri.rpartition("#")[2] for iri in kept(BOB, Extract("h"))} == {"8"}
+        assert len(kept(ALICE, Filter(namespace="h"))) == 16
+        assert kept(ALICE, Filter(namespace="h")) == kept(ALICE, Filter())
+        assert {iri.rpartition("#")[2] for iri in kept(BOB, Filter(namespace="h"))} == {"8"}
 
 
 def test_values_of_other_identifiers_are_not_imported(tmp_path: Path) -> None:

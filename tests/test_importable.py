@@ -9,7 +9,7 @@ import idstore
 from idstore import Party, Request, Statement
 from idstore.errors import ExchangeError
 from idstore.exchange import rdf
-from idstore.registry.export import Extract
+from idstore.model.filter import Filter
 from idstore.validation.registries import check_file
 from idstore.vocabulary import IDS
 
@@ -29,13 +29,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             registry.fixate([registry.register("x", label, EVE, Request(f"name {label}")).iri.value], EVE)
             registry.bind(f"{BASE}{label}", Statement("http://example.org/x"), EVE)
         registry.register("x", "draft", EVE)
-        for name, party, extract in (
-            ("all", ADA, Extract()),
-            ("public", Party("anybody"), Extract()),
-            ("drafts", EVE, Extract(stage="created")),
+        for name, party, filter in (
+            ("all", ADA, Filter()),
+            ("public", Party("anybody"), Filter()),
+            ("drafts", EVE, Filter(stage="created")),
         ):
             with (folder / f"{name}.nt").open("wb") as file:
-                rdf.export(registry, file, party, "ntriples", extract)
+                rdf.export(registry, file, party, "ntriples", filter)
     return folder
 
 

@@ -17,6 +17,7 @@ PACKAGE = Path(idstore.__file__).parent
 LAYERS = (
     {
         "errors",
+        "remedies",
         "vocabulary",
         "resources",
         "progress",

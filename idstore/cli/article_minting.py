@@ -31,7 +31,11 @@ def with_location(entry: "ArticleEntry", error: IdstoreError) -> InvalidData:
         assert isinstance(error, InvalidData)
         return error
     location = {"file": entry.file, "line": entry.line}
-    return InvalidData(f"{entry.file}, line {entry.line}: {error.message}", **{**error.fields, **location})
+    return InvalidData(
+        f"{entry.file}, line {entry.line}: {error.message}",
+        remedy=error.remedy,
+        **{**error.fields, **location},
+    )
 
 
 def collect_ignored_keys(

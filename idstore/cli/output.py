@@ -11,9 +11,10 @@ from typing import IO, Final
 
 from idstore.characters import printable, printable_json, safe
 from idstore.cli import exits
-from idstore.cli.remedies import with_commands
+from idstore.cli.remedies import with_command
 from idstore.cli.termination import Terminated, UsageError, interrupt_of
 from idstore.errors import IdstoreError
+from idstore.remedies import Remedy
 
 TRACEBACK = "IDSTORE_TRACEBACK"
 """Environment variable that asks for the traceback of an unexpected failure."""
@@ -62,17 +63,17 @@ class Output:
             _print_stderr("\n".join(map(printable, text.split("\n"))))
 
     def warn(self, text: str) -> None:
-        """Print a warning on standard error, with the commands behind its remedies."""
-        text = with_commands(text)
+        """Print a warning on standard error."""
         if not self.quiet:
             _print_stderr(_dumps({"warning": text}) if self.json else f"idstore: warning: {printable(text)}")
 
     def error(self, code: str, message: str, fields: Mapping[str, object] | None = None) -> None:
-        """Print an error as one line on standard error, with the commands behind its remedies.
+        """Print an error as one line on standard error, with the command behind its remedy.
 
         With ``--json`` the line is an object with ``error``, ``message`` and the fields.
         """
-        message = with_commands(message)
+        remedy = (fields or {}).get("remedy")
+        message = with_command(message, None if remedy is None else Remedy(str(remedy)))
         required = {"error": code, "message": message}
         if self.json:
             _print_stderr(_dumps(required | {**(fields or {}), **required}))

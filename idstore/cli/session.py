@@ -1,6 +1,5 @@
 """Access to the store of a command, for the acting party."""
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from idstore.errors import (
     StoreBusy,
     StoreUnavailable,
 )
+from idstore.remedies import Remedy
 
 if TYPE_CHECKING:
     from idstore.model.party import Party
@@ -28,7 +28,6 @@ T = TypeVar("T")
 A = TypeVar("A", bound="Allocator")
 _GLANCE: Final = 1.0
 """Seconds after which a command that waits for the folder looks for a server: one may be starting."""
-_OTHER_FOLDER: Final = re.compile(r"\b(?:choose|give|name|use) an")
 """Remedy of an error about the store's folder: name another, name an empty one."""
 
 
@@ -237,13 +236,12 @@ def _open_writer(path: Path, wait: float, administrator: "Party | None") -> "Ite
 
 @contextmanager
 def store_option_hint(path: Path) -> Iterator[None]:
-    """Add the option to an error that asks for another folder for the store. Raises StoreUnavailable."""
+    """Name the option in an error that asks for another folder for the store. Raises StoreUnavailable."""
     try:
         yield
     except StoreUnavailable as error:
-        if error.fields.get("path") == str(path) and _OTHER_FOLDER.search(error.message):
-            error.message += " (with --store)"
-            error.args = (error.message, *error.args[1:])
+        if error.fields.get("path") == str(path) and error.remedy is Remedy.NAME_FOLDER:
+            error.remedy = Remedy.NAME_STORE
         raise
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange.sources import Source
+from idstore.remedies import Remedy
 from idstore.schemes.article_fields import FIELDS
 
 _FORMULA: Final = re.compile(
@@ -88,10 +89,12 @@ class Stream:
         return line + self._source.read_line(size - len(line))
 
 
-def failure(file: str, line: int | None, reason: str, **fields: object) -> InvalidData:
+def failure(
+    file: str, line: int | None, reason: str, *, remedy: Remedy | None = None, **fields: object
+) -> InvalidData:
     """Return the error about a line of a file, or about the file."""
     place = file if line is None else f"{file}, line {line}"
-    return InvalidData(f"{place}: {reason}", file=file, line=line, **fields)
+    return InvalidData(f"{place}: {reason}", remedy=remedy, file=file, line=line, **fields)
 
 
 def in_supplement(issue: str, supplement: str) -> str | None:

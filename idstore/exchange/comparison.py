@@ -132,7 +132,7 @@ def valid(event: Event) -> Iterator[None]:
             raise
         about = event.about.value
         place = about if len(about) <= _SHOWN else f"{about[:_SHOWN]}…"
-        raise InvalidData(f"of {place}: {error.message}", **error.fields) from error
+        raise InvalidData(f"of {place}: {error.message}", remedy=error.remedy, **error.fields) from error
     except IdstoreError:
         raise
     except DAMAGED as error:

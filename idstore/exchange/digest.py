@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from pyoxigraph import Quad
 
+from idstore.model.filter import Filter
 from idstore.model.party import Party
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
-from idstore.registry.export import Extract
 from idstore.scratch import sorting_in
 
 
@@ -37,7 +37,7 @@ class Digest:
 
 
 def digest(
-    registry: Registry, party: Party, extract: Extract = Extract(), *, progress: Progress = unwatched
+    registry: Registry, party: Party, filter: Filter = Filter(), *, progress: Progress = unwatched
 ) -> Digest:
     """Return the digest of the statements that `idstore.exchange.rdf.export` writes for that party.
 
@@ -45,7 +45,7 @@ def digest(
     Raises UnknownNamespace. Memory: flat; the statements are sorted on disk.
     """
     sha256, statements = hashlib.sha256(), 0
-    with registry.quads(party, extract, progress) as quads:
+    with registry.quads(party, filter, progress) as quads:
         for line in canonical(quads):
             sha256.update(line)
             statements += 1

@@ -9,7 +9,6 @@ from idstore.model.filter import Filter
 from idstore.model.party import Party
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
-from idstore.registry.export import Extract
 
 MEDIA_TYPES: Final[Mapping[str, str]] = {
     "turtle": "text/turtle",
@@ -32,7 +31,7 @@ def export(
     registry: Registry,
     target: IO[bytes],
     party: Party,
-    extract: Extract = Extract(),
+    filter: Filter = Filter(),
     format: str = "turtle",
     *,
     after: int = 0,
@@ -57,37 +56,33 @@ def export(
         )
     if wide and format not in wide_table.FORMATS:
         raise InvalidData(f"{format} has no wide form; choose csv or xlsx", field="wide", value=wide)
-    _check_choices(format, extract, after=after, titled=title is not None or licence is not None)
+    _check_choices(format, filter, after=after, titled=title is not None or licence is not None)
     match format:
         case patch.FORMAT:
             patch.export(registry, target, party, after, progress=progress)
         case workbooks.FORMAT | "csv" if wide or format == workbooks.FORMAT:
-            wide_table.export(registry, target, party, extract, format, progress=progress)
+            wide_table.export(registry, target, party, filter, format, progress=progress)
         case "csv":
-            table_export.export_csv(registry, target, party, extract, progress=progress)
+            table_export.export_csv(registry, target, party, filter, progress=progress)
         case "sssom":
             table_export.export_sssom(
-                registry, target, party, extract, title=title, licence=licence, progress=progress
+                registry, target, party, filter, title=title, licence=licence, progress=progress
             )
         case handle_batch.FORMAT:
-            handle_batch.export(registry, target, party, _filter(extract))
+            handle_batch.export(registry, target, party, filter)
         case _:
-            rdf.export(registry, target, party, format, extract, progress=progress)
+            rdf.export(registry, target, party, format, filter, progress=progress)
 
 
-def omissions(registry: Registry, party: Party, extract: Extract = Extract()) -> list[str]:
+def omissions(registry: Registry, party: Party, filter: Filter = Filter()) -> list[str]:
     """Return what a batch file of handles leaves out, and why, a sentence each. Raises UnknownNamespace."""
-    return handle_batch.omissions(registry, party, _filter(extract))
+    return handle_batch.omissions(registry, party, filter)
 
 
-def _filter(extract: Extract) -> Filter:
-    return Filter(namespace=extract.namespace, stage=extract.stage, since=extract.since)
-
-
-def _check_choices(format: str, extract: Extract, *, after: int, titled: bool) -> None:
+def _check_choices(format: str, filter: Filter, *, after: int, titled: bool) -> None:
     """Raise InvalidData for a choice that the format does not have."""
-    _filter(extract).check_identifiers()
-    if format == patch.FORMAT and not extract.whole:
+    filter.check_export()
+    if format == patch.FORMAT and filter != Filter():
         raise InvalidData(
             f"{format} gives changes of all data; choose no namespace, stage or time", field="format"
         )

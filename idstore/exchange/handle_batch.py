@@ -37,6 +37,7 @@ from idstore.registry.core import DryRunEnded
 from idstore.registry.handle_records import MOST_VALUES
 from idstore.registry.handle_values import Draft, When
 from idstore.registry.requests import Request
+from idstore.remedies import Remedy
 from idstore.schemes import handle_values, value_types
 
 FORMAT: Final = "handle-batch"
@@ -229,7 +230,8 @@ def value_of(line: str) -> Draft:
     read = _SORTS.get(ascii_upper(sort))
     if ascii_upper(sort) == "FILE":
         raise InvalidData(
-            "the data are in a file, and a batch file reads no other here; set a binary value by itself"
+            "the data are in a file, and a batch file reads no other here; set a binary value by itself",
+            remedy=Remedy.SET_BINARY_VALUE,
         )
     if read is None:
         raise InvalidData("the kind of the data is unknown; there are UTF8, ADMIN and LIST")
@@ -360,7 +362,9 @@ def _home(name: str, homes: Iterable[Namespace]) -> tuple[Namespace, str]:
         raise refused
     prefix = name.removeprefix("hdl:").partition("/")[0]
     raise InvalidData(
-        f"no namespace of this import has the prefix {prefix}; add one, or name another", prefix=prefix
+        f"no namespace of this import has the prefix {prefix}; add one, or name another",
+        prefix=prefix,
+        remedy=Remedy.ADD_NAMESPACE,
     )
 
 

@@ -34,6 +34,7 @@ from idstore.registry.imports.adopt import Adoption
 from idstore.registry.imports.enroll import Listed
 from idstore.registry.imports.relate import Related
 from idstore.registry.mappings import LineOutcome
+from idstore.remedies import Remedy
 
 T = TypeVar("T")
 
@@ -272,6 +273,7 @@ def _check_extension(file: Path, name: str) -> None:
             None,
             f"the extension {file.suffix!r} stands for no format; name the format of the file:"
             f" {', '.join(FORMATS)}; or name the file after it, such as export.nq",
+            remedy=Remedy.NAME_FORMAT,
         )
 
 

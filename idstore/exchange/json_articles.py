@@ -189,7 +189,9 @@ def _entry(file: str, line: int, record: object) -> ArticleEntry:
         doubts = (*_unused(record), *formula_in(fields.get("title", "")))
         return ArticleEntry(file, line, fields, _unknown_keys(record), doubts)
     except InvalidData as error:
-        return ArticleEntry(file, line, failure(file, line, error.message, **error.fields))
+        return ArticleEntry(
+            file, line, failure(file, line, error.message, remedy=error.remedy, **error.fields)
+        )
 
 
 def _fields(record: Any) -> dict[str, str | None]:

@@ -23,6 +23,7 @@ from idstore.model import terms
 from idstore.model.uri_schemes import begins_uri
 from idstore.registry.bindings import Statement
 from idstore.registry.mappings import LineOutcome, Proposal, proposal, refused
+from idstore.remedies import Remedy
 from idstore.vocabulary import MAPPING_PREFIXES, PREFIXES, SKOS
 
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -339,19 +340,18 @@ def _check_needed(
     """Raise ExchangeError: a needed column is missing. Without one, all rows must have a type of that end."""
     for role in needed:
         if role not in by_role and _TYPES.get(role) not in known:
-            raise ExchangeError(
-                table.name, 1, f"no column is known to be the {role}; {_remedy(role, table.header)}"
-            )
+            words, remedy = _remedy(role, table.header)
+            raise ExchangeError(table.name, 1, f"no column is known to be the {role}; {words}", remedy=remedy)
 
 
-def _remedy(role: str, header: Sequence[str]) -> str:
+def _remedy(role: str, header: Sequence[str]) -> tuple[str, Remedy]:
     separator = next((sign for sign in _SEPARATORS if sign in header[0]), None) if len(header) == 1 else None
     if separator is None:
-        return f"name that column, as in {role}={header[0]}"
-    return (
-        f"the header looks divided by {_SEPARATORS[separator]}: csv is divided by commas,"
-        " tsv and sssom by tabs; name the format of the table, or convert it"
+        return f"name that column, as in {role}={header[0]}", Remedy.NAME_COLUMN
+    divided = (
+        f"the header looks divided by {_SEPARATORS[separator]}: csv is divided by commas, tsv and sssom by"
     )
+    return f"{divided} tabs; name the format of the table, or convert it", Remedy.NAME_FORMAT
 
 
 class Cells:
@@ -424,6 +424,7 @@ class Cells:
                 raise InvalidData(
                     f"the {role} is {cell}, in quotes that would be part of it; write {text}, or insist",
                     text=cell,
+                    remedy=Remedy.INSIST,
                 )
 
     def cell(self, row: tables.TableRow, role: str) -> str:
@@ -502,7 +503,8 @@ class Cells:
         except InvalidData as error:
             raise InvalidData(
                 f"{text!r} is no relation: write an IRI, or a prefixed name such as skos:closeMatch,"
-                f" or map {text} to the IRI of a relation"
+                f" or map {text} to the IRI of a relation",
+                remedy=Remedy.MAP_RELATION,
             ) from error
 
     def _expanded(self, text: str) -> str:

@@ -23,6 +23,7 @@ from idstore.model.record import reserved
 from idstore.model.terms import UNDETERMINED, Term
 from idstore.registry.bindings import Statement
 from idstore.registry.imports.enroll import Listed
+from idstore.remedies import Remedy
 from idstore.vocabulary import DCTERMS, IDS, MAPPING_PREFIXES, OWL, RDFS, SKOS, XSD
 
 RDFXML: Final = "rdfxml"
@@ -170,6 +171,7 @@ def _format_of(source: Source) -> str:
             None,
             f"the extension {suffix!r} stands for no format of RDF; name the format of the file:"
             f" {', '.join(FORMATS)}",
+            remedy=Remedy.NAME_FORMAT,
         )
     return "turtle" if name == RDFXML and not source.begins_as_xml() else name
 
@@ -219,6 +221,7 @@ class _Reader:
                 line,
                 "it is the export of a registry, which names its namespaces itself; import it without a"
                 " namespace",
+                remedy=Remedy.OMIT_NAMESPACE,
             )
         description = self._description(subject, line) if isinstance(subject, NamedNode) else None
         if description is not None:

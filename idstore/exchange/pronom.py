@@ -22,6 +22,7 @@ from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.imports.adopt import Adoption, Published
 from idstore.registry.imports.relate import Related, Stated
+from idstore.remedies import Remedy
 from idstore.schemes import puid
 from idstore.vocabulary import ADMS, IDS, SKOS
 
@@ -231,6 +232,7 @@ def _home(registry: Registry, name: str | None) -> Namespace:
             raise InvalidData(
                 f"no namespace here has the base {puid.PRONOM}; add one of the scheme {puid.NAME}",
                 base=puid.PRONOM,
+                remedy=Remedy.ADD_NAMESPACE,
             )
         return home
     home = registry.namespace(name)
@@ -285,6 +287,7 @@ def _refusal(signatures: SignatureFile, last: Release) -> ImportConflict:
         file=signatures.name,
         version=release.version if release.number is None else release.number,
         last=last.number,
+        remedy=Remedy.INSIST,
     )
 
 

@@ -23,6 +23,7 @@ from idstore.exchange.sorted_import import ImportFile, SortedImport
 from idstore.exchange.sources import PACKED, ending
 from idstore.model import times
 from idstore.model.event import Event
+from idstore.model.filter import Filter
 from idstore.model.history import History
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party, node, party_of
@@ -31,10 +32,11 @@ from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.bindings import SharedTarget
 from idstore.registry.core import DryRunEnded
-from idstore.registry.export import Extract, read
+from idstore.registry.export import read
 from idstore.registry.imports.merge import Divergence, Merge
 from idstore.registry.imports.replay import BEGINNINGS, Replay, check_time, taken, unknown_namespace
 from idstore.registry.party_descriptions import Naming, descriptions, named_in_events, named_in_record
+from idstore.remedies import Remedy
 from idstore.scratch import sorting_in
 from idstore.stores.contract import Bulk
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, SKOS
@@ -66,7 +68,7 @@ def export(
     target: IO[bytes],
     party: Party,
     format: str = "turtle",
-    extract: Extract = Extract(),
+    filter: Filter = Filter(),
     *,
     progress: Progress = unwatched,
 ) -> None:
@@ -75,7 +77,7 @@ def export(
     Raises InvalidData (format), UnknownNamespace, OSError. Memory: flat.
     """
     chosen = rdf_format(format)
-    with registry.nquads(party, extract, progress) as nquads:
+    with registry.nquads(party, filter, progress) as nquads:
         match chosen:
             case RdfFormat.TURTLE | RdfFormat.TRIG:
                 texts = turtle.lines(nquads, graphs=chosen.supports_datasets)
@@ -220,16 +222,17 @@ def _format(path: Path, format: str | None) -> tuple[RdfFormat | None, str]:
     packed = path.suffix.lower() == PACKED
     name = format or (None if packed else {**SUFFIXES, patch.SUFFIX: patch.FORMAT}.get(ending(path.name)))
     if name is None:
+        remedy = Remedy.NAME_FORMAT
         if not path.exists():
-            reason = "there is no such file; look for a misspelling"
-        elif packed:
-            reason = "it is compressed; unpack it first, or pipe in `gunzip -c FILE` and name the format"
+            raise ExchangeError(str(path), None, "there is no such file; look for a misspelling")
+        if packed:
+            reason, remedy = "it is compressed; unpack it first", Remedy.UNPACK
         else:
             formats = ", ".join((*FORMATS, patch.FORMAT))
             reason = (
                 f"the extension {path.suffix!r} stands for no format; name the format of the file: {formats}"
             )
-        raise ExchangeError(str(path), None, reason)
+        raise ExchangeError(str(path), None, reason, remedy=remedy)
     return None if name == patch.FORMAT else rdf_format(name), name
 
 
@@ -362,7 +365,8 @@ class _Intake:
         if events.whole and not len(events):
             raise self._refused(
                 "holds no event of a registry; for identifiers issued elsewhere name their namespace, for"
-                " mappings name the format sssom, tsv or csv"
+                " mappings name the format sssom, tsv or csv",
+                Remedy.NAME_NAMESPACE,
             )
         self._check_origins(forbidden)
         self._lost = events.lost_requests()
@@ -388,7 +392,8 @@ class _Intake:
             raise self._refused(
                 f"{count} of its events, first {first.iri.value} ({first.act} by {first.by}), are this"
                 " registry's own, but its log lacks them: they are forged, or were lost here; if nobody else"
-                " can have written the file, accept its own history"
+                " can have written the file, accept its own history",
+                Remedy.ACCEPT_HISTORY,
             )
 
     def _is_known(self, event: str) -> bool:
@@ -458,7 +463,7 @@ class _Intake:
     def _contradicted(self, line: str) -> ExchangeError:
         error = self._refused(
             f"the triple {line} does not follow from the events in it;"
-            " change a registry by its commands, not in its export"
+            " change a registry by its operations, not in its export"
         )
         error.fields = {**error.fields, "triple": line}
         return error
@@ -493,5 +498,5 @@ class _Intake:
             return False
         return str(quad.triple) in state or any(self._bulk.quads(subject, quad.predicate, value))
 
-    def _refused(self, reason: str) -> ExchangeError:
-        return ExchangeError(self._source, None, reason)
+    def _refused(self, reason: str, remedy: Remedy | None = None) -> ExchangeError:
+        return ExchangeError(self._source, None, reason, remedy=remedy)

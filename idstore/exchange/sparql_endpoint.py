@@ -19,6 +19,7 @@ from pyoxigraph import NamedNode, RdfFormat, Triple
 from pyoxigraph import parse as parse_rdf
 
 from idstore.errors import InvalidData, LimitReached, NotPermitted, StoreUnavailable
+from idstore.remedies import Remedy
 
 _RESULTS: Final = "application/sparql-results+json"
 _LONGEST: Final = 500
@@ -97,7 +98,8 @@ class RemoteEndpoint:
             reason = getattr(error, "reason", error)
             if isinstance(reason, TimeoutError):
                 raise LimitReached(
-                    f"{address} did not answer in {self.seconds:g} seconds; try again, or raise the limit"
+                    f"{address} did not answer in {self.seconds:g} seconds; try again, or raise the limit",
+                    remedy=Remedy.RAISE_LIMIT,
                 ) from None
             raise StoreUnavailable(f"{address} cannot be asked: {reason}; try again") from error
 

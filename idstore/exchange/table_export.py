@@ -16,13 +16,13 @@ from idstore import spreadsheets
 from idstore.exchange.curies import Curies
 from idstore.model import particulars, times
 from idstore.model.binding import UNSPECIFIED, Binding
+from idstore.model.filter import Filter
 from idstore.model.namespace import shared
 from idstore.model.party import Party, node
 from idstore.model.record import Record
 from idstore.model.terms import UNDETERMINED, iri
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
-from idstore.registry.export import Extract
 from idstore.vocabulary import DCTERMS, MAPPING_PREFIXES, PAV, SKOS, SSSOM, store_name
 
 FORMATS: Final = ("sssom", "csv")
@@ -50,7 +50,7 @@ def export_csv(
     registry: Registry,
     target: IO[bytes],
     party: Party,
-    extract: Extract = Extract(),
+    filter: Filter = Filter(),
     *,
     progress: Progress = unwatched,
 ) -> None:
@@ -63,7 +63,7 @@ def export_csv(
     Raises UnknownNamespace, OSError. Memory: flat.
     """
     names = {namespace.base: namespace.name for namespace in registry.namespaces()}
-    with registry.records(party, extract, progress) as records:
+    with registry.records(party, filter, progress) as records:
         rows = (row for record in records for row in _rows(record, names[record.namespace]))
         _write(target, ",", _CSV, (list(map(spreadsheets.guarded, row)) for row in rows))
 
@@ -96,7 +96,7 @@ def export_sssom(
     registry: Registry,
     target: IO[bytes],
     party: Party,
-    extract: Extract = Extract(),
+    filter: Filter = Filter(),
     *,
     title: str | None = None,
     licence: str | None = None,
@@ -115,13 +115,13 @@ def export_sssom(
         iri(licence, "IRI of a licence")
     namespaces = registry.namespaces()
     spaces = [(namespace.name, namespace.base) for namespace in namespaces]
-    chosen = namespaces if extract.namespace is None else [registry.namespace(extract.namespace)]
+    chosen = namespaces if filter.namespace is None else [registry.namespace(filter.namespace)]
     licence = licence or shared(chosen, "licence")
     publisher = shared(chosen, "publisher")
     curies = Curies([*MAPPING_PREFIXES.items(), ("party", node("").value), *spaces])
     with (
         tempfile.SpooledTemporaryFile(_IN_MEMORY) as body,
-        registry.records(party, extract, progress) as records,
+        registry.records(party, filter, progress) as records,
     ):
         rows = (_mapping(record, binding, curies) for record in records for binding in _by_key(record))
         _write(body, "\t", _SSSOM, rows)

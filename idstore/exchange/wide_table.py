@@ -11,12 +11,12 @@ from typing import IO, Final
 from idstore.exchange import request_tables, workbooks
 from idstore.exchange.table_export import write_rows
 from idstore.model import times
+from idstore.model.filter import Filter
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.terms import UNDETERMINED
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
-from idstore.registry.export import Extract
 
 FORMATS: Final = ("csv", workbooks.FORMAT)
 _IN_MEMORY: Final = 1 << 20
@@ -33,7 +33,7 @@ def export(
     registry: Registry,
     target: IO[bytes],
     party: Party,
-    extract: Extract = Extract(),
+    filter: Filter = Filter(),
     format: str = "csv",
     *,
     progress: Progress = unwatched,
@@ -47,7 +47,7 @@ def export(
     spaces = {namespace.base: namespace.name for namespace in registry.namespaces()}
     with tempfile.SpooledTemporaryFile(_IN_MEMORY, "w+", encoding="utf-8", newline="\n") as held:
         columns = dict[str, None]()
-        with registry.records(party, extract, progress) as records:
+        with registry.records(party, filter, progress) as records:
             for record in records:
                 further = {**_names(record), **_relations(record)}
                 columns |= dict.fromkeys(further)

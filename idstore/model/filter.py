@@ -1,4 +1,4 @@
-"""Filters of lists of identifiers and of the log."""
+"""Filters of lists and exports of identifiers, and of the log."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ from idstore.vocabulary import ONTOLOGY
 
 OF_LISTS: Final = ("namespace", "stage", "deprecated", "without_name", "doi")
 """Restrictions that events do not have."""
+_NOT_EXPORTED: Final = ("deprecated", "without_name", "doi")
+"""Restrictions that exports do not have."""
 LISTED: Final = ("created", "fixated", "tombstone")
 """Stages of the identifiers that have a record."""
 
@@ -35,15 +37,17 @@ def check_stage(stage: str | None) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Restricts a list of identifiers, or the log. None, False and an empty ``kinds`` restrict nothing.
+    """Restricts a list or an export of identifiers, or the log.
+
+    None, False and an empty ``kinds`` restrict nothing.
 
     party       the owner of the identifiers; of the log: the party that acted.
     since       from this moment on, milliseconds since 1970: the time of creation; of the log: of the event.
     until       before this moment.
-    namespace   of a list only: the name or the base of the namespace.
-    stage       of a list only: ``created``, ``fixated`` or ``tombstone``.
+    namespace   of lists and exports: the name or the base of the namespace.
+    stage       of lists and exports: ``created``, ``fixated`` or ``tombstone``.
     deprecated  of a list only: whether only deprecated identifiers pass, superseded ones included.
     without_name  of a list only: a language; only identifiers without a name in it pass.
     doi         of a list only: a DOI, in any written form; only the articles that have it pass.
@@ -63,7 +67,8 @@ class Filter:
     doi: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise InvalidData: a moment is no number of milliseconds, or a language none."""
+        """Raise InvalidData: no such stage, a moment is no number of milliseconds, or a language none."""
+        check_stage(self.stage)
         if self.without_name not in (None, UNDETERMINED):
             language(str(self.without_name))
         for moment in (self.since, self.until):
@@ -78,7 +83,16 @@ class Filter:
                 " give neither id nor kinds",
                 field="kinds" if self.id is None else "id",
             )
-        check_stage(self.stage)
+
+    def check_export(self) -> None:
+        """Raise InvalidData if it restricts what exports do not choose by."""
+        self.check_identifiers()
+        for name in _NOT_EXPORTED:
+            if getattr(self, name):
+                raise InvalidData(
+                    f"an export is restricted by namespace, stage, owner and time; leave {name} out",
+                    field=name,
+                )
 
     def check_events(self) -> None:
         """Raise InvalidData if it restricts what events do not have."""

@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from idstore.errors import InvalidData
+from idstore.remedies import Remedy
 
 _WRITTEN: Final = re.compile(
     r"\s*(?P<said>https?://(?:www\.)?orcid\.org/|orcid\.org/|orcid:\s*)?"
@@ -31,6 +32,7 @@ def normal(text: str) -> str:
                 f"{text!r} is no ORCID iD; write one as https://orcid.org/0000-0002-1825-0097, or insist",
                 field="author",
                 text=text,
+                remedy=Remedy.INSIST,
             )
         return text
     digits = written["digits"].replace("-", "").upper()
@@ -42,5 +44,6 @@ def normal(text: str) -> str:
             f"{text!r} is no ORCID iD, because its check digit is wrong; look for a misspelling, or insist",
             field="author",
             text=text,
+            remedy=Remedy.INSIST,
         )
     return "https://orcid.org/" + "-".join(digits[start : start + 4] for start in range(0, 16, 4))

@@ -22,6 +22,7 @@ from idstore.errors import LimitReached, QueryRefused, StoreUnavailable, engine_
 from idstore.queries.bindings import document
 from idstore.queries.formats import FORMATS
 from idstore.queries.limits import check
+from idstore.remedies import Remedy
 from idstore.stores.contract import Limits
 from idstore.vocabulary import PREFIXES
 
@@ -248,6 +249,7 @@ def _out_of_time(limits: Limits) -> LimitReached:
         f"the query reached its time limit of {limits.seconds:g} s; ask for less, or raise the limit",
         limit="time",
         seconds=limits.seconds,
+        remedy=Remedy.RAISE_LIMIT,
     )
 
 

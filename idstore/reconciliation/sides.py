@@ -15,6 +15,7 @@ from idstore.model.party import Party
 from idstore.reconciliation import table_reader
 from idstore.reconciliation.rdf_reader import RdfReader
 from idstore.reconciliation.workspace import Workspace
+from idstore.remedies import Remedy
 
 _OUTCOME = "nothing was compared"
 
@@ -102,7 +103,13 @@ def _format(name: str, chosen: str | None) -> str | None:
         raise ExchangeError(name, None, "there is no such file or folder; look for a misspelling", _OUTCOME)
     implied = tables.format_of(name) or rdf.SUFFIXES.get(ending(name))
     if implied is None:
-        raise ExchangeError(name, None, f"its name tells no format; name one of {formats}", _OUTCOME)
+        raise ExchangeError(
+            name,
+            None,
+            f"its name tells no format; name one of {formats}",
+            _OUTCOME,
+            remedy=Remedy.NAME_INPUT_FORMAT,
+        )
     return implied
 
 

@@ -31,6 +31,7 @@ from idstore.registry.requests import (
     key_of,
     with_own_key,
 )
+from idstore.remedies import Remedy
 from idstore.schemes import Context, Deriving, Reserving, Restricting, Timestamped
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, SKOS
@@ -263,6 +264,7 @@ class Allocations(Bindings, Lifecycle):
                 " permission",
                 namespace=namespace.name,
                 party=party.name,
+                remedy=Remedy.ALLOW_ALLOCATION,
             )
 
     def _check_pace(self, transaction: Transaction, namespace: Namespace, party: Party) -> None:
@@ -287,7 +289,9 @@ class Allocations(Bindings, Lifecycle):
     def _chosen(self, view: View, namespace: Namespace, text: str) -> str:
         scheme = namespace.scheme
         if not scheme.chosen:
+            remedy = Remedy.MINT
             if isinstance(scheme, Deriving):
+                remedy = Remedy.MINT_FROM_METADATA
                 why = "derives them from an article's metadata; mint one from metadata instead"
             elif isinstance(scheme, Timestamped):
                 why = "makes their suffixes from the clock; mint one instead"
@@ -295,6 +299,7 @@ class Allocations(Bindings, Lifecycle):
                 why = "makes them itself, so that no label carries a meaning; mint one instead"
             raise NotPermitted(
                 f"identifiers in {namespace.name} cannot be chosen: the scheme {scheme.name} {why}",
+                remedy=remedy,
                 namespace=namespace.name,
                 scheme=scheme.name,
             )
@@ -361,6 +366,7 @@ def no_bulk(scheme: str, namespace: str) -> NotPermitted:
         " that is not written down; mint an identifier for each thing when the thing needs one",
         namespace=namespace,
         scheme=scheme,
+        remedy=Remedy.MINT,
     )
 
 

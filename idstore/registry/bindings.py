@@ -23,6 +23,7 @@ from idstore.registry.core import check_living
 from idstore.registry.facts import Facts
 from idstore.registry.lookup import Lookup, target_index
 from idstore.registry.visibility import Sight, graph_of
+from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, PAV, RDF, SKOS, SSSOM
 
@@ -240,6 +241,7 @@ class Bindings(Lookup):
                 id=record.iri.value,
                 owner=record.owner,
                 party=party.name,
+                remedy=Remedy.ALLOW_BINDING,
             )
 
     def unbind(self, id: Identifier, statement: Statement, party: Party) -> Event:
@@ -264,6 +266,7 @@ class Bindings(Lookup):
                     written(id),
                     f"{record.iri.value} is not bound to {statement.target} by {statement.relation}; its"
                     " record lists its bindings",
+                    remedy=Remedy.SHOW_RECORD,
                 )
             own = [binding for binding in matches if binding.by == party.name]
             undone = {

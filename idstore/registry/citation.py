@@ -17,6 +17,7 @@ from idstore.model.party import Party
 from idstore.model.record import Identifier, Record
 from idstore.registry.resolution import Resolver
 from idstore.registry.visibility import Sight
+from idstore.remedies import Remedy
 from idstore.schemes import WrittenForm
 from idstore.stores.contract import View
 
@@ -91,11 +92,15 @@ class Citations(Resolver):
         title = names.get(wanted) or (next(iter(names.values()), None) if lang is None else None)
         if title is None:
             which = "no name" if lang is None else f"no name in {lang!r}"
-            raise InvalidData(f"{record.iri.value} has {which} for a file name; ask its owner to name it")
+            raise InvalidData(
+                f"{record.iri.value} has {which} for a file name; ask its owner to name it",
+                remedy=Remedy.SET_NAME,
+            )
         result = file_name(title, record.version)
         if not result:
             raise InvalidData(
-                f"the name {title!r} has no letter or digit that is allowed in a file name; use another name"
+                f"the name {title!r} has no letter or digit that is allowed in a file name; use another name",
+                remedy=Remedy.SET_NAME,
             )
         return result
 

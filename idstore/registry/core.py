@@ -27,6 +27,7 @@ from idstore.model.terms import TEXT_LIMIT, Term, check_size, iri_of
 from idstore.model.value import DATA_LIMIT
 from idstore.registry.party_descriptions import with_descriptions
 from idstore.registry.visibility import Sight, Visibility, graph_of
+from idstore.remedies import Remedy
 from idstore.stores.contract import Store, Transaction, View
 from idstore.vocabulary import IDS, RDF, XSD, access_graph
 
@@ -90,7 +91,7 @@ class Core(Visibility):
         if self.source:
             raise ReplicaReadOnly(f"this is a replica, which only reads; make the change at {self.source}")
         if party == NOBODY:
-            raise SignInRequired("an anonymous request changes nothing; sign in")
+            raise SignInRequired("an anonymous request changes nothing; sign in", remedy=Remedy.SIGN_IN)
         facts = self.party_facts(view, party)
         if facts.kind == "group":
             raise NotPermitted(
@@ -102,6 +103,7 @@ class Core(Visibility):
                 f"{party.name} is suspended: {facts.suspended}; an administrator can reinstate the party",
                 party=party.name,
                 reason=facts.suspended,
+                remedy=Remedy.REINSTATE,
             )
 
     # reading

@@ -15,6 +15,7 @@ from idstore.model.party import Party, PartyFacts, node
 from idstore.model.record import Record
 from idstore.model.terms import Term
 from idstore.registry.core import Core, check_living
+from idstore.remedies import Remedy
 from idstore.schemes import Deriving
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS
@@ -78,6 +79,7 @@ def check_showable(core: Core, transaction: Transaction, record: Record, to: Par
                 f"{record.iri.value} names {iri.value}, which {to.name} may not see; grant that first",
                 id=record.iri.value,
                 party=to.name,
+                remedy=Remedy.GRANT,
             )
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from heapq import merge
 from itertools import islice
@@ -13,7 +13,7 @@ from typing import Final
 from pyoxigraph import NamedNode, Quad, RdfFormat, parse
 
 from idstore.errors import UnknownScheme
-from idstore.model.filter import check_stage
+from idstore.model.filter import Filter
 from idstore.model.listing import Selection
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party, description, node
@@ -51,76 +51,52 @@ _LINES: Final = 1000
 """Quads parsed at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extract:
-    """The selection to export.
-
-    An administrator's export without restrictions is complete and can be restored losslessly.
-    since  only identifiers created at or after this moment (milliseconds since 1970).
-    Raises InvalidData: there is no such stage.
-    """
-
-    namespace: str | None = None
-    stage: str | None = None
-    since: int | None = None
-
-    def __post_init__(self) -> None:
-        check_stage(self.stage)
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing is left out."""
-        return self == Extract()
-
-    def chooses(self, record: Record) -> bool:
-        """Return whether the selection includes the record's stage and time of creation."""
-        return self.stage in (None, record.stage) and record.created >= (self.since or 0)
-
-
 class Export(Part):
-    """Export of the whole registry or of an extract."""
+    """Export of the whole registry or of an filter."""
 
     @contextmanager
     def quads(
-        self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched
+        self, party: Party, filter: Filter = Filter(), progress: Progress = unwatched
     ) -> Iterator[Iterator[Quad]]:
         """Yield the quads that the party may see at the start of the block, grouped by subject.
 
         The order is determined by the state alone. A partial extract is marked by ``ids:partial``. It holds
         also the namespaces and parties that it names, with their events, so that it can be imported.
         Memory: flat, except for namespaces, parties and the grants of fixated identifiers.
-        Raises UnknownNamespace.
+        Raises UnknownNamespace, InvalidData (a restriction that exports do not have).
         """
-        with self.nquads(party, extract, progress) as lines:
+        with self.nquads(party, filter, progress) as lines:
             yield read(lines)
 
     @contextmanager
     def nquads(
-        self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched
+        self, party: Party, filter: Filter = Filter(), progress: Progress = unwatched
     ) -> Iterator[Iterator[str]]:
         """As `quads`, but as lines of N-Quads without the final dot, at half the cost."""
+        filter.check_export()
         with self.store.snapshot() as view:
             sight = self.core.sight(view, party)
             generator = (
                 self._complete(view, sight, party, progress)
-                if extract.whole
-                else self._extracted(view, sight, extract, party, progress)
+                if filter == Filter()
+                else self._extracted(view, sight, filter, party, progress)
             )
             with closing(generator) as lines:
                 yield lines
 
     @contextmanager
     def records(
-        self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched
+        self, party: Party, filter: Filter = Filter(), progress: Progress = unwatched
     ) -> Iterator[Iterator[Record]]:
         """Yield the visible parts of the records that the party may see at the start of the block, by IRI.
 
-        Memory: flat. Raises UnknownNamespace.
+        Memory: flat. Raises as `quads`.
         """
+        filter.check_export()
         with self.store.snapshot() as view:
-            base = None if extract.namespace is None else self.core.namespace(view, extract.namespace).base
+            base = None if filter.namespace is None else self.core.namespace(view, filter.namespace).base
             meter = self._meter(view, party, progress, base)
-            yield self._records(view, self.core.sight(view, party), extract, base, meter)
+            yield self._records(view, self.core.sight(view, party), filter, base, meter)
 
     def _meter(self, view: View, party: Party, progress: Progress, base: str | None = None) -> Meter:
         """Return a meter over the identifiers that the party sees."""
@@ -134,7 +110,7 @@ class Export(Part):
         return Meter(progress, "identifiers", seen)
 
     def _records(
-        self, view: View, sight: Sight, extract: Extract, base: str | None, meter: Meter
+        self, view: View, sight: Sight, filter: Filter, base: str | None, meter: Meter
     ) -> Iterator[Record]:
         public = [
             view.catalogue.sorted_identifiers(namespace=namespace)
@@ -145,7 +121,7 @@ class Export(Part):
         iris = merge(*public, *(view.catalogue.sorted_identifiers(audience=graph.value) for graph in seen))
         records = (self.core.load(view, NamedNode(iri), sight) for iri in iris)
         for record in meter.over(record for record in records if base in (None, record.namespace)):
-            if extract.chooses(record):
+            if _chooses(filter, record):
                 yield record
 
     def _complete(
@@ -170,14 +146,11 @@ class Export(Part):
         yield from _events(view, PUBLIC_LOG, Meter(progress, "public events", view.catalogue.publication))
 
     def _extracted(
-        self, view: View, sight: Sight, extract: Extract, party: Party, progress: Progress
+        self, view: View, sight: Sight, filter: Filter, party: Party, progress: Progress
     ) -> Generator[str, None, None]:
         yield _partial()
-        base = None if extract.namespace is None else self.core.namespace(view, extract.namespace).base
         unvalued = self._unvalued(view)
-        selection = Selection(
-            self.core.audiences(view, party), namespace=base, stage=extract.stage, since=extract.since
-        )
+        selection = self.core.selection(view, party, filter)
         named: set[str] = set()
         for needed in self._needed_namespaces(view, selection):
             yield from _naming(named, _sorted(map(str, needed.quads())))
@@ -252,6 +225,15 @@ class Export(Part):
             with suppress(UnknownScheme):
                 bases += [] if namespace.valued else [str(NamedNode(base))]
         return frozenset(bases)
+
+
+def _chooses(filter: Filter, record: Record) -> bool:
+    """Return whether a filter includes the record's stage, owner and time of creation."""
+    return (
+        filter.stage in (None, record.stage)
+        and filter.party in (None, record.owner)
+        and filter.is_within(record.created)
+    )
 
 
 def _naming(named: set[str], lines: Iterable[str]) -> Iterator[str]:

@@ -210,7 +210,9 @@ class HandleRecords(Allocations, HandleValues):
                 if value.public and value.is_type(value_types.ALIAS):
                     self._check_alias_cycle(transaction, record, value, self.core.sight(transaction, party))
             except InvalidData as error:
-                raise InvalidData(f"value {draft.index}: {error.message}", **error.fields) from error
+                raise InvalidData(
+                    f"value {draft.index}: {error.message}", remedy=error.remedy, **error.fields
+                ) from error
             existing = record.value(value.index)
             if existing is not None and replace(existing, at=value.at) == value:
                 continue

@@ -30,6 +30,7 @@ from idstore.registry import iris
 from idstore.registry.core import check_living
 from idstore.registry.lookup import Lookup
 from idstore.registry.visibility import Sight
+from idstore.remedies import Remedy
 from idstore.schemes import Valued, value_types
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS
@@ -272,7 +273,7 @@ class HandleValues(Lookup):
                 f"{record.iri.value} is not a handle and has no values (its scheme is {scheme.name});"
                 " set a target or a binding"
             )
-            raise InvalidData(reason, id=record.iri.value, scheme=scheme.name)
+            raise InvalidData(reason, remedy=Remedy.SET_TARGET, id=record.iri.value, scheme=scheme.name)
         return scheme
 
 

@@ -14,6 +14,7 @@ from idstore.model.record import Identifier, Record, Stage, written
 from idstore.registry.imports.replay import BEGINNINGS, fold
 from idstore.registry.log import Log, entry
 from idstore.registry.visibility import Sight
+from idstore.remedies import Remedy
 from idstore.stores.contract import View
 from idstore.vocabulary import ONTOLOGY
 
@@ -53,6 +54,7 @@ class PastStates(Log):
                 written(id),
                 f"{written(id)} was not there at {times.iso(moment)}, or is not visible to you;"
                 " its log tells what happened",
+                remedy=Remedy.READ_LOG,
             )
         return record
 

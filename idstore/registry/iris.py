@@ -20,6 +20,7 @@ from idstore.model.namespace import TRUE, Namespace
 from idstore.model.terms import Term
 from idstore.model.uri_schemes import begins_uri
 from idstore.registry.facts import Facts
+from idstore.remedies import Remedy
 from idstore.vocabulary import IDS, MAPPING_PREFIXES
 
 _WEB: Final = r"(?i:https?):"
@@ -56,6 +57,7 @@ def expanded(text: str, by_name: Mapping[str, Namespace], *, force: bool = False
         field="target",
         text=text,
         prefix=prefix,
+        remedy=Remedy.INSIST,
     )
 
 
@@ -77,6 +79,7 @@ def identified(text: str, facts: Facts, *, force: bool = False) -> str:
                 field="target",
                 text=text,
                 position=hidden.start(),
+                remedy=Remedy.INSIST,
             )
     if ":" in text:
         return expanded(text, facts.by_name, force=force)

@@ -15,6 +15,7 @@ from idstore.registry import iris
 from idstore.registry.core import check_living
 from idstore.registry.disclosure import check_publishable, check_showable
 from idstore.registry.lookup import Lookup
+from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction
 from idstore.vocabulary import DCTERMS, IDS, hides
 
@@ -67,6 +68,7 @@ class Lifecycle(Lookup):
                     id=version.iri.value,
                     work=work.iri.value,
                     owner=work.owner,
+                    remedy=Remedy.TRANSFER,
                 )
 
     def release(self, id: Identifier, party: Party, *, dry_run: bool = False) -> Event:
@@ -81,13 +83,11 @@ class Lifecycle(Lookup):
                 transaction, self._identify(transaction, id, party), party, "release"
             )
             if record.stage is not Stage.CREATED:
-                remedy = (
-                    "; it can be deprecated instead"
-                    if record.stage is Stage.FIXATED
-                    else ", and so is its end"
-                )
+                fixated = record.stage is Stage.FIXATED
+                end = "; it can be deprecated instead" if fixated else ", and so is its end"
                 raise StageConflict(
-                    f"{record.iri.value} is {record.stage.value}, and what is published is permanent{remedy}",
+                    f"{record.iri.value} is {record.stage.value}, and what is published is permanent{end}",
+                    remedy=Remedy.DEPRECATE if fixated else None,
                     id=record.iri.value,
                     stage=record.stage.value,
                 )
@@ -118,7 +118,10 @@ class Lifecycle(Lookup):
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
         """
         if not successors:
-            raise InvalidData("an identifier is superseded by at least one successor; name one")
+            raise InvalidData(
+                "an identifier is superseded by at least one successor; name one",
+                remedy=Remedy.NAME_SUCCESSOR,
+            )
         return self._outdate(id, party, IDS.Supersession, successors)
 
     def undeprecate(self, id: Identifier, party: Party, successors: Sequence[Identifier] = ()) -> Event:
@@ -317,4 +320,5 @@ def _check_fixatable(record: Record) -> None:
             " mint the formal identifier, fixate it, and supersede this one by it",
             id=record.iri.value,
             stage=record.stage.value,
+            remedy=Remedy.SUPERSEDE,
         )

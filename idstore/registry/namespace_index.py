@@ -14,6 +14,7 @@ from typing import Final, cast
 from idstore.characters import ascii_upper
 from idstore.errors import InvalidIdentifier, UnknownScheme
 from idstore.model.namespace import Namespace, is_form_prefix
+from idstore.remedies import Remedy
 from idstore.schemes import Address, Addressed, Scheme, Typed, Uniform, well_known
 
 _MANY: Final = 4
@@ -147,7 +148,7 @@ class NamespaceIndex:
             meant = inner
         if meant:
             reason = f"it looks like {meant} with something before or around it; write that, or insist"
-            raise InvalidIdentifier(label, reason, 0, code.name)
+            raise InvalidIdentifier(label, reason, 0, code.name, remedy=Remedy.INSIST)
 
     def _is_whole(self, code: Scheme, text: str) -> bool:
         """Whether a text is a whole identifier of a namespace, or looks like one of another registry."""

@@ -16,6 +16,7 @@ from idstore.model.terms import Term
 from idstore.registry.core import read_event
 from idstore.registry.lookup import Lookup
 from idstore.registry.namespaces import Namespaces
+from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import (
     DCTERMS,
@@ -47,7 +48,8 @@ class Parties(Namespaces, Lookup):
         def act(transaction: Transaction) -> Event:
             if next(transaction.quads(None, RDF.type, IDS.Initialization), None) is not None:
                 raise AlreadyRegistered(
-                    "the store is already initialised; ask an administrator to add other administrators"
+                    "the store is already initialised; ask an administrator to add other administrators",
+                    remedy=Remedy.ADD_ADMINISTRATOR,
                 )
             about = NamedNode(store_name(transaction.origin))
             event = self.core.event(
@@ -129,6 +131,7 @@ class Parties(Namespaces, Lookup):
                 raise InvalidData(
                     f"{group.name} is a {team.kind}, not a group; use a group",
                     party=group.name,
+                    remedy=Remedy.ADD_GROUP,
                 )
             if facts.kind == "group":
                 raise InvalidData(

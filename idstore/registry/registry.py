@@ -35,6 +35,7 @@ from pyoxigraph import Quad
 
 from idstore.errors import InvalidData
 from idstore.model import times
+from idstore.model.filter import Filter
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record
 from idstore.model.storage import DIRECTORY_LIMIT, FILE_SYSTEM_LIMIT, Storage
@@ -44,7 +45,7 @@ from idstore.registry.batch_mint import BatchMint, MintOutcome, RequestRow
 from idstore.registry.change_rows import ChangeRow, ChangeRows
 from idstore.registry.checkpoint import Checkpoint
 from idstore.registry.citation import Citations
-from idstore.registry.export import Export, Extract
+from idstore.registry.export import Export
 from idstore.registry.feed import Feed, FeedStep
 from idstore.registry.findings import VerificationFinding
 from idstore.registry.handle_records import HandleRecords
@@ -196,22 +197,22 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
     # exports and past states
 
     def quads(
-        self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched
+        self, party: Party, filter: Filter = Filter(), progress: Progress = unwatched
     ) -> AbstractContextManager[Iterator[Quad]]:
         """The quads visible to the party, in an order determined by the state alone: see `Export.quads`."""
-        return Export(self.core).quads(party, extract, progress)
+        return Export(self.core).quads(party, filter, progress)
 
     def nquads(
-        self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched
+        self, party: Party, filter: Filter = Filter(), progress: Progress = unwatched
     ) -> AbstractContextManager[Iterator[str]]:
         """The same as lines of N-Quads without the final dot: see `Export.nquads`."""
-        return Export(self.core).nquads(party, extract, progress)
+        return Export(self.core).nquads(party, filter, progress)
 
     def records(
-        self, party: Party, extract: Extract = Extract(), progress: Progress = unwatched
+        self, party: Party, filter: Filter = Filter(), progress: Progress = unwatched
     ) -> AbstractContextManager[Iterator[Record]]:
         """The records visible to the party, ordered by IRI: see `Export.records`."""
-        return Export(self.core).records(party, extract, progress)
+        return Export(self.core).records(party, filter, progress)
 
     def steps(self, party: Party, after: int = 0, limit: int | None = None) -> Iterator[FeedStep]:
         """The changes made by each event after a number: see `Feed.steps`."""

@@ -20,6 +20,7 @@ from idstore.registry.handle_values import alias_of
 from idstore.registry.lookup import Lookup, label_node
 from idstore.registry.requests import check_metadata, check_regular
 from idstore.registry.visibility import EVERYONE, Sight
+from idstore.remedies import Remedy
 from idstore.schemes import Deriving, handle_values, locations, value_types
 from idstore.stores.contract import View
 from idstore.vocabulary import DCTERMS, EVENTS, IDS, PUBLIC_LOG
@@ -161,7 +162,7 @@ class Resolver(Lookup):
             return replace(result, values=chosen_values(result.answer, options))
         target = leads_to(result.answer, options, names).target
         if target is None and not result.current:
-            raise NoTarget(written(id), _no_target(result))
+            raise NoTarget(written(id), _no_target(result), remedy=Remedy.SET_TARGET)
         return replace(result, target=target)
 
     def _followed(self, view: View, first: Record, sight: Sight, options: ResolutionOptions) -> Resolution:
@@ -204,7 +205,9 @@ class Resolver(Lookup):
         path_text = " → ".join([*(iri.value for iri in path), successor.iri.value])
         if successor.iri in path:
             raise NotRegistered(
-                path[0].value, f"the aliases form a cycle: {path_text}; ask the owner to unset one of them"
+                path[0].value,
+                f"the aliases form a cycle: {path_text}; ask the owner to unset one of them",
+                remedy=Remedy.UNSET_VALUE,
             )
         if len(path) > ALIASES:
             raise NotRegistered(path[0].value, f"the chain of aliases is longer than {ALIASES}: {path_text}")
@@ -410,6 +413,7 @@ def chosen_values(record: Record, options: ResolutionOptions) -> tuple[Value, ..
         raise NotRegistered(
             record.iri.value,
             f"{record.iri.value} has no value {sort} that you may read; list its values",
+            remedy=Remedy.LIST_VALUES,
         )
     return match
 

@@ -27,6 +27,7 @@ from idstore.model.storage import (
 )
 from idstore.model.terms import Term
 from idstore.registry.core import Part, read_event
+from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, STORAGE_GRAPH, storage_iri
 
@@ -199,6 +200,7 @@ class StoragePlan(Part):
                 f"{party.name} may not place deliveries in {name}; ask an administrator for permission",
                 storage=name,
                 party=party.name,
+                remedy=Remedy.ALLOW_STORAGE,
             )
         earlier = (
             None
@@ -234,7 +236,9 @@ class StoragePlan(Part):
         quads = list(view.quads(None, None, None, STORAGE_GRAPH))
         iri = storage_iri(name) if name.isascii() and name.replace("-", "").isalnum() else None
         if iri is None or not any(quad.subject == iri for quad in quads):
-            raise NotRegistered(name, f"there is no storage {name!r}; use an existing one")
+            raise NotRegistered(
+                name, f"there is no storage {name!r}; use an existing one", remedy=Remedy.LIST_STORAGES
+            )
         return parse(iri, quads)
 
     def _amend_storage(self, transaction: Transaction, storage: Storage | None, event: Event) -> Storage:

@@ -14,6 +14,7 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import Party, PartyFacts
 from idstore.model.terms import Term
 from idstore.registry.facts import Facts, read_facts
+from idstore.remedies import Remedy
 from idstore.stores.contract import Store, View
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, access_list, closed_party
 
@@ -130,7 +131,11 @@ class Visibility:
             if initialised
             else "there is none, because the initialisation of the store was interrupted; initialise it again"
         )
-        return NotPermitted(f"only administrators may do this; {reason}", party=party.name)
+        return NotPermitted(
+            f"only administrators may do this; {reason}",
+            remedy=None if initialised else Remedy.CREATE_STORE,
+            party=party.name,
+        )
 
     # sight
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from idstore.errors import InvalidData
+from idstore.remedies import Remedy
 from idstore.schemes import Allocation, Context
 from idstore.schemes._text import encode
 
@@ -46,7 +47,11 @@ def refuse_metadata(allocation: Allocation, *allowed: str, principle: str = "") 
     if fields:
         base = allocation.context.base
         reason = f"labels under {base} are not derived from metadata (here: {', '.join(fields)}){principle}"
-        raise InvalidData(f"{reason}; mint without metadata and relate identifiers by bindings", base=base)
+        raise InvalidData(
+            f"{reason}; mint without metadata and relate identifiers by bindings",
+            base=base,
+            remedy=Remedy.BIND,
+        )
 
 
 def moments(allocation: Allocation, latest: int | None = None) -> Iterator[int]:

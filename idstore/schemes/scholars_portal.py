@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import Final
 
 from idstore.errors import InvalidData, InvalidIdentifier
+from idstore.remedies import Remedy
 from idstore.schemes import Allocation, Context, Derived, LabelRelations, Rule, Scheme, WrittenForm
 from idstore.schemes import _articles as articles
 from idstore.schemes._articles import HASHED_WORDS, LETTER
@@ -258,6 +259,7 @@ class ScholarsPortal(SchemeBase):
             raise InvalidData(
                 "these identifiers are derived from the metadata of an article; provide the metadata",
                 field="issn",
+                remedy=Remedy.GIVE_METADATA,
             )
         label = self.derive(allocation.metadata, allocation.context).label
         yield label

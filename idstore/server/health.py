@@ -11,6 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from idstore.errors import SignInRequired, StoreUnavailable
 from idstore.model.party import NOBODY
 from idstore.registry import Registry
+from idstore.remedies import Remedy
 from idstore.server.admission import Figures
 from idstore.server.sign_in import is_local
 
@@ -77,5 +78,5 @@ def _check_administrator(request: Request, registry: Registry) -> None:
     """Raise SignInRequired or NotPermitted: the figures tell what others do."""
     party = request.state.caller.party
     if party == NOBODY:
-        raise SignInRequired("the figures are for administrators; sign in")
+        raise SignInRequired("the figures are for administrators; sign in", remedy=Remedy.SIGN_IN)
     registry.only_administrators(party)

@@ -62,6 +62,7 @@ class Problem(TypedDict):
     fields: NotRequired[dict[str, object]]
     field: NotRequired[str]
     value: NotRequired[object]
+    remedy: NotRequired[str]
 
 
 def status(kind: type[errors.IdstoreError]) -> int:
@@ -81,6 +82,8 @@ def describe(error: errors.IdstoreError) -> Problem:
     }
     if error.field is not None:
         problem |= {"field": error.field, "value": _plain(error.value)}
+    if error.remedy is not None:
+        problem["remedy"] = error.remedy.value
     return problem
 
 

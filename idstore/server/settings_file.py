@@ -68,7 +68,9 @@ def _table(path: Path, name: str, kind: type[T], content: object) -> T:
     try:
         return kind(**values)
     except InvalidData as error:
-        raise InvalidData(f"{place} {error.message}", **{**error.fields, "file": str(path)}) from error
+        raise InvalidData(
+            f"{place} {error.message}", remedy=error.remedy, **{**error.fields, "file": str(path)}
+        ) from error
 
 
 def _value(path: Path, place: str, hint: object, value: object) -> object:

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from idstore.errors import IdstoreError, InvalidData, NotPermitted
+from idstore.remedies import Remedy
 from idstore.server import problems
 from idstore.server.form_parameters import read_parameters
 from idstore.server.interfaces import Interface
@@ -80,10 +81,13 @@ class SignInPages:
         given, begun = request.query_params, self._sessions.begun(request.headers, secure=_secure(request))
         state = given.get("state", "").encode()
         if begun is None or not hmac.compare_digest(state, begun["state"].encode()):
-            raise NotPermitted("this sign-in began in another browser, or too long ago; sign in again")
+            raise NotPermitted(
+                "this sign-in began in another browser, or too long ago; sign in again", remedy=Remedy.SIGN_IN
+            )
         if "code" not in given:
             raise NotPermitted(
-                f"the provider refused the sign-in ({given.get('error', 'no code')}); sign in again"
+                f"the provider refused the sign-in ({given.get('error', 'no code')}); sign in again",
+                remedy=Remedy.SIGN_IN,
             )
         person = await self._threads.run(
             lambda: self._provider.person(

@@ -15,6 +15,7 @@ from typing import Final
 
 from idstore.disk_errors import is_full
 from idstore.errors import StoreUnavailable
+from idstore.remedies import Remedy
 
 LEDGER: Final = "ledger.sqlite"
 LOCK: Final = "lock"
@@ -42,6 +43,7 @@ def exists(path: Path) -> bool:
     except OSError as error:
         raise StoreUnavailable(
             f"{path} cannot be read: {error.strerror}; check the folder's permissions, or name another",
+            remedy=Remedy.NAME_FOLDER,
             path=str(path),
         ) from error
 
@@ -92,6 +94,7 @@ def prepare(path: Path) -> None:
     if around is not None:
         raise StoreUnavailable(
             f"no store can be made at {path}: it is in the folder of the store {around}; name another folder",
+            remedy=Remedy.NAME_FOLDER,
             path=str(path),
         )
     try:
@@ -99,11 +102,14 @@ def prepare(path: Path) -> None:
         foreign = _foreign_entry(path)
     except OSError as error:
         raise StoreUnavailable(
-            f"no store can be made at {path}: {error.strerror}; name another folder", path=str(path)
+            f"no store can be made at {path}: {error.strerror}; name another folder",
+            remedy=Remedy.NAME_FOLDER,
+            path=str(path),
         ) from error
     if foreign is not None and not exists(path):  # another process may have created it
         raise StoreUnavailable(
             f"{path} is not a store, and holds {foreign!r}; name an empty folder, or one that does not exist",
+            remedy=Remedy.NAME_FOLDER,
             path=str(path),
         )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from idstore.errors import StoreBusy, StoreUnavailable
 from idstore.forks import LockHandle
 from idstore.permissions import conform
+from idstore.remedies import Remedy
 from idstore.stores.threads import start
 
 _MAX_CLOSED = 0.5
@@ -56,6 +57,7 @@ class DirectoryLock:
                 f" within {wait:g} s; try again, or wait longer",
                 holder=holder,
                 wait=wait,
+                remedy=Remedy.WAIT_LONGER,
             )
         if not shared:
             with suppress(OSError):  # on a full disk the holder stays unnamed

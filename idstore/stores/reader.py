@@ -20,6 +20,7 @@ from typing import Final, NoReturn, Self, TypeVar
 from idstore import forks
 from idstore.errors import StoreBusy, StoreClosed, StoreDamaged, StoreForked, StoreReadOnly, StoreUnavailable
 from idstore.progress import Progress
+from idstore.remedies import Remedy
 from idstore.stores import backup, files, recovery
 from idstore.stores.contract import Answer, Runner
 from idstore.stores.ledger.contract import Ledger
@@ -234,7 +235,9 @@ def open_locked(
     """
     if not files.exists(path):
         raise StoreUnavailable(
-            f"there is no store at {path}; create one there, or name another", path=str(path)
+            f"there is no store at {path}; create one there, or name another",
+            path=str(path),
+            remedy=Remedy.CREATE_STORE,
         )
     check_form(path)
     with ExitStack() as opened:
@@ -348,6 +351,7 @@ def _bring_up(
             f"{path} has acknowledged changes that a killed process left unapplied;"
             f" an account with write permission must open it once: {error}",
             path=str(path),
+            remedy=Remedy.OPEN_ONCE,
         ) from error
 
 
@@ -401,4 +405,5 @@ def _too_busy(path: Path, busy: StoreBusy, wait: float) -> StoreBusy:
         f" within {wait:g} s; try again, or wait longer",
         holder=holder,
         wait=wait,
+        remedy=Remedy.WAIT_LONGER,
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from idstore import forks, permissions
 from idstore.disk_errors import remedy, unnumbered
 from idstore.errors import IdstoreError, StoreForked, StoreUnavailable
+from idstore.remedies import Remedy
 from idstore.stores import files, recovery, redaction
 from idstore.stores.contract import Answer, Runner
 from idstore.stores.gate import Gate
@@ -69,6 +70,7 @@ class DirectoryStore:
                 raise StoreUnavailable(
                     f"there is no store at {path}; create one there, or name another",
                     path=str(path),
+                    remedy=Remedy.CREATE_STORE,
                 )
             files.prepare(path)
         check_form(path)

@@ -8,20 +8,20 @@ import pytest
 import idstore
 from idstore import Party, Registry, Request, Statement
 from idstore.exchange import rdf
-from idstore.registry.export import Extract
+from idstore.model.filter import Filter
 from idstore.validation.registries import check_file
 
 ROOT, ANN, BEN, STAFF = (Party(name) for name in ("root", "ann", "ben", "staff"))
 NOBODY = Party("nobody")
 EXTRACTS = [
-    Extract(stage="fixated"),
-    Extract(stage="created"),
-    Extract(stage="tombstone"),
-    Extract(since=0),
-    Extract("formats"),
-    Extract("derived"),
-    Extract("rdl", "created"),
-    Extract("empty"),
+    Filter(stage="fixated"),
+    Filter(stage="created"),
+    Filter(stage="tombstone"),
+    Filter(since=0),
+    Filter(namespace="formats"),
+    Filter(namespace="derived"),
+    Filter(namespace="rdl", stage="created"),
+    Filter(namespace="empty"),
 ]
 
 
@@ -52,18 +52,18 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 
 @pytest.mark.parametrize(
-    ("extract", "party"),
-    [*((extract, ROOT) for extract in EXTRACTS), (Extract(stage="fixated"), NOBODY), (Extract(), NOBODY)],
+    ("filter", "party"),
+    [*((filter, ROOT) for filter in EXTRACTS), (Filter(stage="fixated"), NOBODY), (Filter(), NOBODY)],
     ids=repr,
 )
 def test_an_extract_conforms_and_can_be_imported(
-    registry: Registry, tmp_path: Path, extract: Extract, party: Party
+    registry: Registry, tmp_path: Path, filter: Filter, party: Party
 ) -> None:
-    place = tmp_path / "extract.nq"
+    place = tmp_path / "filter.nq"
     with place.open("wb") as target:
-        rdf.export(registry, target, party, "nquads", extract)
+        rdf.export(registry, target, party, "nquads", filter)
     assert str(check_file(place)) == "conforms"
-    with registry.records(party, extract) as records:
+    with registry.records(party, filter) as records:
         expected = list(records)
     with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
         rdf.import_registry(copy, [place], ROOT)

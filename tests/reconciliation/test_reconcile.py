@@ -641,11 +641,11 @@ def test_removing_an_absent_binding_changes_nothing(run: Run, mint: Minting, a: 
         assert told.err.splitlines()[1:] == [
             (
                 f"idstore: warning: {a}, line 2: there is no binding to remove: {id} is not bound to {WD}Q1"
-                f" by {SKOS.exactMatch.value}; its record lists its bindings (idstore show)"
+                f" by {SKOS.exactMatch.value}; its record lists its bindings"
             ),
             (
                 f"idstore: warning: {a}, line 3: there is no binding to remove:"
-                f" {NotRegistered(NEVER).message} (idstore list)"
+                f" {NotRegistered(NEVER).message}"
             ),
             "idstore: 2 absent; done",
         ]

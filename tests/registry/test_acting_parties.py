@@ -12,8 +12,8 @@ import idstore
 from idstore import Party, Registry, Request, Statement
 from idstore.errors import ExchangeError
 from idstore.exchange import description, patch, rdf
+from idstore.model.filter import Filter
 from idstore.model.party import node
-from idstore.registry.export import Extract
 from idstore.registry.party_descriptions import NAMING
 from idstore.validation import validate
 from idstore.validation.shapes import load
@@ -197,8 +197,8 @@ def test_a_redaction_renames_the_description(registry: Registry) -> None:
 def test_an_extract_describes_its_parties(registry: Registry) -> None:
     lived(registry)
     for party in (ROOT, ANN, BEN, EVE):
-        for extract in (Extract(namespace="rdl"), Extract(stage="created"), Extract(stage="fixated")):
-            with registry.quads(party, extract) as quads:
+        for filter in (Filter(namespace="rdl"), Filter(stage="created"), Filter(stage="fixated")):
+            with registry.quads(party, filter) as quads:
                 described(list(quads))
 
 

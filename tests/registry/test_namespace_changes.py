@@ -10,7 +10,7 @@ import idstore
 from idstore import Party, Registry, Request
 from idstore.errors import AlreadyRegistered, ExchangeError, IdstoreError, InvalidData, NotPermitted
 from idstore.exchange import description, rdf, table_export
-from idstore.registry.export import Extract
+from idstore.model.filter import Filter
 
 ADA, BOB = Party("ada"), Party("bob")
 ZERO = "https://creativecommons.org/publicdomain/zero/1.0/"
@@ -163,7 +163,7 @@ def test_licence_and_publisher_stand_in_descriptions_and_mappings(registry: Regi
     assert 'dcterms:publisher "Example Ltd"' in part
     assert "unspecified" in mapped  # not every namespace states it
     own = io.BytesIO()
-    table_export.export_sssom(registry, own, ADA, Extract(namespace="h"))
+    table_export.export_sssom(registry, own, ADA, Filter(namespace="h"))
     assert f'#license: "{ZERO}"' in own.getvalue().decode()
     registry.set_namespace("p", {"licence": ZERO}, ADA)
     about, mapped = described()

@@ -17,8 +17,8 @@ import idstore
 from idstore import Party, Registry, Request, Statement
 from idstore.errors import StoreUnavailable
 from idstore.model.change import Change
+from idstore.model.filter import Filter
 from idstore.registry import export
-from idstore.registry.export import Extract
 from idstore.registry.handle_values import Draft
 from idstore.stores.contract import View
 from idstore.stores.projection.oxigraph import Engine
@@ -177,10 +177,10 @@ def test_a_reader_of_the_first_lines_alone_leaves_nothing_open(
         assert list(again.verify(ROOT)) == []
 
 
-@pytest.mark.parametrize("extract", [Extract(), Extract(namespace="h")], ids=["whole", "part"])
+@pytest.mark.parametrize("filter", [Filter(), Filter(namespace="h")], ids=["whole", "part"])
 @pytest.mark.parametrize("portion", [1, 2])
 def test_a_read_error_does_not_shorten_an_export(
-    registry: Registry, extract: Extract, portion: int, monkeypatch: pytest.MonkeyPatch
+    registry: Registry, filter: Filter, portion: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nquads, quads = EngineView.nquads, EngineView.quads
 
@@ -202,7 +202,7 @@ def test_a_read_error_does_not_shorten_an_export(
     monkeypatch.setattr(export, "_PORTION", portion)
     monkeypatch.setattr(EngineView, "nquads", refused)
     monkeypatch.setattr(EngineView, "quads", refused_too)
-    with pytest.raises(StoreUnavailable, match="Input/output error"), registry.nquads(ROOT, extract) as found:
+    with pytest.raises(StoreUnavailable, match="Input/output error"), registry.nquads(ROOT, filter) as found:
         list(found)
 
 

@@ -25,8 +25,8 @@ from idstore.errors import StoreUnavailable
 from idstore.exchange import patch, rdf
 from idstore.exchange.changes import newest_public
 from idstore.exchange.digest import digest
+from idstore.model.filter import Filter
 from idstore.model.party import NOBODY
-from idstore.registry.export import Extract
 from idstore.replication import Replication
 
 MINT = "/api/v1/namespaces/rdl/identifiers"
@@ -293,7 +293,7 @@ def test_a_kill_between_a_redaction_and_its_check_changes_nothing(
         position = newest_public(registry)
     run("redact", "John Doe", "--reason", "he asked", "--yes", "--store", str(source.store))
     with idstore.connect(source.address) as remote, changes.open("wb") as target:
-        remote.export(target, NOBODY, Extract(), patch.FORMAT, after=position)
+        remote.export(target, NOBODY, Filter(), patch.FORMAT, after=position)
     with opening.open_replica(folder, source.address) as registry:
         rdf.replicate(registry, changes)
     assert "was redacted" in refusal(run, folder, source.address)

@@ -18,17 +18,17 @@ from starlette.requests import Request
 import idstore
 from idstore.errors import InvalidData, LimitReached, Overloaded, RequestTooLarge
 from idstore.exchange.importing import ImportChoices
-from idstore.registry.export import Extract
+from idstore.model.filter import Filter
 from idstore.server.transfers import BLOCK, Download, upload
 
 EXPORT, IMPORT = "/api/v1/export", "/api/v1/imports"
 
 
-def exported(registry: idstore.Registry, party: idstore.Party, extract: Extract, format: str) -> bytes:
+def exported(registry: idstore.Registry, party: idstore.Party, filter: Filter, format: str) -> bytes:
     from idstore.exchange.exporting import export
 
     target = io.BytesIO()
-    export(registry, target, party, extract, format)
+    export(registry, target, party, filter, format)
     return target.getvalue()
 
 
@@ -43,7 +43,7 @@ def test_an_export_is_that_of_the_library(server: Server, alice: str, bob: str, 
             target = io.BytesIO()
             with idstore.connect(server.address, token=token) as far:
                 far.export(target, party, format=format)
-            assert target.getvalue() == exported(near, party, Extract(), format)
+            assert target.getvalue() == exported(near, party, Filter(), format)
 
 
 def test_an_anonymous_export_holds_what_is_public(server: Server, alice: str) -> None:
@@ -166,7 +166,7 @@ def test_an_import_is_that_of_the_library(server: Server, alice: str, tmp_path: 
         other.add_namespace("far", "http://far.example.org/data#", "rdswip", ALICE)
         iri = other.mint("far", ALICE, idstore.Request(name="valve")).iri.value
         other.fixate([iri], ALICE)
-        file.write_bytes(exported(other, ALICE, Extract(), "nquads"))
+        file.write_bytes(exported(other, ALICE, Filter(), "nquads"))
     with idstore.connect(server.address, token=alice) as far:
         rehearsed = far.import_file(file, ALICE, "export.nq", ImportChoices(dry_run=True))
         assert [one.iri for one in rehearsed.changed if one.side == "there"] == [iri]

@@ -220,6 +220,7 @@ def test_a_failed_opening_leaves_no_file_open_and_no_thread(
     assert sound(place) == {"a", "b"}
 
 
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # from Python 3.13 on
 @pytest.mark.parametrize("read_only", [False, True])
 def test_an_abandoned_store_is_closed(place: Path, *, read_only: bool) -> None:
     """Its threads end, and no acknowledged change is lost."""

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -413,7 +414,7 @@ def test_an_act_that_raises_an_interrupt_hits_its_caller_alone(place: Path) -> N
     assert sound(place) == created | {"last"}
 
 
-def keep(kept: list[BaseException], act: Callable[[], object], number: int) -> bool:
+def keep(kept: list[BaseException] | deque[BaseException], act: Callable[[], object], number: int) -> bool:
     """Interrupt an act, and keep the error. Returns whether the act ended by itself."""
     try:
         with Interrupt(number) as interrupt:
@@ -442,8 +443,8 @@ def test_a_kept_interrupt_of_an_opening_holds_no_lock(place: Path, step: int) ->
 
 
 def test_a_kept_interrupt_holds_no_lock(place: Path) -> None:
-    """A notebook keeps the last error, whose traceback holds the interrupted frames."""
-    kept: list[BaseException] = []
+    """A notebook keeps the last errors, whose tracebacks hold the interrupted frames."""
+    kept: deque[BaseException] = deque(maxlen=5)  # each holds a snapshot that the next ones look at
 
     with create(place) as registry:
         register(registry, ["first"])
@@ -452,11 +453,11 @@ def test_a_kept_interrupt_holds_no_lock(place: Path) -> None:
             (lambda: registry.name("names:first", "called", ALICE), 7),
             (lambda: registry.store.snapshot().close(), 61),
         ]
-        for act, step in acts:
+        for place_of_act, (act, step) in enumerate(acts):
             number = 1
             while not keep(kept, act, number):
                 number += step
-                assert Thread(partial(register, registry, [f"n{len(kept)}-{number}"])).result()
+                assert Thread(partial(register, registry, [f"n{place_of_act}-{number}"])).result()
         assert all(error.__traceback__ is not None for error in kept)
     sound(place)
 

@@ -325,7 +325,7 @@ def derive(
         for entry, result in _derivations(registry, namespace, entries, strict=strict):
             if isinstance(result, InvalidData):
                 failed = True
-                call.output.error(result.code, result.message, result.fields)
+                call.output.error(result.code, result.message, result.details())
                 print()
                 continue
             for doubt in (*entry.doubts, *result.doubts):

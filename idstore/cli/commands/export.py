@@ -12,9 +12,9 @@ from idstore.cli.progress import Progress
 from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
+    from idstore.model.filter import Filter
     from idstore.model.party import Party
     from idstore.registry import Registry
-    from idstore.registry.export import Extract
 
 
 def export(
@@ -78,7 +78,7 @@ def export(
     Tables (sssom, csv, xlsx) hold identifiers with their names and bindings, without the log.
     """
     from idstore.exchange import patch
-    from idstore.registry.export import Extract
+    from idstore.model.filter import Filter
 
     if wide and (description or digest or after is not None):
         raise UsageError("--wide goes with --format csv or xlsx")
@@ -98,15 +98,15 @@ def export(
             )
         _patch(call, file, after or 0)
     else:
-        extract = Extract(namespace, stage and stage.value, arguments.timestamp(since))
+        filter = Filter(namespace=namespace, stage=stage and stage.value, since=arguments.timestamp(since))
         if not digest:
-            _write(call, file, chosen, extract, title, licence, wide=wide)
+            _write(call, file, chosen, filter, title, licence, wide=wide)
         elif format or file != inputs.STDIN:
             raise UsageError(
                 "--digest is the same for every format; it goes with --namespace, --stage and --since only"
             )
         else:
-            _digest(call, extract)
+            _digest(call, filter)
 
 
 _OTHERS: Final = {
@@ -156,7 +156,7 @@ def _describe(call: Call, file: str, title: str | None, licence: str | None) -> 
 
 def _patch(call: Call, file: str, after: int) -> None:
     from idstore.exchange import exporting, patch
-    from idstore.registry.export import Extract
+    from idstore.model.filter import Filter
 
     with open_output(file) as target, Progress(call.output) as progress:
         tail = patch.Tail(target)
@@ -167,7 +167,7 @@ def _patch(call: Call, file: str, after: int) -> None:
                 exporting.export,
                 cast("IO[bytes]", tail),
                 party,
-                Extract(),
+                Filter(),
                 patch.FORMAT,
                 after=after,
                 progress=progress.step,
@@ -177,13 +177,13 @@ def _patch(call: Call, file: str, after: int) -> None:
     call.output.info(f"idstore: exported up to {tail.last}; continue with --after {tail.last}")
 
 
-def _digest(call: Call, extract: "Extract") -> None:
+def _digest(call: Call, filter: "Filter") -> None:
     from idstore.exchange.digest import digest
 
     with Progress(call.output) as progress:
         result = session.read(
             call,
-            lambda registry, party: session.perform(registry, digest, party, extract, progress=progress.step),
+            lambda registry, party: session.perform(registry, digest, party, filter, progress=progress.step),
             detached=True,
         )
     call.output.data(
@@ -195,7 +195,7 @@ def _write(
     call: Call,
     file: str,
     format: str,
-    extract: "Extract",
+    filter: "Filter",
     title: str | None,
     licence: str | None,
     *,
@@ -213,7 +213,7 @@ def _write(
             exporting.export,
             target,
             party,
-            extract,
+            filter,
             format,
             title=title,
             licence=licence,
@@ -221,7 +221,7 @@ def _write(
             progress=progress.step,
         )
         if format == handle_batch.FORMAT:
-            omissions.extend(session.perform(registry, exporting.omissions, party, extract))
+            omissions.extend(session.perform(registry, exporting.omissions, party, filter))
 
     with open_output(file) as target, Progress(call.output) as progress:
         session.read(call, act, detached=True)

@@ -178,7 +178,7 @@ def resolve(
         article = resolution.copies[0]
         call.output.warn(
             f"{article.iri.value} was replaced, and its new copy has no target yet: these are both copies;"
-            f" ask its owner {article.owner} to set one"
+            f" ask its owner {article.owner} to set one (idstore target)"
         )
     if resolution.values:
         print_values(call, resolution.values)

@@ -114,15 +114,15 @@ def _compared(
 ) -> "Iterator[tuple[list[GraphDifference], ChangePage, IO[bytes]]]":
     """Yield the graphs that differ, a page of changes after the state that was compared, and that state."""
     from idstore.exchange.exporting import export
+    from idstore.model.filter import Filter
     from idstore.model.party import NOBODY
-    from idstore.registry.export import Extract
 
     with tempfile.TemporaryFile(prefix="idstore-") as file:
         while True:  # until nothing is published meanwhile
             before = _changes(call, 0, 1).newest
             session.read(
                 call,
-                lambda registry, _: session.perform(registry, export, file, NOBODY, Extract(), "nquads"),
+                lambda registry, _: session.perform(registry, export, file, NOBODY, Filter(), "nquads"),
                 detached=True,
             )
             page = _changes(call, before, 1)

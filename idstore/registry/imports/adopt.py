@@ -15,6 +15,7 @@ from idstore.model.terms import UNDETERMINED, Term
 from idstore.registry.allocation import Allocations
 from idstore.registry.imports.replay import is_imported
 from idstore.registry.lookup import label_node
+from idstore.remedies import Remedy
 from idstore.stores.contract import Bulk, Transaction, View
 from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
 
@@ -227,6 +228,7 @@ def _conflict(namespace: Namespace, contested: Sequence[str]) -> ImportConflict:
         " the two has the name, or insist, to leave these as they are and import the others",
         namespace=namespace.name,
         contested=[*contested],
+        remedy=Remedy.INSIST,
     )
 
 

@@ -31,6 +31,7 @@ from idstore.registry.imports.replay import assigned_elsewhere, check_made, home
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.lookup import label_node, target_index
 from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, odd, refused, unobserved
+from idstore.remedies import Remedy
 from idstore.schemes import Deriving
 from idstore.stores.contract import Bulk, Transaction, View
 from idstore.vocabulary import DCTERMS, IDS, OWL, PUBLIC_LOG, SKOS
@@ -203,7 +204,11 @@ class ListImport(Mappings, Allocations):
         error = self._unreadable(view, text)
         if type(error) is not NotRegistered:  # also an unknown NAMESPACE:
             return error
-        return NotRegistered(text, f"{text!r} belongs to no namespace here; add one, or remove the line")
+        return NotRegistered(
+            text,
+            f"{text!r} belongs to no namespace here; add one, or remove the line",
+            remedy=Remedy.ADD_NAMESPACE,
+        )
 
     def _carry_out_line(
         self, namespace: Namespace, label: str, line: Listed, party: Party, batches: _Batches
@@ -337,6 +342,7 @@ class ListImport(Mappings, Allocations):
                 " imported; decide which of the two has the name, or insist",
                 line=line.line,
                 id=record.iri.value,
+                remedy=Remedy.INSIST,
             )
 
     def _compare_line(self, record: Record, line: Listed, party: Party) -> Iterator[tuple[Verdict, str]]:

@@ -23,6 +23,7 @@ from idstore.registry.namespaces import check_bases, check_derived, check_stored
 from idstore.registry.parties import party_after, party_quads, suspension_quad
 from idstore.registry.request_keys import REQUESTS
 from idstore.registry.requests import request_claim
+from idstore.remedies import Remedy
 from idstore.schemes import Adjustable, Reserving, Timestamped
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import DCTERMS, IDS, PUBLIC_LOG, RDF, SKOS, closed_graph, party_name
@@ -341,6 +342,7 @@ def check_made(namespace: Namespace, label: str, latest: int) -> None:
             " the future; look for a misspelling, or insist",
             label=label,
             namespace=namespace.name,
+            remedy=Remedy.INSIST,
         )
 
 
@@ -379,6 +381,7 @@ def _check_stored(namespace: Namespace) -> None:
     except InvalidData as error:
         raise InvalidData(
             f"the namespace {namespace.name!r} ({namespace.base}) cannot come in: {error.message}",
+            remedy=error.remedy,
             **error.fields,
         ) from error
 
@@ -391,6 +394,7 @@ def _check_derived(before: Namespace | None, after: Namespace, others: Collectio
         raise InvalidData(
             f"the namespace {after.name} of {after.owner} there cannot come in: {error.message}; its"
             " identifiers can, once the namespace is added here with the same scheme and settings",
+            remedy=error.remedy,
             **error.fields,
         ) from error
 

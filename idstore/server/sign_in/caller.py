@@ -13,6 +13,7 @@ from idstore.registry import Registry
 from idstore.registry.batch_mint import RequestRow
 from idstore.registry.change_rows import ChangeRow
 from idstore.registry.requests import Request as MintRequest
+from idstore.remedies import Remedy
 from idstore.tokens import Token
 
 _SUBJECTS: Final = frozenset({"id", "ids", "work", "existing"})
@@ -37,9 +38,14 @@ class Caller:
     def check(self, operation: ApiOperation, registry: Registry, arguments: dict[str, object]) -> None:
         """Raise SignInRequired or NotPermitted unless the caller may try the operation."""
         if operation.rights is not Rights.EVERYONE and self.party == NOBODY:
-            raise SignInRequired(f"{operation.name} is for {operation.rights}; sign in")
+            raise SignInRequired(
+                f"{operation.name} is for {operation.rights}; sign in", remedy=Remedy.SIGN_IN
+            )
         if self.is_session and operation.writes:
-            raise NotPermitted("a browser's session only reads; sign in with a token to change something")
+            raise NotPermitted(
+                "a browser's session only reads; sign in with a token to change something",
+                remedy=Remedy.SIGN_IN,
+            )
         if self.is_cross_site and operation.writes:
             raise NotPermitted(
                 "a page of another site caused the request; a change is made by a program, or on a page of"

@@ -20,6 +20,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from idstore.errors import NotPermitted, SignInUnavailable
+from idstore.remedies import Remedy
 from idstore.server.sign_in.names import canonical
 from idstore.server.sign_in.openid import OpenId, Person
 
@@ -80,12 +81,16 @@ class Provider:
                     grant_type="authorization_code",
                 )
         except AuthlibBaseError as error:
-            raise NotPermitted(f"the provider refused the sign-in ({error.error}); sign in again") from None
+            raise NotPermitted(
+                f"the provider refused the sign-in ({error.error}); sign in again", remedy=Remedy.SIGN_IN
+            ) from None
         except (requests.RequestException, ValueError) as error:
             raise self._unavailable(error) from None
         claims = self._claims(str(token.get("id_token", "")), self.settings.client_id)
         if claims is None or claims.get("nonce") != nonce:
-            raise NotPermitted("the provider's answer is not valid for this sign-in; sign in again")
+            raise NotPermitted(
+                "the provider's answer is not valid for this sign-in; sign in again", remedy=Remedy.SIGN_IN
+            )
         person = self._person(claims)
         if person is None:
             raise NotPermitted("this account may not sign in here; ask the operator of the server")

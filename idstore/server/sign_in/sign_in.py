@@ -13,6 +13,7 @@ from starlette.types import Scope
 
 from idstore.errors import InvalidData, NotPermitted, SignInRequired, SignInUnavailable
 from idstore.model.party import NOBODY, Party
+from idstore.remedies import Remedy
 from idstore.server.cross_site import is_cross_site
 from idstore.server.sign_in.attempts import Attempts
 from idstore.server.sign_in.caller import Caller
@@ -45,7 +46,9 @@ class SignIn:
         if user not in (None, caller.party.name):
             if caller.party == NOBODY:
                 raise SignInRequired(f"acting as {user} needs a sign-in; give a token of that party")
-            raise NotPermitted(f"{user} is not the party that signed in; sign in as {user}")
+            raise NotPermitted(
+                f"{user} is not the party that signed in; sign in as {user}", remedy=Remedy.SIGN_IN
+            )
         return replace(caller, is_cross_site=True) if is_cross_site(scope) else caller
 
     async def _find(self, scope: Scope) -> Caller:
@@ -61,7 +64,10 @@ class SignIn:
             self._attempts.check(address, sent.name)  # of guesses at the same time, no more are answered
             if found is None:
                 self._attempts.count(address, sent.name)
-                raise SignInRequired("the credentials are not valid here, or no longer; use a valid token")
+                raise SignInRequired(
+                    "the credentials are not valid here, or no longer; use a valid token",
+                    remedy=Remedy.USE_VALID_TOKEN,
+                )
         if found is None:
             return Caller(NOBODY)
         self._check_secure(scope, address)
