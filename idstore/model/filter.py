@@ -13,7 +13,7 @@ from idstore.vocabulary import ONTOLOGY
 
 OF_LISTS: Final = ("namespace", "stage", "deprecated", "without_name", "doi")
 """Restrictions that events do not have."""
-_NOT_EXPORTED: Final = ("deprecated", "without_name", "doi")
+NOT_EXPORTED: Final = ("id", "kinds", "deprecated", "without_name", "doi")
 """Restrictions that exports do not have."""
 LISTED: Final = ("created", "fixated", "tombstone")
 """Stages of the identifiers that have a record."""
@@ -86,8 +86,7 @@ class Filter:
 
     def check_export(self) -> None:
         """Raise InvalidData if it restricts what exports do not choose by."""
-        self.check_identifiers()
-        for name in _NOT_EXPORTED:
+        for name in NOT_EXPORTED:
             if getattr(self, name):
                 raise InvalidData(
                     f"an export is restricted by namespace, stage, owner and time; leave {name} out",

@@ -30,7 +30,7 @@ from idstore.exchange.exporting import MEDIA_TYPES, export, omissions
 from idstore.exchange.importing import FORMATS as IMPORTED
 from idstore.exchange.importing import import_file, packed
 from idstore.model.event import split
-from idstore.model.filter import LISTED, OF_LISTS, Filter
+from idstore.model.filter import LISTED, NOT_EXPORTED, OF_LISTS, Filter
 from idstore.model.party import Party
 from idstore.operations.operation import ApiOperation, Rights
 from idstore.queries.formats import FORMATS
@@ -62,6 +62,11 @@ _LISTS: Final[Mapping[str, Any]] = {
     "unused": ("id", "kinds"),
     "choices": {"stage": LISTED},
     "position": position,
+}
+_EXPORTS: Final[Mapping[str, Any]] = {
+    "names": {"party": "owner"},
+    "unused": NOT_EXPORTED,
+    "choices": {"stage": LISTED},
 }
 
 
@@ -274,11 +279,11 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             function=export,
             download="target",
             media=MEDIA_TYPES,
-            choices={"format": MEDIA_TYPES, "stage": LISTED},
+            **{**_EXPORTS, "choices": {"format": MEDIA_TYPES, "stage": LISTED}},
         ),
-        _read("export_omissions", _NAMED, function=omissions),
+        _read("export_omissions", _NAMED, function=omissions, **_EXPORTS),
         _read("describe", (InvalidData,), function=describe, download="target", media={"": "text/turtle"}),
-        _read("digest", _NAMED, function=digest),
+        _read("digest", _NAMED, function=digest, **_EXPORTS),
         _act(
             "import_file",
             (*_NAMED, NotPermitted, ExchangeError, ImportConflict, AlreadyRegistered),

@@ -19,7 +19,7 @@ _WORDS: Final = (
     (re.compile(r" \(milliseconds since 1970\)|,? (?:in )?milliseconds since 1970"), ""),
     (re.compile(r"milliseconds since 1970"), "a moment"),
     (re.compile(r"\bNone\b"), "null"),
-    (re.compile(r"^of (?:a list|the log) only: "), ""),
+    (re.compile(r"^of (?:a list only|the log only|lists and exports): "), ""),
 )
 """Words of Python, and those of the API."""
 _USUAL: Final[Mapping[str, str]] = {

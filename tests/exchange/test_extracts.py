@@ -22,6 +22,8 @@ EXTRACTS = [
     Filter(namespace="derived"),
     Filter(namespace="rdl", stage="created"),
     Filter(namespace="empty"),
+    Filter(party="ann"),
+    Filter(party="ben", until=1 << 45),
 ]
 
 

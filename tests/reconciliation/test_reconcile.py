@@ -643,10 +643,7 @@ def test_removing_an_absent_binding_changes_nothing(run: Run, mint: Minting, a: 
                 f"idstore: warning: {a}, line 2: there is no binding to remove: {id} is not bound to {WD}Q1"
                 f" by {SKOS.exactMatch.value}; its record lists its bindings"
             ),
-            (
-                f"idstore: warning: {a}, line 3: there is no binding to remove:"
-                f" {NotRegistered(NEVER).message}"
-            ),
+            (f"idstore: warning: {a}, line 3: there is no binding to remove: {NotRegistered(NEVER).message}"),
             "idstore: 2 absent; done",
         ]
         assert run("export").out == before

@@ -21,7 +21,9 @@ def export(
     call: Call,
     namespace: Annotated[str | None, typer.Option(metavar="N", help="Only this namespace.")] = None,
     stage: Annotated[ListedStage | None, typer.Option(help="Only identifiers in this stage.")] = None,
+    owner: Annotated[str | None, typer.Option(metavar="U", help="Only this party's.")] = None,
     since: arguments.Since = None,
+    until: arguments.Until = None,
     after: Annotated[
         int | None,
         typer.Option(
@@ -73,7 +75,7 @@ def export(
     """Write the data that you may see; equal states give equal bytes.
 
     A complete export by an administrator can be imported without loss; any other export is marked as partial.
-    An extract (--namespace, --stage, --since) also holds the namespaces and parties that it names, with their
+    An extract (--namespace, --stage, --owner, --since, --until) also holds the namespaces and parties that it names, with their
     events, so that it can be imported.
     Tables (sssom, csv, xlsx) hold identifiers with their names and bindings, without the log.
     """
@@ -82,7 +84,8 @@ def export(
 
     if wide and (description or digest or after is not None):
         raise UsageError("--wide goes with --format csv or xlsx")
-    partial, chosen = bool(namespace or stage or since), format or _format_of(file)
+    partial = bool(namespace or stage or owner or since or until)
+    chosen = format or _format_of(file)
     if (title or licence) and not description and chosen != "sssom":
         raise UsageError("--title and --license go with --description or --format sssom")
     if description:
@@ -98,12 +101,18 @@ def export(
             )
         _patch(call, file, after or 0)
     else:
-        filter = Filter(namespace=namespace, stage=stage and stage.value, since=arguments.timestamp(since))
+        filter = Filter(
+            namespace=namespace,
+            stage=stage and stage.value,
+            party=owner,
+            since=arguments.timestamp(since),
+            until=arguments.timestamp(until),
+        )
         if not digest:
             _write(call, file, chosen, filter, title, licence, wide=wide)
         elif format or file != inputs.STDIN:
             raise UsageError(
-                "--digest is the same for every format; it goes with --namespace, --stage and --since only"
+                "--digest is the same for every format; it goes with the options of an extract only"
             )
         else:
             _digest(call, filter)
