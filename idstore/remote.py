@@ -109,10 +109,15 @@ def _address(url: str) -> SplitResult:
         raise InvalidData(f"{url!r} is not the address of a server; write https://HOST/", text=url)
     if parts.username is not None:
         raise InvalidData(
-            "the address of a server names no user, because others can read it; give a token instead"
+            "the address of a server names no user, because others can read it; give a token instead",
+            field="url",
         )
     if parts.query or parts.fragment:
-        raise InvalidData("the address of a server has no query and no fragment; end it after the path")
+        raise InvalidData(
+            "the address of a server has no query and no fragment; end it after the path",
+            field="url",
+            value=url,
+        )
     return parts
 
 

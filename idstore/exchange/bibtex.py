@@ -286,7 +286,9 @@ def _doi(text: str) -> str:
     """Return a DOI without TeX's escapes. Raises InvalidData: some TeX is left."""
     plain = _IN_DOI.sub(_in_doi, _SHORT_MATHS.sub(r"\1", text))
     if "\\" in plain:
-        raise InvalidData(f"the DOI {text!r} has TeX that is not known; write its characters")
+        raise InvalidData(
+            f"the DOI {text!r} has TeX that is not known; write its characters", field="doi", value=text
+        )
     return plain
 
 

@@ -224,7 +224,8 @@ def value_of(line: str) -> Draft:
     if len(parts) < 6:  # noqa: PLR2004 five fields, of which the last has a keyword and its data
         raise InvalidData(
             "it is no value: write INDEX TYPE TTL PERMISSIONS UTF8 TEXT,"
-            " as in 1 URL 86400 1110 UTF8 http://example.org/"
+            " as in 1 URL 86400 1110 UTF8 http://example.org/",
+            field="value",
         )
     index, type, ttl, permissions, sort, data = parts
     read = _SORTS.get(ascii_upper(sort))
@@ -232,9 +233,12 @@ def value_of(line: str) -> Draft:
         raise InvalidData(
             "the data are in a file, and a batch file reads no other here; set a binary value by itself",
             remedy=Remedy.SET_BINARY_VALUE,
+            field="data",
         )
     if read is None:
-        raise InvalidData("the kind of the data is unknown; there are UTF8, ADMIN and LIST")
+        raise InvalidData(
+            "the kind of the data is unknown; there are UTF8, ADMIN and LIST", field="data", value=sort
+        )
     text = read(data.strip(_TRIMMED))
     handle_values.stored(type, text)
     return Draft(

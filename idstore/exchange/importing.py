@@ -157,10 +157,15 @@ def kind_of(name: str, format: str | None, namespace: str | None, *, folder: boo
         return ImportKind.BINDINGS
     if namespace is not None:
         if format == patch.FORMAT:
-            raise InvalidData(f"{patch.FORMAT} is a part of an export, and has no namespace; leave it out")
+            raise InvalidData(
+                f"{patch.FORMAT} is a part of an export, and has no namespace; leave it out",
+                field="namespace",
+            )
         return ImportKind.DESCRIBED
     if plain_rdf.RDFXML in (format, plain_rdf.SUFFIXES.get(ending(name)) if format is None else None):
-        raise InvalidData("RDF/XML describes identifiers issued elsewhere; name their namespace")
+        raise InvalidData(
+            "RDF/XML describes identifiers issued elsewhere; name their namespace", field="namespace"
+        )
     return ImportKind.EXPORT
 
 

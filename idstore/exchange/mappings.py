@@ -484,7 +484,7 @@ class Cells:
 
     def _end(self, role: str, text: str) -> str:
         if not text:
-            raise InvalidData(f"the {role} is empty")
+            raise InvalidData(f"the {role} is empty", field=role)
         base = self._settings.bases.get(role)
         any_form = role == "subject"  # the registry reads every written form, NAMESPACE:label included
         expanded = self._curie(text) if any_form or base is not None else self._expanded(text)
@@ -505,6 +505,8 @@ class Cells:
                 f"{text!r} is no relation: write an IRI, or a prefixed name such as skos:closeMatch,"
                 f" or map {text} to the IRI of a relation",
                 remedy=Remedy.MAP_RELATION,
+                field="relation",
+                value=text,
             ) from error
 
     def _expanded(self, text: str) -> str:
@@ -516,7 +518,9 @@ class Cells:
         if name is not None and name[1] not in self._prefixes and not begins_uri(text):
             raise InvalidData(
                 f"the prefix of {text!r} is not declared;"
-                f" declare {name[1]} in curie_map, or write the whole IRI"
+                f" declare {name[1]} in curie_map, or write the whole IRI",
+                field="curie_map",
+                value=text,
             )
         return self._curie(text)
 
@@ -557,7 +561,7 @@ def _share(text: str) -> Decimal:
     if not terms.is_share(share):
         small = share.is_finite() and 0 < share < 1
         reason = "too small to be kept; write 0" if small else "no number from 0 to 1"
-        raise InvalidData(f"the confidence {text!r} is {reason}")
+        raise InvalidData(f"the confidence {text!r} is {reason}", field="confidence", value=text)
     return share
 
 
@@ -597,11 +601,13 @@ def proposals(rows: Iterable[MappingRow | Malformed], malformed: list[Malformed]
 def statement(row: MappingRow) -> Statement:
     """Return the binding that a mapping states. Raises InvalidData: it denies one, or has several authors."""
     if row.denial is not None:
-        raise InvalidData(row.denial)
+        raise InvalidData(row.denial, field="predicate_modifier")
     authors = ", ".join(row.authors)
     if len(row.authors) > 1 and ":" in authors:
         raise InvalidData(
-            f"author_id names several authors ({authors}), and a binding has one; leave one there"
+            f"author_id names several authors ({authors}), and a binding has one; leave one there",
+            field="author_id",
+            value=authors,
         )
     return Statement(
         row.target,

@@ -46,12 +46,23 @@ class RemoteEndpoint:
         for text in (self.address, self.updates):
             parts = urlsplit(text)
             if parts.scheme not in {"http", "https"} or not parts.hostname:
-                raise InvalidData(f"{text!r} is not the address of an endpoint; write https://HOST/sparql")
+                raise InvalidData(
+                    f"{text!r} is not the address of an endpoint; write https://HOST/sparql",
+                    field="endpoint",
+                    value=text,
+                )
             if parts.username is not None:
-                raise InvalidData("an address names no user, because others can read it; use a file instead")
+                raise InvalidData(
+                    "an address names no user, because others can read it; use a file instead",
+                    field="endpoint",
+                )
             loopback = parts.hostname in {"localhost", "127.0.0.1", "::1"}
             if self.credentials is not None and parts.scheme == "http" and not loopback:
-                raise InvalidData(f"others could read the credentials sent to {text}; use https")
+                raise InvalidData(
+                    f"others could read the credentials sent to {text}; use https",
+                    field="endpoint",
+                    value=text,
+                )
 
     def update(self, text: str) -> None:
         """Carry out an update. Raises as `rows`."""
@@ -70,7 +81,9 @@ class RemoteEndpoint:
                 return [{name: term["value"] for name, term in row.items()} for row in found]
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise InvalidData(
-                    f"{self.address} answered no results in JSON; give the address of a SPARQL endpoint"
+                    f"{self.address} answered no results in JSON; give the address of a SPARQL endpoint",
+                    field="endpoint",
+                    value=self.address,
                 ) from error
 
     def triples(self, graph: NamedNode) -> Iterator[Triple]:
@@ -81,7 +94,9 @@ class RemoteEndpoint:
                 for quad in parse_rdf(answer, format=RdfFormat.N_TRIPLES):
                     yield quad.triple
             except SyntaxError as error:
-                raise InvalidData(f"{self.address} answered no N-Triples: {error}") from error
+                raise InvalidData(
+                    f"{self.address} answered no N-Triples: {error}", field="endpoint", value=self.address
+                ) from error
 
     @contextmanager
     def _sent(self, address: str, kind: str, text: str, accept: str) -> Iterator[IO[bytes]]:
@@ -128,4 +143,6 @@ def _refused(address: str, error: urllib.error.HTTPError) -> InvalidData | NotPe
         return NotPermitted(f"{message}; give the credentials of an account that may write there")
     if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code == HTTPStatus.TOO_MANY_REQUESTS:
         return StoreUnavailable(f"{message}; try again")
-    return InvalidData(f"{message}; check the address, and that it takes updates")
+    return InvalidData(
+        f"{message}; check the address, and that it takes updates", field="endpoint", value=address
+    )

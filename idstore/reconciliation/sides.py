@@ -53,7 +53,9 @@ def read(
     a second time.
     """
     if names.count(STDIN) > 1:
-        raise InvalidData("standard input can be read once; name - for one side alone")
+        raise InvalidData(
+            "standard input can be read once; name - for one side alone", field="side", value=STDIN
+        )
     formats = [None if name in exports else _format(name, format) for name in names]
     sides: list[Side | None] = [None] * len(names)
     reader = None

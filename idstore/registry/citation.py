@@ -95,12 +95,16 @@ class Citations(Resolver):
             raise InvalidData(
                 f"{record.iri.value} has {which} for a file name; ask its owner to name it",
                 remedy=Remedy.SET_NAME,
+                field="lang",
+                value=lang,
             )
         result = file_name(title, record.version)
         if not result:
             raise InvalidData(
                 f"the name {title!r} has no letter or digit that is allowed in a file name; use another name",
                 remedy=Remedy.SET_NAME,
+                field="name",
+                value=title,
             )
         return result
 

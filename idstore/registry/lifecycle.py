@@ -121,6 +121,7 @@ class Lifecycle(Lookup):
             raise InvalidData(
                 "an identifier is superseded by at least one successor; name one",
                 remedy=Remedy.NAME_SUCCESSOR,
+                field="successors",
             )
         return self._outdate(id, party, IDS.Supersession, successors)
 

@@ -110,15 +110,20 @@ class Redaction(Part):
         """
         terms.check_text(text, "text to redact")
         if len(text) < _SHORTEST:
-            raise InvalidData(f"a text to redact has at least {_SHORTEST} characters; give more of it")
+            raise InvalidData(
+                f"a text to redact has at least {_SHORTEST} characters; give more of it", field="text"
+            )
         if text in reason:
             raise InvalidData(
-                "the reason contains the text to redact, and the log keeps it; give another one"
+                "the reason contains the text to redact, and the log keeps it; give another one",
+                field="reason",
             )
 
         def replacement(view: View, pseudonym: str, event: NamedNode) -> _Replacement:
             if text in pseudonym:
-                raise InvalidData("the text occurs in the pseudonym that would replace it; give more of it")
+                raise InvalidData(
+                    "the text occurs in the pseudonym that would replace it; give more of it", field="text"
+                )
             return _GivenText(view, text, pseudonym, event.value)
 
         return self._redact(
@@ -140,7 +145,8 @@ class Redaction(Part):
             )
         if name in reason:
             raise InvalidData(
-                "the reason contains the name to redact, and the log keeps it; give another one"
+                "the reason contains the name to redact, and the log keeps it; give another one",
+                field="reason",
             )
         return self._redact(
             lambda _, pseudonym, __: _PartyName(name, pseudonym),

@@ -84,7 +84,8 @@ def parse(text: str) -> Locations:
     places = tuple(attributes for level, name, attributes in elements if (level, name) == (1, "location"))
     if not places:
         raise InvalidData(
-            'there is no location; write <locations><location href="http://example.org/"/></locations>'
+            'there is no location; write <locations><location href="http://example.org/"/></locations>',
+            field="locations",
         )
     for place in places:
         _check(place)
@@ -92,7 +93,9 @@ def parse(text: str) -> Locations:
 
 
 def _no_document_type(*_: object) -> None:
-    raise InvalidData("the locations declare a document type, which is not allowed; remove <!DOCTYPE …>")
+    raise InvalidData(
+        "the locations declare a document type, which is not allowed; remove <!DOCTYPE …>", field="locations"
+    )
 
 
 def _methods(root: Mapping[str, str]) -> tuple[str, ...]:
@@ -102,7 +105,7 @@ def _methods(root: Mapping[str, str]) -> tuple[str, ...]:
 
 def _check(place: Mapping[str, str]) -> None:
     if not (place.get("href") or place.get("href_template")):
-        raise InvalidData("a location has no href; add its address as href")
+        raise InvalidData("a location has no href; add its address as href", field="href")
     for name in ("weight", "score"):
         if name in place and not _NUMBER.fullmatch(place[name]):
             raise InvalidData(f"the {name} {place[name]!r} of a location must be a number", value=place[name])

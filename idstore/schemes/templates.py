@@ -103,7 +103,9 @@ def parse(text: str) -> Template:
         open_elements[-1].children.append(element)
         open_elements.append(element)
         if len(open_elements) > _DEEPEST:
-            raise InvalidData(f"the template is nested too deeply; use at most {_DEEPEST} levels")
+            raise InvalidData(
+                f"the template is nested too deeply; use at most {_DEEPEST} levels", field="template"
+            )
 
     def end(_: str) -> None:
         open_elements.pop()
@@ -116,7 +118,10 @@ def parse(text: str) -> Template:
         open_elements.append(merged)
 
     def no_document_type(*_: object) -> None:
-        raise InvalidData("the template declares a document type, which is not allowed; remove <!DOCTYPE …>")
+        raise InvalidData(
+            "the template declares a document type, which is not allowed; remove <!DOCTYPE …>",
+            field="template",
+        )
 
     parser = expat.ParserCreate("utf-8")
     parser.StartElementHandler, parser.EndElementHandler = start, end
@@ -132,7 +137,8 @@ def parse(text: str) -> Template:
     first = next(_templates(root), None)
     if first is None:
         raise InvalidData(
-            'there is no template; write <namespace><template delimiter="@">…</template></namespace>'
+            'there is no template; write <namespace><template delimiter="@">…</template></namespace>',
+            field="template",
         )
     return Template(first.attributes.get("delimiter", ""), root)
 

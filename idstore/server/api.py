@@ -325,7 +325,9 @@ def _values(sent: Mapping[str, Any]) -> dict[str, Any]:
         values |= sent["body"].model_dump(mode="json", exclude_unset=True)
     key = sent.get("key")
     if key is not None and values.setdefault(_KEY, key) != key:
-        raise InvalidData(f"the header {_KEY_HEADER} and requestKey differ; give one of them")
+        raise InvalidData(
+            f"the header {_KEY_HEADER} and requestKey differ; give one of them", field="requestKey"
+        )
     return values
 
 
@@ -410,7 +412,9 @@ def _methods(request: Request) -> set[str]:
 async def _no_route(request: Request, error: HTTPException) -> Response:
     """Answer a request for an address that is none, or with a body that cannot be read."""
     if error.status_code == HTTPStatus.BAD_REQUEST:
-        return problems.response(InvalidData("the body is not a JSON object in UTF-8; send one"))
+        return problems.response(
+            InvalidData("the body is not a JSON object in UTF-8; send one", field="body")
+        )
     message = f"{error.detail}; {request.scope['root_path']}{API}{VERSION}/openapi.json describes the API"
     found = problems.describe(NotRegistered(request.url.path, message))
     found["status"] = error.status_code

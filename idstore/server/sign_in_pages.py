@@ -46,7 +46,8 @@ def openid_parts(settings: OpenId, session_settings: SessionSettings | None) -> 
     if session_settings is None:
         raise InvalidData(
             "[openid] needs the table [sessions] with a secret_file, which signs the cookies of browsers;"
-            " add it"
+            " add it",
+            field="sessions",
         )
     provider, threads, sessions = Provider(settings), ProviderThreads(), Sessions(session_settings)
     return OpenIdParts(

@@ -33,9 +33,9 @@ def findings(data: Iterable[Triple], shapes: Shapes) -> Iterator[ValidationResul
             inplace=True,
         )
     except ReportableRuntimeError as error:
-        raise InvalidData(f"pySHACL cannot use the shapes: {error}") from error
+        raise InvalidData(f"pySHACL cannot use the shapes: {error}", field="shapes") from error
     if isinstance(results, ReportableRuntimeError | bytes):
-        raise InvalidData(f"pySHACL cannot use the shapes: {text}")
+        raise InvalidData(f"pySHACL cannot use the shapes: {text}", field="shapes")
     graph, shapes_graph = Graph(rdflib_terms.triples(results)), Graph(shapes.triples)
     for _, result in graph.pairs(SH.result):
         yield _finding(graph, result, shapes_graph)

@@ -75,8 +75,8 @@ def export(
     """Write the data that you may see; equal states give equal bytes.
 
     A complete export by an administrator can be imported without loss; any other export is marked as partial.
-    An extract (--namespace, --stage, --owner, --since, --until) also holds the namespaces and parties that it names, with their
-    events, so that it can be imported.
+    An extract (--namespace, --stage, --owner, --since, --until) also holds the namespaces and parties that
+    it names, with their events, so that it can be imported.
     Tables (sssom, csv, xlsx) hold identifiers with their names and bindings, without the log.
     """
     from idstore.exchange import patch

@@ -93,22 +93,30 @@ def _listed(content: Mapping[str, Any], handle: str | None) -> Any:
 def _draft(one: Any) -> Draft:
     """Return a value to set. Raises InvalidData."""
     if not isinstance(one, dict):
-        raise InvalidData('it is not an object; write {"index": 1, "type": "URL", "data": "http://…"}')
+        raise InvalidData(
+            'it is not an object; write {"index": 1, "type": "URL", "data": "http://…"}', field="value"
+        )
     for name in one:
         if name not in _FIELDS:
-            raise InvalidData(f"there is no field {name!r}; there are {', '.join(_FIELDS)}")
+            raise InvalidData(f"there is no field {name!r}; there are {', '.join(_FIELDS)}", field=name)
     for name in ("index", "type", "data"):
         if name not in one:
-            raise InvalidData(f"the field {name} is missing; add it")
+            raise InvalidData(f"the field {name} is missing; add it", field=name)
     if one.get("references"):
-        raise InvalidData("references to other values are not kept here; omit the field references")
+        raise InvalidData(
+            "references to other values are not kept here; omit the field references", field="references"
+        )
     kind = one["type"]
     if not isinstance(kind, str):
-        raise InvalidData(f"the type {kind!r} is not a text; write one, as URL")
+        raise InvalidData(f"the type {kind!r} is not a text; write one, as URL", field="type", value=kind)
     ttl, until = _lifetime(one.get("ttl", value_types.TTL))
     permissions = one.get("permissions", value_types.PERMISSIONS)
     if not isinstance(permissions, str):
-        raise InvalidData(f"the permissions {permissions!r} are not a text; write four digits, as 1110")
+        raise InvalidData(
+            f"the permissions {permissions!r} are not a text; write four digits, as 1110",
+            field="permissions",
+            value=permissions,
+        )
     data = _data(kind, one["data"])
     index = _index(one["index"])
     return Draft(kind, data, index, ttl, until, value_types.permissions_of(permissions))
@@ -131,38 +139,48 @@ def _data(kind: str, given: object) -> str | bytes:
     if isinstance(given, str):
         return given
     if not isinstance(given, dict) or {*given} != {"format", "value"}:
-        raise InvalidData('the data is neither a text nor {"format": …, "value": …}; write one of them')
+        raise InvalidData(
+            'the data is neither a text nor {"format": …, "value": …}; write one of them', field="data"
+        )
     read = _READERS.get(given["format"]) if isinstance(given["format"], str) else None
     if read is None:
         raise InvalidData(
             f"the format {given['format']!r} of the data is not read here; there are"
             f" {', '.join(_READERS)}: send"
-            " others as base64"
+            " others as base64",
+            field="format",
+            value=given["format"],
         )
     wanted = _TYPES.get(given["format"])
     if wanted is not None and not value_types.is_type(wanted, kind):
         raise InvalidData(
-            f"data of the format {given['format']} belong to the type {wanted}, not to {kind!r}"
+            f"data of the format {given['format']} belong to the type {wanted}, not to {kind!r}",
+            field="type",
+            value=kind,
         )
     return read(given["value"])
 
 
 def _string(given: object) -> str:
     if not isinstance(given, str):
-        raise InvalidData(f"the value of the data is not a text, but {type(given).__name__}; write a text")
+        raise InvalidData(
+            f"the value of the data is not a text, but {type(given).__name__}; write a text", field="value"
+        )
     return given
 
 
 def _base64(given: object) -> bytes:
     with suppress(binascii.Error, ValueError):
         return base64.b64decode(_string(given), validate=True)
-    raise InvalidData("the value of the data is not base64; encode the bytes as RFC 4648 says")
+    raise InvalidData("the value of the data is not base64; encode the bytes as RFC 4648 says", field="value")
 
 
 def _hex(given: object) -> bytes:
     with suppress(binascii.Error, ValueError):
         return binascii.unhexlify(_string(given))
-    raise InvalidData("the value of the data is not hexadecimal; write two digits for each byte")
+    raise InvalidData(
+        "the value of the data is not hexadecimal; write two digits for each byte", field="value"
+    )
 
 
 def _admin(given: object) -> str:
@@ -172,7 +190,8 @@ def _admin(given: object) -> str:
     """
     if not isinstance(given, dict) or not {"handle", "index"} <= {*given}:
         raise InvalidData(
-            'an administrator is {"handle": "0.NA/12345", "index": 200, "permissions": "011111110011"}'
+            'an administrator is {"handle": "0.NA/12345", "index": 200, "permissions": "011111110011"}',
+            field="data",
         )
     rights = _string(given.get("permissions", ""))
     digits = "1" * len(RIGHTS) if rights == "*" else rights.rjust(len(RIGHTS), "0")
@@ -184,7 +203,9 @@ def _list(given: object) -> str:
     listed = []
     for one in given if isinstance(given, list) else [None]:
         if not isinstance(one, dict) or not {"handle", "index"} <= {*one} or ";" in _string(one["handle"]):
-            raise InvalidData('a list is [{"handle": "12345/alice", "index": 300}], no handle with ";"')
+            raise InvalidData(
+                'a list is [{"handle": "12345/alice", "index": 300}], no handle with ";"', field="data"
+            )
         listed.append(f"{_index(one['index'], 0)}:{one['handle']}")
     return ";".join(map(str, references(";".join(listed))))
 

@@ -82,7 +82,11 @@ async def submit(performer: Performer, request: Request, sent: Parameters) -> Re
     name, id = sent.get(OPERATION) or "", sent.get(ID)
     try:
         if name not in _DONE:
-            raise InvalidData(f"{name!r} is no operation of the page; use one of {', '.join(_DONE)}")
+            raise InvalidData(
+                f"{name!r} is no operation of the page; use one of {', '.join(_DONE)}",
+                field="operation",
+                value=name,
+            )
         elements = dict(await OPERATIONS[name].run(performer, request, sent))
     except SignInRequired:
         raise

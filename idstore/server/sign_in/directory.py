@@ -78,25 +78,47 @@ class Ldap:
         self._check_address()
         for key, name in (("user_base", self.user_base), ("group_base", self.group_base)):
             if not name or not is_dn(name):
-                raise InvalidData(f"{key}: {name!r} is no distinguished name; write dc=example,dc=org")
+                raise InvalidData(
+                    f"{key}: {name!r} is no distinguished name; write dc=example,dc=org",
+                    field=key,
+                    value=name,
+                )
         if bool(self.bind_dn) != (self.bind_password is not None):
-            raise InvalidData("bind_dn and bind_password_file belong together; give both or none")
+            raise InvalidData(
+                "bind_dn and bind_password_file belong together; give both or none",
+                field="bind_password_file",
+            )
         for key, seconds in (("seconds", self.seconds), ("cached_seconds", self.cached_seconds)):
             if not 0 <= seconds <= _LONGEST:
-                raise InvalidData(f"{key}: {seconds:g} is not from 0 to {_LONGEST:g}; change it")
+                raise InvalidData(
+                    f"{key}: {seconds:g} is not from 0 to {_LONGEST:g}; change it", field=key, value=seconds
+                )
 
     def _check_address(self) -> None:
         address = urlsplit(self.url)
         if address.scheme not in {"ldap", "ldaps"} or not address.hostname or address.path.strip("/"):
-            raise InvalidData(f"url: {self.url!r} is no directory; write ldaps://ldap.example.org")
+            raise InvalidData(
+                f"url: {self.url!r} is no directory; write ldaps://ldap.example.org",
+                field="url",
+                value=self.url,
+            )
         if self.start_tls and address.scheme == "ldaps":
-            raise InvalidData("start_tls: the connection of an ldaps address is encrypted already; remove it")
+            raise InvalidData(
+                "start_tls: the connection of an ldaps address is encrypted already; remove it",
+                field="start_tls",
+            )
         if not self.encrypted and address.hostname not in {"localhost", "127.0.0.1", "::1"}:
             raise InvalidData(
-                f"url: others could read the passwords sent to {self.url}; use ldaps, or start_tls = true"
+                f"url: others could read the passwords sent to {self.url}; use ldaps, or start_tls = true",
+                field="url",
+                value=self.url,
             )
         if self.ca_file is not None and not self.ca_file.is_file():
-            raise InvalidData(f"ca_file: {self.ca_file} is no file; name the certificates to trust")
+            raise InvalidData(
+                f"ca_file: {self.ca_file} is no file; name the certificates to trust",
+                field="ca_file",
+                value=str(self.ca_file),
+            )
 
     @property
     def encrypted(self) -> bool:

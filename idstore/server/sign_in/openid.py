@@ -47,12 +47,16 @@ class OpenId:
         is_local = address.hostname in {"localhost", "127.0.0.1", "::1"}
         if not address.hostname or address.scheme not in ({"https", "http"} if is_local else {"https"}):
             raise InvalidData(
-                f"issuer: {self.issuer!r} is no provider; write https://login.example.org/realm"
+                f"issuer: {self.issuer!r} is no provider; write https://login.example.org/realm",
+                field="issuer",
+                value=self.issuer,
             )
         if not self.client_id:
-            raise InvalidData("client_id: empty; write the name of this server at the provider")
+            raise InvalidData(
+                "client_id: empty; write the name of this server at the provider", field="client_id"
+            )
         if "openid" not in self.scope.split():
-            raise InvalidData(f"scope: {self.scope!r} lacks openid; add it")
+            raise InvalidData(f"scope: {self.scope!r} lacks openid; add it", field="scope", value=self.scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,15 @@ class SessionSettings:
         if len(self.secret.value) < _SHORTEST:
             raise InvalidData(
                 f"secret_file: the secret is shorter than {_SHORTEST} characters; make one with"
-                " openssl rand -hex 32"
+                " openssl rand -hex 32",
+                field="secret_file",
             )
         if not 0 < self.hours <= 24 * 30:
-            raise InvalidData(f"hours: {self.hours:g} is not above 0 and at most 720; change it")
+            raise InvalidData(
+                f"hours: {self.hours:g} is not above 0 and at most 720; change it",
+                field="hours",
+                value=self.hours,
+            )
 
 
 class Sessions:

@@ -110,7 +110,7 @@ def _user(scope: Scope) -> str | None:
     """Return the party that a request names. Raises InvalidData."""
     names = Headers(scope=scope).getlist(USER_HEADER)
     if len(names) > 1:
-        raise InvalidData(f"the header {USER_HEADER} stands twice; send it once")
+        raise InvalidData(f"the header {USER_HEADER} stands twice; send it once", field=USER_HEADER)
     return unquote(names[0]) if names else None
 
 

@@ -43,19 +43,26 @@ class TrustedHeader:
         """Raise InvalidData for values that make no sense."""
         if not _HEADER.fullmatch(self.header) or _OTHER.fullmatch(self.header):
             raise InvalidData(
-                f"header: {self.header!r} cannot name a party; use a header of its own, such as X-Remote-User"
+                f"header: {self.header!r} cannot name a party; use another one, such as X-Remote-User",
+                field="header",
+                value=self.header,
             )
         if not self.proxies:
-            raise InvalidData('proxies: no address; write ["127.0.0.1"] for a proxy on this machine')
+            raise InvalidData(
+                'proxies: no address; write ["127.0.0.1"] for a proxy on this machine', field="proxies"
+            )
         for proxy in self.proxies:
             try:
                 ipaddress.ip_network(proxy)
             except ValueError as error:
-                raise InvalidData(f"proxies: {error}; write 127.0.0.1 or 10.0.0.0/8") from None
+                raise InvalidData(
+                    f"proxies: {error}; write 127.0.0.1 or 10.0.0.0/8", field="proxies"
+                ) from None
         if len(self.secret.value) < _SHORTEST:
             raise InvalidData(
                 f"secret_file: the secret is shorter than {_SHORTEST} characters; make one with"
-                " openssl rand -hex 32"
+                " openssl rand -hex 32",
+                field="secret_file",
             )
 
 

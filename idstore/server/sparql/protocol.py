@@ -44,11 +44,13 @@ def asked_query(request: Request, body: bytes) -> AskedQuery:
     kind = _media_type(request)
     if kind == FORM:
         if any(name == _QUERY for name, _ in parameters):
-            raise InvalidData("a query in a form stands in the body alone; take it out of the address")
+            raise InvalidData(
+                "a query in a form stands in the body alone; take it out of the address", field="query"
+            )
         return _query([*parameters, *read_parameters(body, "the body")])
     if kind == QUERY:
         if any(name == _QUERY for name, _ in parameters):
-            raise InvalidData("the body is the query; take the other one out of the address")
+            raise InvalidData("the body is the query; take the other one out of the address", field="query")
         return AskedQuery(_text(body), _graphs(parameters), dict(parameters))
     if kind == UPDATE:
         raise _update_refused()

@@ -42,7 +42,7 @@ class SavedQueries:
         pairs = read_parameters(request.scope["query_string"], "the address")
         given = dict(pairs)
         if len(given) < len(pairs):
-            raise InvalidData("a parameter stands twice; give each once")
+            raise InvalidData("a parameter stands twice; give each once", field="query")
         others: dict[str, str] = {}
         for name in PARAMETERS:
             if name in given and name not in query.parameters:
