@@ -139,6 +139,7 @@ class IDS:
     forced = _own("forced")
     scheme = _own("scheme")
     policy = _own("policy")
+    bindingPolicy = _own("bindingPolicy")
     labelType = _own("labelType")
     allocator = _own("allocator")
     frozen = _own("frozen")

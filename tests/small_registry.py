@@ -24,7 +24,8 @@ RECORDS = """
     ids:owner party:ada ;
     dcterms:created "2026-11-20T08:00:00Z"^^xsd:dateTime ; ids:allocator party:staff ; ids:perMinute 60 ;
     ids:frozen true ;
-    ids:policy "never reused" ; dcterms:license <https://creativecommons.org/publicdomain/zero/1.0/> ;
+    ids:policy "never reused" ; ids:bindingPolicy "known" ;
+    dcterms:license <https://creativecommons.org/publicdomain/zero/1.0/> ;
     ids:offeredTo party:bob ; ids:labelType :xt .
 :xt a ids:LabelType ; skos:notation "xt" ; skos:prefLabel "type" ; ids:quality ids:Provisional .
 h: a ids:Namespace ; ids:name "own" ; ids:scheme "handle" ; setting:case_sensitive false ;
@@ -137,7 +138,7 @@ Placement ; ids:about storage:ejournals ;
     ids:withSize 5 ; ids:delivery "batch 7"
 TypeAddition ; ids:about : ; ids:withLabel "lan" ; ids:withName "programming language"
 NamespaceChange ; ids:about : ; with-setting:licence "https://creativecommons.org/publicdomain/zero/1.0/" ;
-    with-setting:policy ""
+    with-setting:policy "" ; with-setting:bind "known"
 Bind ; ids:about :R2 ; ids:withRelation ids:hasPriorityOver ; ids:withObject :R1 ; ids:withConfidence 0.5 ;
     ids:withJustification semapv:ManualMappingCuration ; ids:withAuthor "Ada"
 Undeprecation ; ids:about :R2 ; ids:withSuccessor :R3

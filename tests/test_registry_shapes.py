@@ -220,6 +220,7 @@ DAMAGE = [
     ("Namespace-description", PUT.format(": dcterms:description 'valves'@en")),
     ("Namespace-contact", PUT.format(": <http://www.w3.org/ns/dcat#contactPoint> 'ada'")),
     ("Namespace-policy", PUT.format(": ids:policy 'always reused'")),
+    ("Namespace-bindingPolicy", PUT.format(": ids:bindingPolicy 'everybody'")),
     ("Namespace-licence", PUT.format(": dcterms:license 'free'")),
     ("Namespace-publisher", PUT.format(": dcterms:publisher 'ada', 'bob'")),
     ("Namespace-type", CUT.format(":xt a ids:LabelType")),

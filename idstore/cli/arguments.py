@@ -1,7 +1,7 @@
 """Arguments and options that several commands share."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -234,25 +234,32 @@ def unknown_party_warning(name: str) -> str:
     return f"party {name!r} was never added and has never acted; check the spelling"
 
 
-def unseen_party_warning(name: str, remedy: str) -> str:
-    """Return the warning for a party that gets a right, and that the acting party does not know."""
-    return (
-        f"no party {name!r} was added here, and none has acted as far as you see;"
-        f" if the name is misspelt, {remedy}"
-    )
+def warn_of_unseen(call: "Call", unseen: "Mapping[str, str]", remedy: str) -> None:
+    """Warn of parties that get a right, and that the acting party does not know: see `unseen_parties`."""
+    for name, nearest in unseen.items():
+        meant = f" (perhaps {nearest}?)" if nearest else ""
+        call.output.warn(
+            f"no party {name!r} was added here, and none has acted as far as you see{meant};"
+            f" if the name is misspelt, {remedy}"
+        )
 
 
-def unseen_parties(registry: "Registry", names: "Iterable[str]", party: "Party") -> list[str]:
-    """Return the names of parties that were neither added nor have acted, as far as the acting party sees."""
+def unseen_parties(registry: "Registry", names: "Iterable[str]", party: "Party") -> dict[str, str]:
+    """Return the parties that were neither added nor have acted, as far as the acting party sees.
+
+    Each is returned with the known name that is nearest, or an empty text.
+    """
+    from difflib import get_close_matches
+
     from idstore.model.filter import Filter
     from idstore.model.party import Party
 
-    added = {known.name for known in registry.parties(party)}
-    return [
-        name
+    added = {known.name for known in registry.parties(party)} | {party.name}
+    return {
+        name: next(iter(get_close_matches(name, added, 1)), "")
         for name in dict.fromkeys(Party(text).name for text in names)
         if name not in added and next(iter(registry.log(party, Filter(party=name))), None) is None
-    ]
+    }
 
 
 def is_namespace(registry: "Registry", text: str) -> bool:

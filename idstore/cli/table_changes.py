@@ -28,14 +28,13 @@ def change_table(
     call.output.info(f"idstore: reading {table.summary.replace(str(path), inputs.name(file))}")
     lines, rehearsed = TableLines(call, table.flaws, table.empty), dry_run or bool(table.flaws)
 
-    def change(registry: "Registry", party: "Party") -> "tuple[Sequence[LineOutcome], list[str]]":
+    def change(registry: "Registry", party: "Party") -> "tuple[Sequence[LineOutcome], dict[str, str]]":
         grantees = sorted({row.grantee for row in table.rows} - {""})
         unseen = arguments.unseen_parties(registry, grantees, party)
         return registry.change_many(table.rows, party, dry_run=rehearsed), unseen
 
     outcomes, unseen = session.write(call, change, dry_run=rehearsed, creates=False)
-    for name in unseen:
-        call.output.warn(arguments.unseen_party_warning(name, "take the grant back (idstore ungrant)"))
+    arguments.warn_of_unseen(call, unseen, "take the grant back (idstore ungrant)")
     if rehearsed or lines.refusals(outcomes):
         return lines.report(outcomes)
     if call.output.json:

@@ -12,7 +12,7 @@ from idstore.characters import ascii_lower
 from idstore.errors import InvalidData, UnknownScheme
 from idstore.model import particulars, times
 from idstore.model.event import Event
-from idstore.model.party import node
+from idstore.model.party import PartyFacts, node
 from idstore.schemes import Aliasing, Context, LabelType, Scheme, Typed, Valued, scheme
 from idstore.schemes.shapes import own_shape
 from idstore.vocabulary import (
@@ -123,6 +123,15 @@ class Namespace:
     def identifier_class(self) -> NamedNode:
         """The class of the identifiers, which the scheme names. Raises UnknownScheme."""
         return NamedNode(self.scheme.identifier_class)
+
+    @property
+    def binders(self) -> str:
+        """Who may bind its published identifiers, besides their owners: see `particulars.BINDERS`."""
+        return dict(self.particulars).get("bind", particulars.ANYONE)
+
+    def is_allocator(self, facts: PartyFacts) -> bool:
+        """Whether a party is the owner, or may allocate by its name or a group."""
+        return not self.allocators or facts.name == self.owner or not facts.names.isdisjoint(self.allocators)
 
     @property
     def valued(self) -> bool:

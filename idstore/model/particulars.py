@@ -1,4 +1,4 @@
-"""Particulars of a namespace: what its owner says of it and of its data, for people and for catalogues.
+"""Particulars of a namespace: what its owner says of it and of its data, and who may bind its identifiers.
 
 They change no identifier. Each is a text, stored as a property of the namespace.
 """
@@ -21,8 +21,15 @@ PREDICATES: Final[Mapping[str, NamedNode]] = MappingProxyType(
         "policy": IDS.policy,
         "licence": DCTERMS.license,
         "publisher": DCTERMS.publisher,
+        "bind": IDS.bindingPolicy,
     }
 )
+ANYONE: Final = "anyone"
+KNOWN: Final = "known"
+ALLOCATORS: Final = "allocators"
+BINDERS: Final = (ANYONE, KNOWN, ALLOCATORS)
+"""Who may bind published identifiers of a namespace, besides their owners: every party, the parties that were
+added, or those that may allocate in it. ``anyone`` is the default, and not stored."""
 _MAIL: Final = re.compile(r"[^@\s:/]+@[^@\s:/]+\.[^@\s:/]+")
 _ABSOLUTE: Final = re.compile(r"(https?://|urn:|mailto:)\S+", re.IGNORECASE)
 
@@ -32,6 +39,14 @@ def checked(name: str, text: str) -> str:
     text = text.strip()
     if not text:
         return ""
+    if name == "bind":
+        if text not in BINDERS:
+            raise InvalidData(
+                f"{text!r} does not say who may bind; write bind= with one of {', '.join(BINDERS)}",
+                setting=name,
+                value=text,
+            )
+        return "" if text == ANYONE else text
     if name == "contact" and _MAIL.fullmatch(text):
         text = f"mailto:{text}"
     if name in ("contact", "licence") and not _ABSOLUTE.fullmatch(text):

@@ -258,7 +258,7 @@ class Allocations(Bindings, Lifecycle):
                 f"namespace {namespace.name} is frozen: it takes no new identifiers",
                 namespace=namespace.name,
             )
-        if not _is_allocator(namespace, self.core.party_facts(view, party)):
+        if not namespace.is_allocator(self.core.party_facts(view, party)):
             raise NotPermitted(
                 f"{party.name} may not allocate in {namespace.name}; ask its owner {namespace.owner} for"
                 " permission",
@@ -343,12 +343,7 @@ class Allocations(Bindings, Lifecycle):
 
 def may_allocate(namespace: Namespace, facts: PartyFacts) -> bool:
     """Return whether a party may allocate in a namespace at all, whatever the pace."""
-    return not namespace.frozen and facts.suspended is None and _is_allocator(namespace, facts)
-
-
-def _is_allocator(namespace: Namespace, facts: PartyFacts) -> bool:
-    permitted = namespace.allocators
-    return not permitted or facts.name == namespace.owner or not facts.names.isdisjoint(permitted)
+    return not namespace.frozen and facts.suspended is None and namespace.is_allocator(facts)
 
 
 def _check_plain(facts: Facts, namespace: Namespace, target: str | None, label: str | None) -> None:

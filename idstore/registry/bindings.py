@@ -9,13 +9,13 @@ from pyoxigraph import Literal, NamedNode
 
 from idstore.characters import trimmed
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
-from idstore.model import orcid, terms
+from idstore.model import orcid, particulars, terms
 from idstore.model.binding import Binding
 from idstore.model.closed_vocabularies import correction
 from idstore.model.event import Event
 from idstore.model.names import Names
-from idstore.model.namespace import TRUE
-from idstore.model.party import Party, node
+from idstore.model.namespace import TRUE, Namespace
+from idstore.model.party import Party, PartyFacts, node
 from idstore.model.record import Identifier, Record, Stage, reserved, written
 from idstore.model.terms import Term
 from idstore.registry import iris
@@ -231,10 +231,14 @@ class Bindings(Lookup):
     def _check_binder(self, transaction: Transaction, record: Record, party: Party) -> None:
         """Raise StageConflict for a tombstone, and NotPermitted unless the party may bind: see `bind`."""
         check_living(record)
-        if record.stage is Stage.FIXATED or record.owner == party.name:
+        if record.owner == party.name:
+            return
+        facts = self.core.party_facts(transaction, party)
+        if record.stage is Stage.FIXATED:
+            self._check_policy(self.core.namespace(transaction, record.namespace), facts)
             return
         binders = {name for name, binds in record.grants if binds}
-        if binders.isdisjoint(self.core.party_facts(transaction, party).names):
+        if binders.isdisjoint(facts.names):
             raise NotPermitted(
                 f"{party.name} may not bind {record.iri.value}; ask its owner {record.owner} for the right"
                 " to bind",
@@ -244,11 +248,39 @@ class Bindings(Lookup):
                 remedy=Remedy.ALLOW_BINDING,
             )
 
+    def _check_policy(self, namespace: Namespace, facts: PartyFacts) -> None:
+        """Raise NotPermitted unless a party may bind published identifiers of a namespace."""
+        if namespace.binders == particulars.KNOWN and not facts.added:
+            raise NotPermitted(
+                f"identifiers in {namespace.name} are bound by parties that were added here, and {facts.name}"
+                " was not; an administrator can add it",
+                namespace=namespace.name,
+                party=facts.name,
+                remedy=Remedy.ADD_PARTY,
+            )
+        if namespace.binders == particulars.ALLOCATORS and not namespace.is_allocator(facts):
+            raise NotPermitted(
+                f"identifiers in {namespace.name} are bound by those that may allocate there; ask its owner"
+                f" {namespace.owner} for permission",
+                namespace=namespace.name,
+                party=facts.name,
+                remedy=Remedy.ALLOW_ALLOCATION,
+            )
+
     def unbind(self, id: Identifier, statement: Statement, party: Party) -> Event:
         """Remove a binding of the party; the owner of the identifier also removes those of others.
 
         The log names the author of the refutation: the statement's author, if not the acting party.
         Raises NotRegistered (also if there is no such binding), NotPermitted, InvalidData.
+        """
+        return self._unbind(id, statement, party)
+
+    def _unbind(
+        self, id: Identifier, statement: Statement, party: Party, *, by_administrator: bool = False
+    ) -> Event:
+        """Remove a binding: see `unbind`.
+
+        by_administrator  whether an administrator also removes those of others.
         """
 
         def act(transaction: Transaction) -> Event:
@@ -269,9 +301,10 @@ class Bindings(Lookup):
                     remedy=Remedy.SHOW_RECORD,
                 )
             own = [binding for binding in matches if binding.by == party.name]
-            undone = {
-                binding.key: binding for binding in own or (matches if record.owner == party.name else [])
-            }.values()
+            entitled = record.owner == party.name or (
+                by_administrator and self.core.party_facts(transaction, party).administrator
+            )
+            undone = {binding.key: binding for binding in own or (matches if entitled else [])}.values()
             if not undone:
                 makers = {binding.by for binding in matches}
                 raise NotPermitted(

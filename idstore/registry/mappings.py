@@ -83,7 +83,8 @@ class Mappings(Bindings):
         dry_run     only predict the outcomes.
         on_outcome  called with each outcome in turn; if it raises, nothing is changed.
 
-        The rights are those of `bind` and `unbind`. A repeated call changes nothing.
+        The rights are those of `bind` and `unbind`; an administrator also removes bindings of others, and
+        the log names both. A repeated call changes nothing.
         Raises StoreUnavailable. Cost: as `bind` for each, and one commit. Memory: the outcomes.
         """
         outcomes: list[LineOutcome] = []
@@ -110,10 +111,10 @@ class Mappings(Bindings):
         """
         if proposal.act == "unbind":
             try:
-                iri = self.unbind(proposal.id, proposal.statement, party).about.value
+                event = self._unbind(proposal.id, proposal.statement, party, by_administrator=True)
             except NotRegistered as error:
                 return proposal.id, *self._unbound(proposal, error.message, party)
-            return iri, "new", ""
+            return event.about.value, "new", ""
         record, statement = self.show(proposal.id, party), proposal.statement
         iri = record.iri.value
         stored = {binding.key for binding in record.bindings}

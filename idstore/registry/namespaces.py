@@ -8,7 +8,14 @@ from typing import Final
 from pyoxigraph import Literal, NamedNode
 
 from idstore.characters import ascii_lower
-from idstore.errors import AlreadyRegistered, InvalidData, NotPermitted, StageConflict, UnknownScheme
+from idstore.errors import (
+    AlreadyRegistered,
+    InvalidData,
+    InvalidIdentifier,
+    NotPermitted,
+    StageConflict,
+    UnknownScheme,
+)
 from idstore.model import names, particulars, terms
 from idstore.model import namespace as namespaces
 from idstore.model.namespace import TRUE, Namespace
@@ -16,7 +23,17 @@ from idstore.model.particulars import PREDICATES
 from idstore.model.party import Party, node
 from idstore.model.terms import Term, iri_of
 from idstore.registry.core import Part
-from idstore.schemes import Adjustable, Context, Hierarchical, Reserving, Scheme, Typed, scheme
+from idstore.schemes import (
+    Adjustable,
+    Context,
+    Hierarchical,
+    Profiled,
+    Reserving,
+    Scheme,
+    Typed,
+    rdswip,
+    scheme,
+)
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import DCTERMS, EVENTS, IDS, PUBLIC_LOG, RDF, SKOS, SPACE
 
@@ -139,9 +156,10 @@ class Namespaces(Part):
     def set_namespace(self, name: str, changes: Mapping[str, str], party: Party) -> Namespace:
         """Change settings and particulars of a namespace. Only its owner may.
 
-        changes  new values by name. Particulars: description, contact, policy, licence and publisher; an
-                 empty text removes one. Settings: those that the scheme can change; an empty text stands for
-                 the default.
+        changes  new values by name. Particulars: description, contact, policy, licence, publisher, and bind
+                 (who may bind published identifiers: anyone, known or allocators); an empty text removes
+                 one. Settings: those that the scheme can change, and before the first identifier all that
+                 decide about labels; an empty text stands for the default.
         Raises UnknownNamespace, NotPermitted, InvalidData (an unknown name, a value that does not fit, what
         may not change and why), AlreadyRegistered (an alias of another namespace).
         Values that are there already change nothing.
@@ -150,7 +168,8 @@ class Namespaces(Part):
         def act(transaction: Transaction) -> Namespace:
             namespace = self.core.namespace(transaction, name)
             self._check_owned(namespace, party)
-            new = {**_new_settings(namespace, changes), **_new_particulars(namespace, changes)}
+            used = is_used(transaction, namespace)
+            new = {**_new_settings(namespace, changes, used=used), **_new_particulars(namespace, changes)}
             if not new:
                 return namespace
             arguments = namespaces.setting_pairs(namespace.scheme, sorted(new.items()))
@@ -374,6 +393,8 @@ def _check_ancestors(registered: Mapping[str, Namespace], code: Hierarchical, ba
         )
 
 
+_FLAGS: Final = {"true": "false", "false": "true"}
+"""Value of a setting that is a flag → the other value."""
 _FIXED: Final = {
     "base": "all its identifiers begin with it",
     "name": "people and files refer to the namespace by it",
@@ -388,21 +409,58 @@ def _new_particulars(namespace: Namespace, changes: Mapping[str, str]) -> dict[s
     """Return the particulars among the changes that differ from the present ones. Raises InvalidData."""
     present = dict(namespace.particulars)
     new = {key: particulars.checked(key, text) for key, text in changes.items() if key in PREDICATES}
+    if new.get("bind") == particulars.ALLOCATORS and namespace.scheme_name == rdswip.NAME:
+        raise InvalidData(
+            f"bind={particulars.ALLOCATORS} is not for {namespace.name}: all may bind identifiers of the"
+            f" scheme {rdswip.NAME}; write bind={particulars.ANYONE} or bind={particulars.KNOWN}",
+            setting="bind",
+            namespace=namespace.name,
+        )
     return {key: text for key, text in new.items() if text != present.get(key, "")}
 
 
-def _new_settings(namespace: Namespace, changes: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings among the changes that differ from the present ones. Raises InvalidData."""
+def accepting(namespace: Namespace, text: str) -> str | None:
+    """Return a setting, as ``key=value``, with which a namespace would read a text; None if there is none.
+
+    Such a setting can be changed before the first identifier is issued.
+    """
+    code, present = namespace.scheme, namespace.context.settings
+    choices = [("profile", name) for name in (code.profiles if isinstance(code, Profiled) else {})]
+    choices += [(key, _FLAGS[value]) for key, value in present.items() if value in _FLAGS]
+    for key, value in choices:
+        profile = code.profiles[value] if isinstance(code, Profiled) and key == "profile" else {key: value}
+        with suppress(InvalidData, InvalidIdentifier):
+            code.label(text, code.context(namespace.base, {**present, **profile}))
+            return f"{key}={value}"
+    return None
+
+
+def is_used(view: View, namespace: Namespace) -> bool:
+    """Whether an identifier was ever issued in a namespace, a released or hidden one included."""
+    return any(True for _ in view.quads(None, IDS.withNamespace, namespace.iri))
+
+
+def _new_settings(namespace: Namespace, changes: Mapping[str, str], *, used: bool) -> dict[str, str]:
+    """Return the settings among the changes that differ from the present ones. Raises InvalidData.
+
+    used  whether identifiers were issued: then what decides about labels stays.
+    """
     wanted = {key: text for key, text in changes.items() if key not in PREDICATES}
     if not wanted:
         return {}
     code, present = namespace.scheme, dict(namespace.context.settings)
     adjustable = code.adjustable if isinstance(code, Adjustable) else ()
+    profiles = code.profiles if isinstance(code, Profiled) else {}
+    possible = adjustable
+    if not used:
+        possible = [*(key for key in code.defaults if key not in _FIXED), *(["profile"] if profiles else [])]
     for key in wanted:
-        if key not in adjustable:
-            raise InvalidData(_why_fixed(namespace, key, adjustable), setting=key, namespace=namespace.name)
-    filled = {key: text or code.defaults[key] for key, text in wanted.items()}
-    after = code.context(namespace.base, {**present, **filled}).settings
+        if key not in possible:
+            raise InvalidData(_why_fixed(namespace, key, possible), setting=key, namespace=namespace.name)
+    filled = {key: text or code.defaults[key] for key, text in wanted.items() if text or key != "profile"}
+    replaced = profiles.get(filled.get("profile", ""), {})
+    kept = {key: text for key, text in present.items() if key not in replaced}
+    after = code.context(namespace.base, {**kept, **filled}).settings
     gone = set(present.get("alias", "").split()) - set(after.get("alias", "").split())
     if gone:
         raise InvalidData(
@@ -411,7 +469,7 @@ def _new_settings(namespace: Namespace, changes: Mapping[str, str]) -> dict[str,
             setting="alias",
             namespace=namespace.name,
         )
-    return {key: after[key] for key in wanted if after[key] != present.get(key)}
+    return {key: text for key, text in after.items() if text != present.get(key)}
 
 
 def _why_fixed(namespace: Namespace, key: str, adjustable: Sequence[str]) -> str:
@@ -419,7 +477,9 @@ def _why_fixed(namespace: Namespace, key: str, adjustable: Sequence[str]) -> str
     possible = ", ".join([*adjustable, *PREDICATES])
     if key == "owner":
         return f"the owner of {namespace.name} is not set; transfer the namespace instead"
-    if key not in _FIXED and key not in namespace.scheme.defaults:
+    code = namespace.scheme
+    there = {*_FIXED, *code.defaults, *(["profile"] if isinstance(code, Profiled) else [])}
+    if key not in there:
         return f"{namespace.name} has no {key!r}; what can be set is {possible}"
     why = _FIXED.get(key, "it decides which labels there are and which are the same, and labels were issued")
     return (

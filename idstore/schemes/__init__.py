@@ -369,6 +369,14 @@ class Adjustable(Protocol):
 
 
 @runtime_checkable
+class Profiled(Protocol):
+    """Extension of `Scheme` for schemes with a setting ``profile``, which stands for several settings."""
+
+    profiles: Mapping[str, Mapping[str, str]]
+    """Name of a profile → its settings."""
+
+
+@runtime_checkable
 class Valued(Protocol):
     """Extension of `Scheme` for schemes whose identifiers carry typed values, as in the Handle System."""
 

@@ -130,6 +130,7 @@ class RdsWip(SchemeBase):
     defaults: Mapping[str, str] = MappingProxyType(
         {"digits": "10", "max_run": "2", "max_count": "3", "refuse_patterns": "false"}
     )
+    profiles = PROFILES
     chosen = False
     bulk = False
     example = "R3732211754"

@@ -538,6 +538,16 @@ def test_a_permission_for_an_unknown_name_warns(run: Run, rdl: str) -> None:
             f" if the name is misspelt, name the right parties instead (idstore {kind} allow)"
             for unknown in ("bbo", "dvae")
         ]
+    assert (
+        "no party 'boob' was added here, and none has acted as far as you see; if"
+        in run("namespace", "allow", "rdl", "boob", by="alice").err
+    )  # bob has acted, and was not added
+    assert (
+        "'carl' was added here, and none has acted as far as you see (perhaps carol?);"
+        in run("namespace", "allow", "rdl", "carl").err
+    )
+    told = run("transfer", "rdl", "carrol").err
+    assert "(perhaps carol?)" in told and "withdraw the offer by a transfer to yourself" in told
     assert run("namespace", "allow", "rdl", "--everyone").err == ""
     assert run("storage", "allow", "books").err == ""
 

@@ -289,3 +289,27 @@ def test_ignored_columns_are_named(run: Run, more: tuple[str, ...]) -> None:
         first
         == "idstore: reading standard input: subject ← subject, target ← target; passed over: colour, b\\x1bc"
     )
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_line_that_only_a_setting_refuses_names_the_setting(run: Run, tmp_path: Path) -> None:
+    base = "http://rdl.rdlfacade.org/data#"
+    run("namespace", "add", "facade", base, "--scheme", "rdswip")
+    run("namespace", "add", "emoji", "777", "--scheme", "handle")
+    lists = {
+        "facade": ("R21210571481", "with profile=rdlfacade it would be one"),
+        "emoji": ("777/\U0001f600", "with bmp_only=false it would be one"),
+    }
+    for namespace, (line, hint) in lists.items():
+        file = tmp_path / f"{namespace}.txt"
+        file.write_text(f"{line}\n", encoding="utf-8")
+        command = ("import", "--format", "list", "--namespace", namespace, file)
+        assert hint in run(*command, code=3).out
+        run("namespace", "set", namespace, hint.split()[1])
+        run(*command)
+        assert run("list", "--namespace", namespace).out.count("\n") == 1
+    nothing = tmp_path / "nothing.txt"
+    nothing.write_text("R12x\n", encoding="utf-8")
+    assert (
+        "would be one" not in run("import", "--format", "list", "--namespace", "facade", nothing, code=3).out
+    )

@@ -624,6 +624,22 @@ def test_only_the_owner_removes_another_party_s_binding(run: Run, mint: Minting,
     assert run("show", id, "--json").object["bindings"] == []
 
 
+def test_an_administrator_carries_out_decisions_on_bindings_of_others(
+    run: Run, mint: Minting, a: Path
+) -> None:
+    id = mint()
+    run("transfer", id, "carol")
+    run("transfer", id, "carol", by="carol")
+    run("fixate", id, by="carol")
+    run("bind", id, f"{WD}Q1", by="bob")
+    table(a, f"unbind\t{id}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    assert "only bob" in run("unbind", id, f"{WD}Q1", code=7).err
+    run("reconcile", "--accept", a)
+    assert run("show", id, "--json").object["bindings"] == []
+    last = run("log", "--id", id, "--json").objects[-1]
+    assert (last["event"], last["by"], last["party"]) == ("Unbind", "alice", "bob")
+
+
 def test_removing_an_absent_binding_changes_nothing(run: Run, mint: Minting, a: Path, store: Path) -> None:
     id = mint()
     table(

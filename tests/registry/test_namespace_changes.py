@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import idstore
-from idstore import Party, Registry, Request
+from idstore import Party, Registry, Request, Statement
 from idstore.errors import AlreadyRegistered, ExchangeError, IdstoreError, InvalidData, NotPermitted
 from idstore.exchange import description, rdf, table_export
 from idstore.model.filter import Filter
@@ -82,6 +82,7 @@ def test_settings_that_change_no_identifier_can_be_set(registry: Registry) -> No
 def test_what_may_not_change_is_refused_with_the_reason(
     registry: Registry, changes: dict[str, str], kind: type[IdstoreError], said: str
 ) -> None:
+    registry.register("h", "doc", ADA)
     if changes.get("alias") == "777":
         registry.set_namespace("h", {"alias": "66666"}, ADA)
     before = registry.namespace("h")
@@ -169,3 +170,97 @@ def test_licence_and_publisher_stand_in_descriptions_and_mappings(registry: Regi
     about, mapped = described()
     assert about.count(f"dcterms:license <{ZERO}>") == 3
     assert f'#license: "{ZERO}"' in mapped
+
+
+def test_settings_that_decide_about_labels_change_before_the_first_identifier(registry: Registry) -> None:
+    registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ADA)
+    changed = registry.set_namespace("rdl", {"profile": "rdlfacade"}, ADA)
+    assert changed.context.settings == {
+        "digits": "11",
+        "max_run": "2",
+        "max_count": "4",
+        "refuse_patterns": "false",
+    }
+    registry.set_namespace("rdl", {"digits": "12"}, ADA)
+    draft = registry.mint("rdl", BOB)
+    assert len(draft.label) == 13
+    registry.release(draft, BOB)  # its label is never issued again, by whatever rule
+    for changes in ({"digits": "10"}, {"profile": "rdlfacade"}):
+        with pytest.raises(InvalidData, match="because it decides which labels there are"):
+            registry.set_namespace("rdl", changes, ADA)
+    assert list(registry.verify(ADA)) == []
+
+
+def exported(registry: Registry, file: Path) -> Path:
+    with file.open("wb") as target:
+        rdf.export(registry, target, ADA, "nquads")
+    return file
+
+
+def test_registries_with_other_rules_are_not_merged(registry: Registry, tmp_path: Path) -> None:
+    """The rules are those that the settings have now, not those of the beginning."""
+    with idstore.open(tmp_path / "other", administrator=ADA) as other:
+        other.add_namespace("h", "12345", "handle", ADA)
+        unchanged = exported(other, tmp_path / "unchanged.nq")
+        other.set_namespace("h", {"case_sensitive": "false"}, ADA)
+        other.register("h", "Doc", ADA)
+        changed = exported(other, tmp_path / "changed.nq")
+    rdf.import_registry(registry, [unchanged], ADA)
+    with pytest.raises(ExchangeError, match="a merge requires the same scheme"):
+        rdf.import_registry(registry, [changed], ADA)
+    registry.set_namespace("h", {"case_sensitive": "false"}, ADA)
+    rdf.import_registry(registry, [changed], ADA)
+    with pytest.raises(ExchangeError, match="a merge requires the same scheme"):
+        rdf.import_registry(registry, [unchanged], ADA)
+    assert list(registry.verify(ADA)) == []
+
+
+def test_a_copy_that_went_another_way_does_not_change_the_rules(registry: Registry, tmp_path: Path) -> None:
+    registry.backup(tmp_path / "copy", ADA)
+    with idstore.open(tmp_path / "copy") as copy:
+        copy.set_namespace("h", {"case_sensitive": "false"}, ADA)
+        copy.set_namespace("p", {"cite_as": "PILIN"}, ADA)
+        file = exported(copy, tmp_path / "copy.nq")
+    registry.register("h", "Doc", ADA)
+    with pytest.raises(ExchangeError, match="labels were issued here"):
+        rdf.import_registry(registry, [file], ADA, own_history=True)
+    assert registry.namespace("h").context.settings["case_sensitive"] == "true"
+
+
+def test_who_may_bind_is_the_owner_s_decision(registry: Registry) -> None:
+    eve, group = Party("eve"), Party("staff")
+    registry.add_party(BOB, ADA)
+    one = registry.register("h", "one", ADA, Request(fixate=True))
+    target = Statement("http://example.org/1")
+    registry.bind(one, target, eve)
+    registry.set_namespace("h", {"bind": "known"}, ADA)
+    with pytest.raises(NotPermitted, match="eve was not") as refused:
+        registry.bind(one, Statement("http://example.org/2"), eve)
+    assert refused.value.remedy == "add-party"
+    registry.bind(one, Statement("http://example.org/2"), BOB)
+    registry.unbind(one, target, eve)  # what a party said it takes back
+
+    registry.set_namespace("h", {"bind": "allocators"}, ADA)
+    registry.add_party(group, ADA, "group")
+    registry.join(eve, group, ADA)
+    registry.bind(one, Statement("http://example.org/3"), eve)  # all may allocate
+    registry.allow("h", ["staff"], ADA)
+    registry.bind(one, Statement("http://example.org/4"), eve)
+    with pytest.raises(NotPermitted, match="those that may allocate"):
+        registry.bind(one, Statement("http://example.org/5"), BOB)
+    registry.bind(one, Statement("http://example.org/6"), ADA)
+
+    registry.set_namespace("h", {"bind": "anyone"}, ADA)
+    registry.bind(one, Statement("http://example.org/7"), Party("zoe"))
+    assert "bind" not in dict(registry.namespace("h").particulars)
+    assert list(registry.verify(ADA)) == []
+    for wrong in ("everybody", "Known"):
+        with pytest.raises(InvalidData, match="anyone, known, allocators"):
+            registry.set_namespace("h", {"bind": wrong}, ADA)
+
+
+def test_identifiers_for_everybody_to_bind_are_not_for_allocators_alone(registry: Registry) -> None:
+    registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ADA)
+    with pytest.raises(InvalidData, match="is not for rdl"):
+        registry.set_namespace("rdl", {"bind": "allocators"}, ADA)
+    assert dict(registry.set_namespace("rdl", {"bind": "known"}, ADA).particulars) == {"bind": "known"}

@@ -405,12 +405,15 @@ def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingPa
 
     receiver = Party(user)
 
-    def act(registry: "Registry", party: "Party") -> "Event | Namespace":
+    def act(registry: "Registry", party: "Party") -> "tuple[Event | Namespace, dict[str, str]]":
+        unseen = arguments.unseen_parties(registry, [receiver.name], party)
         if arguments.is_namespace(registry, what):
-            return registry.transfer_namespace(what, receiver, party)
-        return registry.transfer(what, receiver, party)
+            return registry.transfer_namespace(what, receiver, party), unseen
+        return registry.transfer(what, receiver, party), unseen
 
-    print_changes(call, session.write(call, act))
+    changed, unseen = session.write(call, act)
+    print_changes(call, changed)
+    arguments.warn_of_unseen(call, unseen, "withdraw the offer by a transfer to yourself")
 
 
 def grant(
@@ -441,14 +444,13 @@ def grant(
         raise UsageError("give the identifier and the party")
     grantee = Party(user)
 
-    def act(registry: "Registry", party: Party) -> "tuple[Event, list[str]]":
+    def act(registry: "Registry", party: Party) -> "tuple[Event, dict[str, str]]":
         event = registry.grant(id, grantee, party, bind=bind)
         return event, arguments.unseen_parties(registry, [grantee.name], party)
 
     event, unseen = session.write(call, act)
     print_changes(call, event)
-    for name in unseen:
-        call.output.warn(arguments.unseen_party_warning(name, "take the grant back (idstore ungrant)"))
+    arguments.warn_of_unseen(call, unseen, "take the grant back (idstore ungrant)")
     return exits.DONE
 
 

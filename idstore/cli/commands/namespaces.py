@@ -117,8 +117,7 @@ def allow(
         ),
     )
     _print(call, namespace)
-    for user in unseen:
-        call.output.warn(arguments.unseen_party_warning(user, _ALLOW_AGAIN))
+    arguments.warn_of_unseen(call, unseen, _ALLOW_AGAIN)
 
 
 def set_(
@@ -128,16 +127,17 @@ def set_(
         list[str],
         typer.Argument(
             metavar="key=value...",
-            help="description, contact, policy, licence, publisher, or a setting of the scheme that can"
-            " change: alias, pass_through, template, proxy, cite_as, no_issue, reserved. An empty value"
-            " removes it.",
+            help="description, contact, policy, licence, publisher; bind=anyone, known or allocators: who may"
+            " bind published identifiers, besides their owners; or a setting of the scheme that can change:"
+            " alias, pass_through, template, proxy, cite_as, no_issue, reserved; before the first identifier"
+            " also the others, such as profile=rdlfacade. An empty value removes it.",
         ),
     ],
 ) -> None:
     """Change what a namespace says of itself, and settings that change no identifier. For its owner.
 
-    The base, the name, the scheme, and settings that decide which labels there are never change, and an alias
-    is never taken away: give the present ones too.
+    The base, the name and the scheme never change. Settings that decide which labels there are change until
+    the first identifier is issued. An alias is never taken away: give the present ones too.
 
     Undone by: namespace set with the earlier value.
     """

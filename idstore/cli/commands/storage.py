@@ -124,8 +124,7 @@ def allow(
         ),
     )
     _print(call, storage)
-    for user in unseen:
-        call.output.warn(arguments.unseen_party_warning(user, _ALLOW_AGAIN))
+    arguments.warn_of_unseen(call, unseen, _ALLOW_AGAIN)
 
 
 def place(

@@ -31,6 +31,7 @@ from idstore.registry.imports.replay import assigned_elsewhere, check_made, home
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.lookup import label_node, target_index
 from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, odd, refused, unobserved
+from idstore.registry.namespaces import accepting
 from idstore.remedies import Remedy
 from idstore.schemes import Deriving
 from idstore.stores.contract import Bulk, Transaction, View
@@ -167,7 +168,9 @@ class ListImport(Mappings, Allocations):
                 raise
             return LineOutcome(line.line, "refused", line.id, error.message)
         except InvalidIdentifier as error:
-            return LineOutcome(line.line, "malformed", line.id, error.message)
+            hint = None if home is None else accepting(home, line.id)
+            reason = error.message if hint is None else f"{error.message}; with {hint} it would be one"
+            return LineOutcome(line.line, "malformed", line.id, reason)
         except IdstoreError as error:
             return LineOutcome(line.line, "refused", line.id, error.message)
         verdicts = {verdict for verdict, _ in results}

@@ -20,6 +20,7 @@ from idstore.registry.imports.replay import (
     assigned_elsewhere,
     check_rules,
     fold,
+    fold_namespace,
     is_imported,
     keeps_to_itself,
 )
@@ -181,13 +182,15 @@ class Merge(Replay):
 
         Those are private events, and events about its ownership and permissions.
         """
-        added = [event for event, _ in self.core.history(view, others[0].about)] + [*own]
-        first = min(
-            (event for event in added if event.kind == IDS.NamespaceAddition), key=lambda event: event.order
-        )
+        here = fold_namespace([event for event, _ in self.core.history(view, others[0].about)] + [*own])
         for event in others:
             if event.kind == IDS.NamespaceAddition:
-                check_rules(first, event)
+                changes = (
+                    other
+                    for other in others
+                    if other.kind == IDS.NamespaceChange and other.origin == event.origin
+                )
+                check_rules(here, fold_namespace([event, *changes]))
         staying = (event.name for event in others if event.kind in _GOVERNING or event.withheld)
         return frozenset(name for name in staying if not view.catalogue.knows(name))
 

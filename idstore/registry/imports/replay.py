@@ -19,7 +19,7 @@ from idstore.model.record import Record
 from idstore.model.steps import apply
 from idstore.registry.core import Part, check_sizes, read_event
 from idstore.registry.lookup import label_node
-from idstore.registry.namespaces import check_bases, check_derived, check_stored
+from idstore.registry.namespaces import check_bases, check_derived, check_stored, is_used
 from idstore.registry.parties import party_after, party_quads, suspension_quad
 from idstore.registry.request_keys import REQUESTS
 from idstore.registry.requests import request_claim
@@ -227,6 +227,17 @@ class Replay(Part):
         after = fold_namespace([*past, event])
         if before is None or (after.name, after.settings) != (before.name, before.settings):
             _check_stored(after)
+        if (
+            before is not None
+            and event.kind == IDS.NamespaceChange
+            and _rules(after) != _rules(before)
+            and is_used(transaction, before)
+        ):
+            raise InvalidData(
+                f"the event {event.iri.value} changes settings of {before.name} that decide about labels, and"
+                " labels were issued here; import a list of its identifiers instead",
+                namespace=before.name,
+            )
         if before is None or after.bases != before.bases:
             others = [
                 other for other in self.core.facts(transaction).by_base.values() if other.base != after.base
@@ -239,7 +250,7 @@ class Replay(Part):
                 (past_event for past_event in past if past_event.kind == IDS.NamespaceAddition),
                 key=lambda past_event: past_event.order,
             )
-            check_rules(first, event)
+            check_rules(namespaces.apply(None, first), namespaces.apply(None, event))
         self.core.log_event(transaction, event, home, after.quads(), before.quads() if before else [])
 
     def _replay_party(self, transaction: Transaction, event: Event) -> None:
@@ -346,12 +357,8 @@ def check_made(namespace: Namespace, label: str, latest: int) -> None:
         )
 
 
-def check_rules(first: Event, other: Event) -> None:
-    """Raise InvalidData if two registries added a namespace with different rules.
-
-    ``first`` is the addition here.
-    """
-    here, there = namespaces.apply(None, first), namespaces.apply(None, other)
+def check_rules(here: Namespace, there: Namespace) -> None:
+    """Raise InvalidData if a namespace has different rules in two registries."""
     if _rules(here) != _rules(there):
         rules = (
             f"{namespace.scheme_name} ({', '.join(f'{key}={value}' for key, value in namespace.settings)})"
