@@ -637,7 +637,7 @@ def test_an_administrator_carries_out_decisions_on_bindings_of_others(
     run("reconcile", "--accept", a)
     assert run("show", id, "--json").object["bindings"] == []
     last = run("log", "--id", id, "--json").objects[-1]
-    assert (last["event"], last["by"], last["party"]) == ("Unbind", "alice", "bob")
+    assert (last["kind"], last["by"], last["party"]) == ("Unbind", "alice", "bob")
 
 
 def test_removing_an_absent_binding_changes_nothing(run: Run, mint: Minting, a: Path, store: Path) -> None:
