@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordView:
-    """A record with its namespace and its comments, ready to print."""
+    """A record with its namespace and its comments, ready to print.
+
+    parts  of an article: its files, its events and its old copies.
+    """
 
     record: "Record"
     namespace: "Namespace"
     remarks: "Sequence[Remark]" = ()
+    parts: "Sequence[Record]" = ()
 
     @property
     def iri(self) -> str:
@@ -71,13 +75,18 @@ class RecordView:
         if record.deprecated or record.reason is not None:
             yield "revoked" if record.stage is Stage.TOMBSTONE else "deprecated", record.reason or "yes"
         yield from (("replaced by", successor.value) for successor in record.successors)
+        yield from ((part.kind or "old copy", part.iri.value) for part in self.parts)
         yield from (("granted to", name + (" (may bind)" if binds else "")) for name, binds in record.grants)
         yield from (("bound to", _binding_text(binding)) for binding in record.bindings)
         yield from (("comment", _remark_text(remark)) for remark in self.remarks)
 
     def json(self) -> Json:
         """Return the whole record with the keys of the JSON contract."""
-        return {**record_json(self.record, self.namespace, self.remarks)}
+        parts = [{"id": part.iri.value, "kind": part.kind} for part in self.parts]
+        return {
+            **record_json(self.record, self.namespace, self.remarks),
+            **({"parts": parts} if parts else {}),
+        }
 
 
 def value_line(value: "Value") -> str:

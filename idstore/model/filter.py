@@ -11,9 +11,9 @@ from idstore.model.record import Identifier
 from idstore.model.terms import UNDETERMINED, language
 from idstore.vocabulary import ONTOLOGY
 
-OF_LISTS: Final = ("namespace", "stage", "deprecated", "without_name", "doi")
+OF_LISTS: Final = ("namespace", "stage", "deprecated", "without_name", "doi", "released")
 """Restrictions that events do not have."""
-NOT_EXPORTED: Final = ("id", "kinds", "deprecated", "without_name", "doi")
+NOT_EXPORTED: Final = ("id", "kinds", "deprecated", "without_name", "doi", "released")
 """Restrictions that exports do not have."""
 LISTED: Final = ("created", "fixated", "tombstone")
 """Stages of the identifiers that have a record."""
@@ -51,6 +51,8 @@ class Filter:
     deprecated  of a list only: whether only deprecated identifiers pass, superseded ones included.
     without_name  of a list only: a language; only identifiers without a name in it pass.
     doi         of a list only: a DOI, in any written form; only the articles that have it pass.
+    released    of a list only: whether released identifiers are listed instead, to their last owners and to
+                administrators.
     id          of the log only: the identifier or namespace that the events are about, in any written form.
     kinds       of the log only: the local names of the kinds of events, such as ``Mint`` and ``Bind``.
     """
@@ -65,6 +67,7 @@ class Filter:
     deprecated: bool = False
     without_name: str | None = None
     doi: str | None = None
+    released: bool = False
 
     def __post_init__(self) -> None:
         """Raise InvalidData: no such stage, a moment is no number of milliseconds, or a language none."""

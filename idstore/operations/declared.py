@@ -185,6 +185,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _read("file_name", (*_FOUND, InvalidData)),
         _read("authority", _FOUND),
         _read("versions", _FOUND),
+        _read("parts", _FOUND),
         _read("values", (*_FOUND, InvalidData)),
         _read("handles", _NAMED),
         _read("at", (*_FOUND, InvalidData)),

@@ -160,8 +160,14 @@ class Allocations(Bindings, Lifecycle):
         label = None if chosen is None else self._chosen(transaction, namespace, chosen)
         templated = _LABEL in template
         key = key_of(namespace, party, replace(request, target=template) if templated else request, label)
+        title = _title(request.metadata) if isinstance(namespace.scheme, Deriving) else ""
+        titled: list[tuple[NamedNode, Term]] = []  # no part of the request that the key stands for
+        if request.name is None and title:
+            titled = [(IDS.name, named(title, terms.UNDETERMINED))]
         if key is not None:
-            earlier = earlier_record(self.core, transaction, key, namespace, arguments, label, party)
+            earlier = earlier_record(
+                self.core, transaction, key, namespace, [*arguments, *titled], label, party
+            )
             if earlier is not None:
                 return earlier, False
             arguments.append((IDS.requestDigest, Literal(key.logged)))
@@ -198,6 +204,7 @@ class Allocations(Bindings, Lifecycle):
         ]
         further += [(IDS.Bind, self._arguments_of(facts, one, iri)) for one in request.bindings]
         kind = IDS.Mint if chosen is None else IDS.Registration
+        arguments += titled
         record = self._begin(transaction, namespace, name, kind, party, arguments, key)
         return self._continue(transaction, record, further, party, fixate=request.fixate), True
 
@@ -352,6 +359,11 @@ def _check_plain(facts: Facts, namespace: Namespace, target: str | None, label: 
         iris.target(target, facts)
     if label is not None:
         facts.index.check_unwrapped(namespace, label)
+
+
+def _title(metadata: Mapping[str, str]) -> str:
+    """Return the title of an article, with its subtitle; empty if it has none."""
+    return ": ".join(filter(None, (metadata.get("title", "").strip(), metadata.get("subtitle", "").strip())))
 
 
 def no_bulk(scheme: str, namespace: str) -> NotPermitted:

@@ -13,12 +13,14 @@ from idstore.model import terms, times
 from idstore.model.filter import Filter, check_number
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
-from idstore.model.record import Record
+from idstore.model.record import Record, Stage
+from idstore.model.terms import iri_of
 from idstore.registry.bindings import Bindings
+from idstore.registry.imports.replay import fold
 from idstore.registry.visibility import Sight
 from idstore.schemes import Generating
 from idstore.stores.contract import View
-from idstore.vocabulary import OWL
+from idstore.vocabulary import IDS, OWL, RDF
 
 _PAGE: Final = 1000
 """Most records that `list` reads at once; it reads longer lists from a snapshot."""
@@ -83,11 +85,14 @@ class Lists(Bindings):
 
         after  only those that follow a record: the time of its creation, a blank and its IRI (`position`).
                New identifiers do not move those that follow.
-        Cost: grows with the records returned; of deprecated ones, with all that the party may see.
+        Cost: grows with the records returned; of deprecated or released ones, with all that are visible.
         """
         filter.check_identifiers()
         check_number(limit, "limit")
         place = None if after is None else _place(after)
+        if filter.released:
+            with self.store.snapshot() as snapshot:
+                return [*_following(self._released(snapshot, party, filter), place)[:limit]]
         if filter.doi is not None:
             doi = filter.doi
             articles = self.store.read(lambda view: self._with_doi(view, party, doi, filter))
@@ -129,6 +134,8 @@ class Lists(Bindings):
         """
         filter.check_identifiers()
         check_number(limit, "limit")
+        if filter.released:
+            raise InvalidData("released identifiers have no bindings; leave released out", field="released")
         place = None if after is None else _place(after)
 
         def question(view: View) -> Sequence[Record]:
@@ -160,6 +167,20 @@ class Lists(Bindings):
         quads = self.core.visible_quads(view, sight, None, OWL.deprecated, TRUE, of_records=True)
         return self._passing(view, sight, {terms.iri_of(quad.subject).value for quad in quads}, filter)
 
+    def _released(self, view: View, party: Party, filter: Filter) -> Sequence[Record]:
+        """Return the visible released identifiers that pass a filter, as they were, newest first."""
+        sight = self.core.sight(view, party)
+        base = None if filter.namespace is None else self.core.namespace(view, filter.namespace).base
+        quads = [*self.core.visible_quads(view, sight, None, RDF.type, IDS.Release)]
+        abouts = {about.object for quad in quads for about in view.quads(iri_of(quad.subject), IDS.about)}
+        pasts = (self.core.history(view, iri_of(about), sight) for about in abouts)
+        folded = (fold([event for event, _ in past]) for past in pasts)
+        return _newest_first(
+            record
+            for record in folded
+            if record is not None and record.stage is Stage.RELEASED and _passes(record, filter, base)
+        )
+
     def _passing(self, view: View, sight: Sight, iris: Iterable[str], filter: Filter) -> Sequence[Record]:
         """Return the visible records among some that pass a filter, newest first, then by IRI."""
         base = None if filter.namespace is None else self.core.namespace(view, filter.namespace).base
@@ -167,11 +188,7 @@ class Lists(Bindings):
         for iri in iris:
             with suppress(NotRegistered):  # only a binding to it is visible
                 records.append(self.core.load(view, NamedNode(iri), sight))
-        return sorted(
-            (record for record in records if _passes(record, filter, base)),
-            key=lambda record: (record.created, record.iri.value),
-            reverse=True,
-        )
+        return _newest_first(record for record in records if _passes(record, filter, base))
 
     def counts(self, party: Party) -> IdentifierCounts:
         """Return the counts of the identifiers that the party sees, from counters."""
@@ -230,6 +247,10 @@ def _place(position: str) -> tuple[int, str]:
 def _following(records: Sequence[Record], place: tuple[int, str] | None) -> Sequence[Record]:
     """Return the records after a place in their order."""
     return [record for record in records if place is None or (record.created, record.iri.value) < place]
+
+
+def _newest_first(records: Iterable[Record]) -> list[Record]:
+    return sorted(records, key=lambda record: (record.created, record.iri.value), reverse=True)
 
 
 def _passes(record: Record, filter: Filter, base: str | None) -> bool:

@@ -3,7 +3,7 @@
 Source: Scholars Portal URI and File Naming Policy, version 0.3, section 2.1.1.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
 
@@ -17,14 +17,15 @@ from idstore.model.names import Names
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party, node
 from idstore.model.record import Identifier, Record, Stage
-from idstore.model.terms import Term, tagged
+from idstore.model.terms import Term, iri_of, tagged
 from idstore.registry import iris
 from idstore.registry.allocation import Allocations
 from idstore.registry.core import check_living
 from idstore.registry.disclosure import inherited
+from idstore.registry.request_keys import deriving
 from idstore.registry.requests import Key, Request, check_metadata, key_of
 from idstore.schemes import Deriving
-from idstore.stores.contract import Transaction
+from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import DCTERMS, EVENTS, IDS, OWL
 
 
@@ -44,7 +45,31 @@ class Replaced:
 
 
 class Replacements(Allocations):
-    """Replacement of articles."""
+    """Replacement of articles, and what belongs to them."""
+
+    def parts(self, id: Identifier, party: Party) -> Sequence[Record]:
+        """Return the files and events of an article, and its old copies, that the party may see, by IRI.
+
+        A file or an event has `Record.below` and `Record.kind`; an old copy has neither. Raises as `show`.
+        """
+
+        def question(view: View) -> Sequence[Record]:
+            sight = self.core.sight(view, party)
+            article = self.core.load(view, self._identify_for(view, id, sight), sight)
+            home = self.core.facts(view).by_base.get(article.namespace)
+            if home is None or deriving(home.scheme_name) is None:
+                return []
+            found = set()
+            for predicate in (IDS.below, DCTERMS.isReplacedBy):
+                quads = self.core.visible_quads(view, sight, None, predicate, article.iri, of_records=True)
+                found |= {iri_of(quad.subject) for quad in quads}
+            with_records = (one for one in found if not one.value.startswith(EVENTS))
+            records = [self.core.load(view, one, sight) for one in with_records]
+            return sorted(
+                (one for one in records if one.namespace == article.namespace), key=lambda one: one.iri.value
+            )
+
+        return self.store.read(question)
 
     def replace(
         self,

@@ -35,8 +35,11 @@ class ListedStage(StrEnum):
 def show(call: Call, id: arguments.Id) -> None:
     """Show an identifier with everything that you may see of it.
 
-    A DOI that is no handle here shows the article that has it.
+    Of an article also its files, its events and its old copies. A DOI that is no handle here shows the
+    article that has it.
     """
+    from dataclasses import replace
+
     from idstore.cli.records import record_views
     from idstore.model.filter import Filter
 
@@ -44,6 +47,7 @@ def show(call: Call, id: arguments.Id) -> None:
         record = registry.show(id, party)
         articles = registry.list(party, Filter(doi=id)) if _DOI in id else []
         [view] = record_views(registry, party, [record], remarks=True)
+        view = replace(view, parts=registry.parts(record, party))
         return view, [article.iri.value for article in articles if article.iri != record.iri]
 
     view, articles = session.read(call, act)
@@ -80,6 +84,12 @@ def list_(
     doi: Annotated[
         str | None, typer.Option(metavar="DOI", help="Only the articles with this DOI, in any form.")
     ] = None,
+    released: Annotated[
+        bool,
+        typer.Option(
+            "--released", help="The released ones instead; their last owners and administrators see them."
+        ),
+    ] = False,
     lang: Annotated[
         str | None, typer.Option(metavar="L", help="Show names in this language, where there are some.")
     ] = None,
@@ -105,7 +115,10 @@ def list_(
         deprecated=deprecated,
         without_name=without_name and without_name.lower(),
         doi=doi,
+        released=released,
     )
+    if released and bound_to is not None:
+        raise UsageError("released identifiers have no bindings; leave --bound-to or --released out")
     maximum = limit + 1 if limit else None
 
     def act(registry: "Registry", party: "Party") -> "list[RecordView]":
@@ -119,6 +132,8 @@ def list_(
     views = session.read(call, act)
     for view in views[: limit or None]:
         call.output.data(view.line(lang), view.json() if call.output.json else {})
+    if not views:
+        call.output.info("idstore: nothing to list")
     if limit and len(views) > limit:
         call.output.warn(f"only the newest {limit} are listed; --limit N lists more, --limit 0 all")
 
