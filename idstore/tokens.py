@@ -19,6 +19,7 @@ from idstore.model import times
 from idstore.model.party import Party
 from idstore.permissions import conform
 from idstore.registry import Registry
+from idstore.registry.redaction import Redacted
 from idstore.stores.contract import View
 
 FILE: Final = "tokens.sqlite"
@@ -109,6 +110,12 @@ class Tokens:
             if not database.execute("delete from token where id = ?", (id,)).rowcount:
                 raise NotRegistered(id, f"no token {id!r} here; list the tokens")
 
+    def revoke_all(self, party: str) -> None:
+        """Refuse the tokens of a party from now on, and remove its name from the file."""
+        with self._database() as database:
+            database.execute("pragma secure_delete = on")
+            database.execute("delete from token where party = ?", (party,))
+
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
         """Open the file for one transaction. Raises StoreUnavailable."""
@@ -195,6 +202,20 @@ def revoke_token(registry: Registry, token: str, party: Party) -> None:
     if token not in {one.id for one in list_tokens(registry, party)}:
         raise NotRegistered(token, f"no token {token!r} here; list the tokens")
     _tokens(registry).revoke(token)
+
+
+def redact_party(
+    registry: Registry, name: str, reason: str, party: Party, *, dry_run: bool = False
+) -> Redacted:
+    """Replace the name of a party by a pseudonym, and revoke its tokens; only administrators may.
+
+    Parameters, result and errors as of `Redaction.redact_party`.
+    """
+    if dry_run:
+        return registry.redact_party(name, reason, party, dry_run=True)
+    registry.redact_party(name, reason, party, dry_run=True)  # it is possible
+    _tokens(registry).revoke_all(name)
+    return registry.redact_party(name, reason, party)
 
 
 def _check_acting(registry: Registry, party: Party, view: View) -> None:

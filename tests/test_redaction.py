@@ -296,3 +296,16 @@ def test_the_command_lists_first_and_redacts_on_yes(run: Run, store: Path) -> No
     assert run("verify").line == "sound"
     assert "no text" in run("redact", SECRET, "--reason", "asked", "--yes", code=4).err
     run("redact", SECRET, "--party", "alice", "--reason", "asked", code=2)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_the_tokens_of_a_redacted_party_are_gone(run: Run, store: Path) -> None:
+    run("register", "h", "doc", by="jane-doe")
+    kept = run("token", "add").line
+    run("token", "add", "--for", "jane-doe")
+    run("redact", "--party", "jane-doe", "--reason", "asked")
+    assert "jane-doe" in run("token", "list").out
+    run("redact", "--party", "jane-doe", "--reason", "asked", "--yes")
+    assert "jane-doe" not in run("token", "list").out and kept
+    assert len(run("token", "list").lines) == 1
+    assert not traces(store, "jane-doe")

@@ -66,5 +66,6 @@ def allocate_table(
                 table.write(target, format, {outcome.line: outcome.id for outcome in outcomes})
     except _NothingToWrite as refused:
         return lines.report(refused.outcomes, shown=labelled)
+    lines.warn(outcomes)
     call.output.info(f"idstore: {lines.counted(outcomes)}")
     return exits.DONE

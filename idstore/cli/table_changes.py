@@ -37,6 +37,7 @@ def change_table(
     arguments.warn_of_unseen(call, unseen, "take the grant back (idstore ungrant)")
     if rehearsed or lines.refusals(outcomes):
         return lines.report(outcomes)
+    lines.warn(outcomes)
     if call.output.json:
         lines.print(outcomes)
     call.output.info(f"idstore: {lines.counted(outcomes)}; done")

@@ -35,6 +35,12 @@ class TableLines:
             ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()) if count) or "no rows"
         )
 
+    def warn(self, outcomes: "Sequence[LineOutcome]") -> None:
+        """Print the warnings about rows."""
+        for one in outcomes:
+            if one.warning:
+                self._call.output.warn(f"line {one.line}: {one.warning}")
+
     def print(self, outcomes: "Sequence[LineOutcome]", *, shown: bool = True) -> None:
         """Print the outcome of each line.
 
@@ -53,6 +59,7 @@ class TableLines:
 
     def report(self, outcomes: "Sequence[LineOutcome]", *, shown: bool = True) -> int:
         """Print the outcome of each line of a table that changes nothing, and return the exit code."""
+        self.warn(outcomes)
         self.print(outcomes, shown=shown)
         failed = bool(self._flaws) or bool(self.refusals(outcomes))
         status = "nothing was changed" if failed else "nothing is changed yet"

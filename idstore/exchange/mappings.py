@@ -117,10 +117,13 @@ class MappingRow(NamedTuple):
     def denial(self) -> str | None:
         """The reason why the row is no binding; None if it is one."""
         if self.negated:
-            return "it denies the mapping (predicate_modifier Not), which is no binding"
+            return DENIAL
         if self.unfound:
             return "it says that nothing was found (sssom:NoTermFound), which is no binding"
         return None
+
+
+DENIAL: Final = "it denies the mapping (predicate_modifier Not), which is no binding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +314,18 @@ def _columns_by_role(
         )
         raise ExchangeError(table.name, 1, reason)
     return by_role
+
+
+def check_denying(table: tables.Table, unread: Iterable[str]) -> None:
+    """Raise ExchangeError if a column that is not read may deny the relations of its rows."""
+    denying = next(filter(resembles_modifier, unread), None)
+    if denying is not None:
+        raise ExchangeError(
+            table.name,
+            1,
+            f"the column {denying!r} may deny relations, and is not read here; import them as mappings, or"
+            " name it otherwise if it denies none",
+        )
 
 
 def language_of_names(column: str) -> str | None:

@@ -11,11 +11,11 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from pyoxigraph import Literal, NamedNode, Quad, RdfFormat
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple
 
 from idstore.errors import ExchangeError, InvalidData, InvalidIdentifier
-from idstore.exchange import rdf, rdf_input, rdfxml
-from idstore.exchange.mappings import BadLines, Malformed
+from idstore.exchange import rdf, rdf_input, rdfxml, sssom
+from idstore.exchange.mappings import DENIAL, BadLines, Malformed
 from idstore.exchange.sources import Readable, Source, ending, opened
 from idstore.model import terms
 from idstore.model.namespace import Namespace
@@ -24,7 +24,7 @@ from idstore.model.terms import UNDETERMINED, Term
 from idstore.registry.bindings import Statement
 from idstore.registry.imports.enroll import Listed
 from idstore.remedies import Remedy
-from idstore.vocabulary import DCTERMS, IDS, MAPPING_PREFIXES, OWL, RDFS, SKOS, XSD
+from idstore.vocabulary import DCTERMS, IDS, MAPPING_PREFIXES, OWL, RDF, RDFS, SKOS, XSD
 
 RDFXML: Final = "rdfxml"
 FORMATS: Final[Mapping[str, RdfFormat]] = {**rdf.FORMATS, RDFXML: RdfFormat.RDF_XML}
@@ -73,6 +73,17 @@ SYMMETRIC: Final = frozenset(
     )
 )
 """Relations that also say something about the identifier at their other end."""
+
+
+_MODIFIER: Final = NamedNode(MAPPING_PREFIXES["sssom"] + "predicate_modifier")
+_PARTS: Final = range(3)
+"""The places of subject, relation and target."""
+_ANNOTATED: Final = _terms("owl", "annotatedSource", "annotatedProperty", "annotatedTarget")
+_ENDS: Final = {
+    **dict(zip(_ANNOTATED, _PARTS, strict=True)),
+    **dict(zip((RDF.subject, RDF.predicate, RDF.object), _PARTS, strict=True)),
+}
+"""Properties of a node that describes a statement → the place of the part that it names."""
 
 
 class _Name(NamedTuple):
@@ -186,6 +197,8 @@ class _Reader:
         self._passed: Counter[str] = Counter()
         self._others: Counter[str] = Counter()
         self._refused: set[str] = set()
+        self._stated: dict[str, dict[int, str]] = {}
+        self._modified: list[tuple[str, str, int]] = []
         self._label = lru_cache(maxsize=1 << 16)(self._read_label)
 
     # the file
@@ -223,6 +236,10 @@ class _Reader:
                 " namespace",
                 remedy=Remedy.OMIT_NAMESPACE,
             )
+        if predicate in _ENDS and isinstance(value, NamedNode):
+            self._stated.setdefault(str(subject), {})[_ENDS[predicate]] = value.value
+        elif predicate == _MODIFIER and not isinstance(value, Triple):
+            self._modified.append((str(subject), value.value, line))
         description = self._description(subject, line) if isinstance(subject, NamedNode) else None
         if description is not None:
             if not (
@@ -311,8 +328,32 @@ class _Reader:
                 description.outdated, description.id, outdated="its publisher deprecated it", successors=here
             )
 
+    def _drop_denied(self) -> None:
+        """Drop the relations that nodes with a ``predicate_modifier`` describe; note each as malformed."""
+        for node, modifier, line in self._modified:
+            stated = self._stated.get(node, {})
+            if len(stated) < len(_PARTS):
+                continue
+            source, relation, target = (stated[place] for place in _PARTS)
+            label, other = self._label(source)[0], self._label(target)[0]
+            if label is None and other is None:
+                continue
+            try:
+                denied = sssom.negates(modifier)
+            except InvalidData as error:
+                denied, reason = True, error.message
+            else:
+                reason = DENIAL
+            if denied:
+                self._malformed.append(Malformed(line, reason))
+                for own, far in ((label, target), (other, source)):
+                    description = None if own is None else self._descriptions.get(own)
+                    if description is not None:
+                        description.related.pop(Statement(far, relation, force=True), None)
+
     def reading(self, format: str) -> RdfReading:
         """Return what was collected. Raises ExchangeError: nothing is about the namespace."""
+        self._drop_denied()
         rows = [row for description in self._descriptions.values() for row in description.rows()]
         rows += self._deprecations()
         if not rows and not self._malformed:

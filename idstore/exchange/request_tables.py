@@ -121,6 +121,7 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
     """
     with opened(path, name) as table:
         columns = {column: role for column in table.header if (role := _role(column, fields)) is not None}
+        mappings.check_denying(table, [column for column in table.header if column not in columns])
         if labelled and _LABEL not in columns.values():
             raise ExchangeError(table.name, 1, "no column is named label, which holds the labels to register")
         if columns.keys() <= {IDENTIFIER, _LABEL} and not labelled:

@@ -40,7 +40,7 @@ from idstore.registry.lists import position
 from idstore.registry.log import LogEntry, LogPosition
 from idstore.registry.parties import KINDS as PARTY_KINDS
 from idstore.stores.contract import Answer
-from idstore.tokens import NewToken, add_token, list_tokens, revoke_token
+from idstore.tokens import NewToken, add_token, list_tokens, redact_party, revoke_token
 from idstore.validation.registries import check, check_changed
 
 ALL, PARTY, ADMINISTRATOR = Rights.EVERYONE, Rights.PARTY, Rights.ADMINISTRATOR
@@ -220,7 +220,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _administer("revocable", (InvalidData,)),
         _administer("revoke_all", (StageConflict, InvalidData)),
         _administer("redact_text", (NotRegistered, InvalidData)),
-        _administer("redact_party", (NotRegistered, InvalidData)),
+        _administer("redact_party", (NotRegistered, InvalidData), function=redact_party),
         # namespaces
         _read("namespaces"),
         _read("namespace", (UnknownNamespace,)),

@@ -37,7 +37,7 @@ from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, SKOS
 
 _MINUTE = 60_000
-_LABEL: Final = "{label}"
+LABEL: Final = "{label}"
 """Stands for the label in the target of a request."""
 _SAFE: Final = "/:@!$&'()*+,;=~"
 """Characters of a label that a path of an address holds as they are."""
@@ -151,14 +151,14 @@ class Allocations(Bindings, Lifecycle):
         """
         request = with_own_key(request)
         template, facts = request.target or "", self.core.facts(transaction)
-        given = None if request.target is None else template.replace(_LABEL, "label")
+        given = None if request.target is None else template.replace(LABEL, "label")
         if given is not None:
             request = replace(request, target=iris.target(given, facts, force=request.force).value)
         arguments = request.arguments()
         if request.strict:
             check_regular(namespace, request.metadata)
         label = None if chosen is None else self._chosen(transaction, namespace, chosen)
-        templated = _LABEL in template
+        templated = LABEL in template
         key = key_of(namespace, party, replace(request, target=template) if templated else request, label)
         title = _title(request.metadata) if isinstance(namespace.scheme, Deriving) else ""
         titled: list[tuple[NamedNode, Term]] = []  # no part of the request that the key stands for
@@ -197,7 +197,7 @@ class Allocations(Bindings, Lifecycle):
             check_key_free(transaction, key, namespace)
         iri = namespace.scheme.iri(name[0], namespace.context)
         if templated:
-            target = iris.target(template.replace(_LABEL, quote(name[0], safe=_SAFE)), facts, iri)
+            target = iris.target(template.replace(LABEL, quote(name[0], safe=_SAFE)), facts, iri)
             arguments = [(term, target if term == IDS.target else value) for term, value in arguments]
         further: list[tuple[NamedNode, list[tuple[NamedNode, Term]]]] = [
             (IDS.Naming, [(IDS.name, named(text, lang))]) for lang, text in request.names.items()

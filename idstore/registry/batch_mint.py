@@ -1,7 +1,8 @@
 """Bulk minting: one identifier for each request, in order."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -17,7 +18,7 @@ from idstore.errors import (
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
-from idstore.registry.allocation import Allocations, no_bulk
+from idstore.registry.allocation import LABEL, Allocations, no_bulk
 from idstore.registry.mappings import LineOutcome
 from idstore.registry.requests import Request
 from idstore.schemes import Deriving
@@ -65,6 +66,12 @@ class RequestRow:
     label: str | None = None
 
 
+def _told(shared: Sequence[str], id: str) -> str:
+    """Return the warning about a target that others have than the identifier itself; empty if none has it."""
+    target, others = shared[:1], [other for other in shared[1:] if other != id]
+    return f"{target[0]} is already identified by {', '.join(others)}" if others else ""
+
+
 class _RowsRefused(Exception):
     """Ends an act that has no effect.
 
@@ -104,7 +111,8 @@ class BatchMint(Allocations):
         """Allocate an identifier for each row in one commit: all, or none if any row is refused.
 
         dry_run  only predict the outcomes.
-        The verdict is ``new``, ``known`` for an equal earlier request, or ``refused``.
+        The verdict is ``new``, ``known`` for an equal earlier request, or ``refused``; the warning tells of
+        other identifiers of a target.
         Raises as `mint`; NotPermitted if the scheme allows no bulk allocation, or the namespace fewer in a
         minute. Cost: one commit. Memory: the rows.
         """
@@ -126,10 +134,27 @@ class BatchMint(Allocations):
                 raise _RowsRefused(outcomes)
             return outcomes
 
+        shared = self._shared(rows, party)
         try:
-            return self.core.act(party, act, dry_run=dry_run)
+            outcomes = self.core.act(party, act, dry_run=dry_run)
         except _RowsRefused as refused:
-            return refused.outcomes
+            outcomes = refused.outcomes
+        return [replace(one, warning=_told(shared.get(one.line, ()), one.id)) for one in outcomes]
+
+    def _shared(self, rows: Sequence[RequestRow], party: Party) -> dict[int, list[str]]:
+        """Return, by line, the target of a row, and what has it: visible identifiers, and an earlier row."""
+        found: dict[int, list[str]] = {}
+        first: dict[str, int] = {}
+        names = self.store.read(self.core.facts).names
+        for row in rows:
+            target = row.request.target
+            if target is None or LABEL in target:
+                continue
+            with suppress(IdstoreError):  # the row itself is refused for that
+                before = first.setdefault(names.key(target), row.line)
+                others = [*self.bound_to(target, party)]
+                found[row.line] = [target, *others, *([f"line {before}"] if before != row.line else [])]
+        return found
 
     def _outcome(
         self, transaction: Transaction, namespace: Namespace, row: RequestRow, party: Party, asked: int

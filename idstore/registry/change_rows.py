@@ -58,7 +58,8 @@ class ChangeRows(Bindings, Lifecycle):
         """Carry out the changes in one commit: all, or none if any is refused.
 
         dry_run  only predict the outcomes.
-        The verdict is ``new``, ``known`` if it is so already, or ``refused``. Rights: those of each act.
+        The verdict is ``new``, ``known`` if it is so already, or ``refused``; the warning tells of other
+        identifiers of a target. Rights: those of each act.
         Raises StoreUnavailable. Cost: as each act, and one commit. Memory: the rows.
         """
         outcomes: list[LineOutcome] = []
@@ -106,8 +107,10 @@ def _outcome(registry: ChangeRows, row: ChangeRow, party: Party) -> LineOutcome:
     try:
         fresh = registry.change(row, party)
         iri = registry.identify(row.id, party)
+        shared = registry.shared_targets([iri], party, 1) if row.act == "target" else []
     except StoreUnavailable:
         raise
     except IdstoreError as error:
         return LineOutcome(row.line, "refused", row.id, error.message)
-    return LineOutcome(row.line, "new" if fresh else "known", iri)
+    warning = "".join(f"{one.target} is already identified by {', '.join(one.others)}" for one in shared)
+    return LineOutcome(row.line, "new" if fresh else "known", iri, warning=warning)

@@ -311,3 +311,28 @@ def test_changes_of_a_table_are_made_all_or_none(run: Run, tmp_path: Path) -> No
         ("supersede", mine, "--dry-run"),
     ):
         assert run(*words, code=3 if words == ("grant", "--from", hidden) else 2).err
+
+
+@pytest.mark.parametrize("dry_run", [(), ("--dry-run",)])
+def test_a_second_identifier_for_a_target_is_told(run: Run, tmp_path: Path, dry_run: Sequence[str]) -> None:
+    run("namespace", "add", "k", "777", "--scheme", "handle")
+    first = run("register", "k", "a", "--target", "http://x.example.org/1").line
+    run("register", "k", "b")
+    hidden = "http://x.example.org/hidden"
+    run("register", "k", "c", "--target", hidden, by="bob")
+    told = f"line 2: http://x.example.org/1 is already identified by {first}"
+    one, two = "http://x.example.org/1", "http://x.example.org/2"
+    minted = written(
+        tmp_path / "m.csv", ("name", "target"), ("q", one), ("r", two), ("s", two), ("t", hidden)
+    )
+    warned = run("mint", "k", "--from", minted, *dry_run).err
+    assert told in warned and "line 4: http://x.example.org/2 is already identified by line 3" in warned
+    assert "line 5" not in run("mint", "k", "--from", minted, *dry_run, by="dave").err
+    registered = written(tmp_path / "r.csv", ("label", "target"), ("rr", one))
+    warned = run("register", "k", "--from", registered, *dry_run).err
+    assert "line 2: http://x.example.org/1 is already identified by" in warned and first in warned
+    changed = written(tmp_path / "c.csv", ("identifier", "target"), ("k:b", one))
+    warned = run("target", "--from", changed, *dry_run).err
+    assert "line 2: http://x.example.org/1 is already identified by" in warned and first in warned
+    if not dry_run:  # what is so already tells only of others
+        assert first in run("target", "--from", changed).err

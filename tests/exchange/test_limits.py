@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import rdflib
 from command_lines import Run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,6 +43,40 @@ def test_an_rdf_file_beyond_the_limits_is_malformed(
     told = run(command, tmp_path / name, *([store] if command == "reconcile" else []), code=3).err
     assert ("nested more than 100 deep" in told) or ("a term has more than 16777216 bytes" in told)
     assert "Traceback" not in told
+
+
+XML = {
+    "bomb.rdf": (
+        "<!DOCTYPE r ["
+        '<!ENTITY a0 "ha">'
+        + "".join(f'<!ENTITY a{n + 1} "{f"&a{n};" * 10}">' for n in range(10))
+        + f"]><r xmlns='http://example.org/'>{'&a10;'}</r>",
+        "stands for more than",
+    ),
+    "deep.owl": ("<r xmlns='http://example.org/'>" * 20_000 + "</r>" * 20_000, "nested more than 64 deep"),
+}
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("command", [("import", "--namespace", "rdl"), ("validate",), ("shapes",)])
+@pytest.mark.parametrize("name", XML)
+def test_xml_beyond_the_limits_is_malformed(
+    run: Run, tmp_path: Path, name: str, command: tuple[str, ...]
+) -> None:
+    text, reason = XML[name]
+    file = (tmp_path / name).with_suffix(".rdf")
+    file.write_text(text, encoding="utf-8")
+    told = run(*command, file, code=3).err
+    assert f"{file}, line 1: " in told and reason in told
+
+
+@pytest.mark.usefixtures("rdl")
+def test_rdf_xml_is_validated_as_a_whole(run: Run, tmp_path: Path) -> None:
+    run("fixate", run("mint", "rdl").line)
+    whole = tmp_path / "a.rdf"
+    parsed = rdflib.Graph().parse(data=run("export").out, format="turtle")
+    whole.write_text(parsed.serialize(format="xml"), encoding="utf-8")
+    assert run("validate", whole).line.startswith("conforms")
 
 
 @pytest.mark.parametrize("format", [RdfFormat.N_TRIPLES, RdfFormat.N_QUADS, RdfFormat.TURTLE, RdfFormat.TRIG])

@@ -34,11 +34,14 @@ def redact(
 
     TEXT is replaced wherever it occurs in comments, notes, names, reasons, values of handles and addresses
     (targets of identifiers and bindings), as written or percent-encoded. Identifiers, labels, names of
-    namespaces and settings stay. With --party everything of the party stays with its pseudonym. No file of
-    the store keeps the former text; exports, backups and copies that were given away do. It cannot be undone.
+    namespaces and settings stay. With --party everything of the party stays with its pseudonym, and its
+    tokens are revoked. No file of the store keeps the former text; exports, backups and copies that were
+    given away do. It cannot be undone.
 
     Undone by: nothing: the text is gone.
     """
+    from idstore.tokens import redact_party
+
     if (text is None) == (name is None) or (dry_run and yes):
         raise UsageError("write TEXT or --party U, and --dry-run or --yes")
     if text == inputs.STDIN:
@@ -46,7 +49,7 @@ def redact(
 
     def act(registry: "Registry", party: "Party") -> "Redacted":
         if name is not None:
-            return registry.redact_party(name, reason, party, dry_run=not yes)
+            return session.perform(registry, redact_party, name, reason, party, dry_run=not yes)
         return registry.redact_text(text or "", reason, party, dry_run=not yes)
 
     result = session.write(call, act, dry_run=not yes, creates=False)

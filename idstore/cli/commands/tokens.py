@@ -8,7 +8,9 @@ from idstore.cli import arguments, session
 from idstore.cli.call import Call
 
 if TYPE_CHECKING:
-    from idstore.tokens import Token
+    from idstore.model.party import Party
+    from idstore.registry import Registry
+    from idstore.tokens import NewToken, Token
 
 
 def add(
@@ -41,13 +43,15 @@ def add(
     from idstore.operations.declared import new_token
 
     end = arguments.timestamp(expires, ahead=True)
-    made = session.read(
-        call,
-        lambda registry, party: session.perform(
-            registry, new_token, party, of, namespaces or [], acts or [], end
-        ),
-    )
+
+    def act(registry: "Registry", party: "Party") -> "tuple[NewToken, dict[str, str]]":
+        unseen = {} if of is None else arguments.unseen_parties(registry, [of], party)
+        made = session.perform(registry, new_token, party, of, namespaces or [], acts or [], end)
+        return made, unseen
+
+    made, unseen = session.read(call, act)
     call.output.data(made.token, {"token": made.token, "party": made.party})
+    arguments.warn_of_unseen(call, unseen, f"revoke the token (idstore token revoke {made.id})")
 
 
 def list_(call: Call) -> None:
