@@ -23,6 +23,7 @@ class Remedy(StrEnum):
     ADD_GROUP = "add-group"
     ADD_NAMESPACE = "add-namespace"
     ADD_PARTY = "add-party"
+    ADD_PRONOM = "add-pronom"
     ALLOW_ALLOCATION = "allow-allocation"
     ALLOW_BINDING = "allow-binding"
     ALLOW_STORAGE = "allow-storage"
@@ -60,6 +61,7 @@ class Remedy(StrEnum):
 
     # the store, and a server
     CREATE_STORE = "create-store"
+    INITIALISE = "initialise"
     OPEN_ONCE = "open-once"
     SIGN_IN = "sign-in"
     USE_VALID_TOKEN = "use-valid-token"  # noqa: S105 no password

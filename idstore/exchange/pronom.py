@@ -232,7 +232,7 @@ def _home(registry: Registry, name: str | None) -> Namespace:
             raise InvalidData(
                 f"no namespace here has the base {puid.PRONOM}; add one of the scheme {puid.NAME}",
                 base=puid.PRONOM,
-                remedy=Remedy.ADD_NAMESPACE,
+                remedy=Remedy.ADD_PRONOM,
             )
         return home
     home = registry.namespace(name)

@@ -133,7 +133,7 @@ class Visibility:
         )
         return NotPermitted(
             f"only administrators may do this; {reason}",
-            remedy=None if initialised else Remedy.CREATE_STORE,
+            remedy=None if initialised else Remedy.INITIALISE,
             party=party.name,
         )
 

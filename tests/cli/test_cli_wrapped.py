@@ -57,7 +57,7 @@ def test_a_label_with_something_around_it_is_refused_unless_insisted(run: Run, d
 @pytest.mark.parametrize("label", ["10.5072/10.5072/a", '"c1"', "(10.5072/a)"])
 def test_who_insists_gets_the_label_and_the_log_says_so(run: Run, doi: str, label: str) -> None:
     told = run("register", doi, label, code=3).err
-    assert "write that, or insist (--force)" in told
+    assert "write that, or insist (at position 0) (--force)" in told
     iri = run("register", doi, label, "--force").line
     assert iri.startswith(HOME)
     [event] = run("log", "--id", iri, "--json").objects

@@ -50,6 +50,10 @@ _GOVERNING = frozenset(
 )
 
 
+_RULING = frozenset({IDS.NamespaceAddition, IDS.NamespaceChange})
+"""Events that set the rules of a namespace; each registry adds types of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reception:
     """The decision about the incoming events about one subject.
@@ -182,7 +186,8 @@ class Merge(Replay):
 
         Those are private events, and events about its ownership and permissions.
         """
-        here = fold_namespace([event for event, _ in self.core.history(view, others[0].about)] + [*own])
+        local = [event for event, _ in self.core.history(view, others[0].about)] + [*own]
+        here = fold_namespace([event for event in local if event.kind in _RULING])
         for event in others:
             if event.kind == IDS.NamespaceAddition:
                 changes = (
