@@ -388,18 +388,22 @@ def argument_property(term: NamedNode) -> NamedNode:
 
 PREFIXES: Final = {
     "adms": "http://www.w3.org/ns/adms#",
+    "dcat": "http://www.w3.org/ns/dcat#",
     "dcterms": "http://purl.org/dc/terms/",
     "ids": ONTOLOGY,
     "owl": "http://www.w3.org/2002/07/owl#",
+    "pav": "http://purl.org/pav/",
     "prov": "http://www.w3.org/ns/prov#",
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "semapv": "https://w3id.org/semapv/vocab/",
     "setting": _SETTING,
     "skos": "http://www.w3.org/2004/02/skos/core#",
+    "sssom": "https://w3id.org/sssom/",
     "with-setting": _WITH_SETTING,
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
-"""Prefixes for queries and for Turtle."""
+"""Prefixes of the terms that idstore writes, for Turtle."""
 
 SHARED_SPACES: Final = tuple(space for space in PREFIXES.values() if space not in OWN_SPACES)
 """Namespaces of the terms that idstore takes from vocabularies of others."""
@@ -409,10 +413,8 @@ MAPPING_PREFIXES: Final = {
     "foaf": "http://xmlns.com/foaf/0.1/",
     "linkml": "https://w3id.org/linkml/",
     "orcid": "https://orcid.org/",
-    "semapv": "https://w3id.org/semapv/vocab/",
-    "sssom": "https://w3id.org/sssom/",
 }
-"""Prefixes that bindings and mapping files may use undeclared."""
+"""Prefixes that bindings, mapping files and queries may use undeclared."""
 
 REGISTRY_GRAPH: Final = NamedNode(SPACE + "graph/registry")
 """Graph of namespaces, parties' public facts and settings. Everyone sees it."""

@@ -16,7 +16,7 @@ from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.vocabulary import DCAT, DCTERMS, IDS, PREFIXES, PROV, RDF, REGISTRY_GRAPH, VOID, store_name
 
-_PREFIXES = {**PREFIXES, "dcat": "http://www.w3.org/ns/dcat#", "void": "http://rdfs.org/ns/void#"}
+_PREFIXES = {**PREFIXES, "void": "http://rdfs.org/ns/void#"}
 
 _LISTED = {IDS.grantee, IDS.bindGrantee, IDS.offeredTo}
 """Properties of a published identifier outside its record, which is already counted."""

@@ -24,7 +24,7 @@ from idstore.queries.formats import FORMATS
 from idstore.queries.limits import check
 from idstore.remedies import Remedy
 from idstore.stores.contract import Limits
-from idstore.vocabulary import PREFIXES
+from idstore.vocabulary import MAPPING_PREFIXES
 
 _GRACE: Final = 0.5
 """Seconds after the time limit when a process that still runs is killed."""
@@ -131,7 +131,7 @@ class QueryProcess:
         """Run a query, and wait for the answer.
 
         folder  folder of an engine that does not change.
-        text    the query. The prefixes in `idstore.vocabulary.PREFIXES` need no declaration.
+        text    the query. The prefixes in `idstore.vocabulary.MAPPING_PREFIXES` need no declaration.
         graphs  graphs of the default graph, and the named graphs.
 
         An exception during the wait, such as Ctrl-C, kills the process.
@@ -206,7 +206,7 @@ def _job(folder: str, text: str, graphs: Sequence[NamedNode], limits: Limits) ->
             "graphs": [graph.value for graph in graphs],
             "dataset": limits.dataset and limits.dataset.within(graphs),
             "bindings": {name: document(value) for name, value in limits.bindings.items()},
-            "prefixes": PREFIXES,
+            "prefixes": MAPPING_PREFIXES,
             "formats": limits.formats,
             "rows": limits.rows,
             "longest_cell": limits.longest_cell,

@@ -21,7 +21,7 @@ from idstore.errors import InvalidData, QueryRefused
 from idstore.model import terms
 from idstore.queries import guard
 from idstore.queries.bindings import Value
-from idstore.vocabulary import PREFIXES, XSD
+from idstore.vocabulary import MAPPING_PREFIXES, XSD
 
 OWN: Final = Path(__file__).parent
 """Folder of the queries that come with the package."""
@@ -149,8 +149,8 @@ def _parameters(path: Path, comments: list[str]) -> dict[str, QueryParameter]:
 def _check(path: Path, query: SavedQuery) -> None:
     """Raise InvalidData for a query that cannot be run, or whose parameters are not its variables."""
     try:
-        guard.check(query.text, PREFIXES)
-        Store().query(query.text, prefixes=dict(PREFIXES))
+        guard.check(query.text, MAPPING_PREFIXES)
+        Store().query(query.text, prefixes=dict(MAPPING_PREFIXES))
         for name in query.parameters:
             _check_parameter(path, query, name)
     except SyntaxError as error:
@@ -163,7 +163,9 @@ def _check(path: Path, query: SavedQuery) -> None:
 
 def _check_parameter(path: Path, query: SavedQuery, name: str) -> None:
     try:
-        Store().query(query.text, prefixes=dict(PREFIXES), substitutions={Variable(name): NamedNode("urn:x")})
+        Store().query(
+            query.text, prefixes=dict(MAPPING_PREFIXES), substitutions={Variable(name): NamedNode("urn:x")}
+        )
     except RuntimeError as error:
         raise InvalidData(
             f"{path}: the parameter {name} must be a variable of the SELECT clause, or of the template or the"

@@ -36,7 +36,7 @@ class Queries(Part):
     ) -> Answer:
         """Answer a SPARQL query over the graphs that the party sees, as default graph and as named graphs.
 
-        text     SPARQL 1.1 Query. The prefixes of `idstore.vocabulary.PREFIXES` need no declaration.
+        text     SPARQL 1.1 Query. The prefixes of `idstore.vocabulary.MAPPING_PREFIXES` need no declaration.
         format   one of `idstore.queries.formats.FORMATS`; None: a table, or Turtle for triples.
         timeout  seconds until the query is terminated.
         rows     most rows or triples to return; None for all. The answer tells whether there are more.

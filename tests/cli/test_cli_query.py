@@ -1,6 +1,7 @@
 """``idstore query`` on the command line."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from time_limits import scaled
 
 from idstore.cli import exits
 from idstore.cli.commands.query import query
-from idstore.vocabulary import PREFIXES
+from idstore.queries.example_queries import example_queries
+from idstore.vocabulary import MAPPING_PREFIXES
 
 LABELS = "SELECT ?l { ?s rdfs:label ?l } ORDER BY ?l"
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p . ?q ?r ?s }"
@@ -62,8 +64,14 @@ def test_where_the_query_comes_from(run: Run, rdl: str, tmp_path: Path) -> None:
     assert run("query", "-f", file).line == "true"
     assert run("query", "--file", "-", stdin="ASK {}").line == "true"
     assert run("query", "-", stdin="ASK {}").line == "true"
-    for words in (["query"], ["query", "ASK {}", "-f", str(file)]):
-        assert "either a query or --file" in run(*words, code=exits.USAGE).err
+    for words in (
+        [],
+        ["ASK {}", "-f", file],
+        ["ASK {}", "--example", "owners"],
+        ["-f", file, "--example", "list"],
+    ):
+        error = run("query", *words, code=exits.USAGE).err
+        assert "give either a query, --file FILE or --example NAME" in error
     file.write_bytes(b"ASK {} # \xff")
     assert "not UTF-8 (byte 10)" in run("query", "-f", file, code=exits.INVALID).err
     assert "No such file" in run("query", "-f", tmp_path / "none", code=exits.INVALID).err
@@ -130,9 +138,40 @@ def test_a_format_for_another_query_form_is_refused(run: Run, rdl: str) -> None:
 
 
 def test_the_help_names_the_prefixes() -> None:
-    assert query.__doc__ is not None
-    [line] = [line for line in query.__doc__.splitlines() if "prefixes" in line]
-    assert sorted(line.partition(": ")[2].rstrip(".").split(", ")) == sorted(PREFIXES)
+    stated = re.search(r"These prefixes are known: (.*?)\.", str(query.__doc__), re.DOTALL)
+    assert stated is not None
+    assert sorted(re.findall(r"[\w-]+", stated[1])) == sorted(MAPPING_PREFIXES)
+
+
+def test_an_example_is_run(run: Run, mint: Minting) -> None:
+    iri = mint("--name", "valve", by="bob")
+    shown = run("query", "--example", "drafts", "--format", "csv", by="bob")
+    assert shown.lines[0] == "created,id,owner,name"
+    assert shown.lines[1].endswith(f",{iri},bob,valve")
+    assert run("query", "--example", "drafts", "--format", "csv", by="eve").lines == shown.lines[:1]
+
+
+def test_the_limits_of_a_query_are_those_of_an_example(run: Run, mint: Minting) -> None:
+    for name in "ab":
+        mint("--name", name)
+    cut = run("query", "--example", "drafts", "--limit", "1")
+    assert "only the first 1 are printed" in cut.err
+
+
+def test_the_examples_are_listed(run: Run) -> None:
+    examples = example_queries()
+    assert run("query", "--example", "list").lines == [
+        f"{name}\t{example.title}" for name, example in examples.items()
+    ]
+    assert [json.loads(line) for line in run("--json", "query", "--example", "list").lines] == [
+        {"name": name, "question": example.title} for name, example in examples.items()
+    ]
+
+
+def test_an_unknown_example_is_a_usage_error(run: Run) -> None:
+    error = run("query", "--example", "tombstone", code=exits.USAGE).err
+    assert "there is no example 'tombstone' (perhaps tombstones?); there are articles-of-journal, " in error
+    assert "(perhaps" not in run("query", "--example", "qqqq", code=exits.USAGE).err
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")

@@ -38,7 +38,6 @@ _LATER: Final = 15
 """Seconds after which a request that waited in vain should come again."""
 _LOG: Final = logging.getLogger(__name__)
 _DUMPS: Final = ("turtle", "ntriples", "trig", "nquads", "jsonld")
-_PREFIXES: Final = {"dcat": "http://www.w3.org/ns/dcat#"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class DataDescription:
         """Return the description in a format of RDF. Raises NotAcceptable, Overloaded."""
         format = wanted_graph(request) or GRAPHS[0]
         triples = [*await self._counted(), *self._access(request)]
-        body = document(triples, format, _PREFIXES)
+        body = document(triples, format)
         return Response(body, headers=common_headers(request), media_type=FORMATS[format].media_type)
 
     async def _counted(self) -> list[Triple]:

@@ -1,6 +1,6 @@
 """The description of the service, by https://www.w3.org/TR/sparql11-service-description/."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, serialize
@@ -29,11 +29,9 @@ _SERIALIZERS: Final = {
 _VOID: Final = "http://rdfs.org/ns/void#"
 
 
-def document(triples: Iterable[Triple], format: str, prefixes: Mapping[str, str] = {}) -> bytes:
+def document(triples: Iterable[Triple], format: str) -> bytes:
     """Return triples in a format of `idstore.server.sparql.negotiation.GRAPHS`."""
-    written = serialize(
-        triples, format=_SERIALIZERS[format], prefixes={**PREFIXES, "sd": SD, "void": _VOID, **prefixes}
-    )
+    written = serialize(triples, format=_SERIALIZERS[format], prefixes={**PREFIXES, "sd": SD, "void": _VOID})
     assert written is not None
     return written
 
