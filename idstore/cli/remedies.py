@@ -21,7 +21,7 @@ COMMANDS: Final[Mapping[Remedy, str]] = {
     Remedy.ALLOW_BINDING: "idstore grant --bind",
     Remedy.ALLOW_STORAGE: "idstore storage allow",
     Remedy.BIND: "idstore bind",
-    Remedy.CREATE_STORE: "idstore init, or another with --store",
+    Remedy.CREATE_STORE: "idstore init, --store DIR",
     Remedy.DEPRECATE: "idstore deprecate",
     Remedy.GIVE_METADATA: "--metadata FILE",
     Remedy.GRANT: "idstore grant",
