@@ -106,9 +106,13 @@ class Namespaces(Part):
         return context
 
     def derived(self, name: str) -> Sequence[Namespace]:
-        """Return the namespaces whose prefix is derived from that of a namespace, by name."""
-        base = NamedNode(self.namespace(name).base)
-        return [namespace for namespace in self.namespaces() if namespace.parent == base]
+        """Return the namespaces whose prefix is derived from that of a namespace, by name.
+
+        The parent of a prefix is the nearest registered one, also if that was registered later.
+        """
+        spaces = self.namespaces()
+        base, registered = self.namespace(name).base, {names.start_key(one.base): one.base for one in spaces}
+        return [one for one in spaces if _parent(one, registered) == base]
 
     def namespaces(self) -> Sequence[Namespace]:
         """Return every namespace, by name.
@@ -361,6 +365,18 @@ def check_derived(
         if before is None or base not in before.bases:
             for code in codes:
                 _check_ancestors(registered, code, base, party)
+
+
+def _parent(namespace: Namespace, registered: Mapping[str, str]) -> str | None:
+    """Return the base of the namespace that a prefix is derived from: as stated, else the nearest one."""
+    if namespace.parent is not None:
+        return namespace.parent.value
+    with suppress(UnknownScheme):  # its package is not installed
+        code = namespace.scheme
+        ancestors = code.ancestors(namespace.base) if isinstance(code, Hierarchical) else ()
+        nearest = (registered.get(names.start_key(ancestor)) for ancestor in ancestors)
+        return next(filter(None, nearest), None)
+    return None
 
 
 def _hierarchies(spaces: Iterable[Namespace]) -> list[Hierarchical]:

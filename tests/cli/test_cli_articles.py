@@ -169,7 +169,7 @@ def test_options_without_effect_on_an_existing_article_are_reported(run: Run, un
     assert (
         warning == f"idstore: warning: not applied, because existing identifiers stay as they are: {options}"
     )
-    assert run("show", IRI, "--json").object["names"] == {}
+    assert run("show", IRI, "--json").object["names"] == {"und": "The Myth of the Unicorn"}
     several = run("mint", "sp", "--metadata", "-", "--name", "A", stdin=f"{json.dumps(UNICORN)}\n" * 2)
     assert "--name (2 times); set it with `idstore name`" in several.err
     assert "not applied" in run("mint", "sp", "--metadata", unicorn, "--name", "The Myth").err

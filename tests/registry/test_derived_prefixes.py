@@ -124,3 +124,12 @@ def test_a_given_parent_must_be_registered(registry: Registry) -> None:
     with pytest.raises(errors.InvalidData, match="the parent prefix 99 is not registered here"):
         registry.add_namespace("child", "99.1", "handle", ALICE, {"parent": "99"})
     assert registry.add_namespace("child", "99.1", "handle", BOB).parent is None
+
+
+def test_a_parent_that_is_added_later_lists_what_is_derived_from_it(registry: Registry) -> None:
+    registry.add_namespace("child", "102.100.272", "pilin", ALICE)
+    registry.add_namespace("grandchild", "102.100.272.1", "handle", ALICE)
+    registry.add_namespace("later", "102.100", "handle", ALICE)
+    assert [one.name for one in registry.derived("later")] == ["child"]
+    assert [one.name for one in registry.derived("child")] == ["grandchild"]
+    assert registry.derived("parent") == []

@@ -53,6 +53,7 @@ ABOUT: Final[dict[str, dict[str, Any]]] = {
     "file_name": {"id": "{}"},
     "authority": {"id": "{}"},
     "versions": {"work": "{}"},
+    "parts": {"id": "{}"},
     "values": {"id": "{}"},
     "at": {"id": "{}", "moment": NOW},
     "target": {"id": "{}", "uri": "http://x.example.org/"},
