@@ -123,7 +123,7 @@ def test_old_copies_are_numbered_and_share_the_stage_of_their_article(
         assert (one.owner, one.stage, one.names) == (
             "bob",
             Stage.FIXATED if published else Stage.CREATED,
-            (("en", "unicorn"),),
+            (("en", "unicorn"), ("und", "The Myth of the Unicorn")),
         )
         assert one.deprecated and one.successors == (before.iri,)
         assert registry.resolve(one.iri.value, BOB).target == "http://example.org/pdf"
