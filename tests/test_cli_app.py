@@ -257,6 +257,7 @@ def test_errors_carry_their_fields(run: Run, capsys: pytest.CaptureFixture[str])
         "text": "x",
         "field": "id",
         "value": "x",
+        "remedy": "list-identifiers",
     }
 
 

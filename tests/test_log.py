@@ -90,6 +90,8 @@ def test_every_field_of_a_filter_restricts_a_list_or_the_log(registry: Registry,
     registry.fixate([early, elsewhere], ALICE)
     registry.fixate([late], BOB)
     registry.deprecate(elsewhere, "outdated", ALICE)
+    released = mint(registry)
+    registry.release(released, ALICE)
     for iri, by in ((early, ALICE), (draft, ALICE), (late, BOB), (elsewhere, ALICE), (article, ROOT)):
         registry.bind(iri, Statement(bound), by)
     registry.name(late, "Ventil", BOB, "de")
@@ -102,6 +104,7 @@ def test_every_field_of_a_filter_restricts_a_list_or_the_log(registry: Registry,
         "deprecated": (True, {elsewhere}),
         "without_name": ("de", {early, draft, elsewhere, article}),
         "doi": ("https://doi.org/10.5072/A", {article}),
+        "released": (True, {released}),
     }
     logged = {
         "party": ("bob", {(act, late) for act in ("Mint", "Fixation", "Bind", "Naming")}),
@@ -112,6 +115,10 @@ def test_every_field_of_a_filter_restricts_a_list_or_the_log(registry: Registry,
     for name, (value, found) in listed.items():
         filter = alone(name, value)
         assert {record.iri.value for record in registry.list(ROOT, filter)} == found, name
+        if name == "released":
+            with pytest.raises(InvalidData, match="have no bindings"):
+                registry.list_bound(bound, ROOT, filter)
+            continue
         assert {record.iri.value for record in registry.list_bound(bound, ROOT, filter)} == found, name
     for name, (value, done) in logged.items():
         filter = alone(name, value)
