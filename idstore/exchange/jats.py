@@ -15,11 +15,11 @@ from idstore.exchange.articles import (
     ArticleEntry,
     Stream,
     failure,
-    formula_in,
     in_supplement,
     library,
     nonblank,
 )
+from idstore.schemes.article_fields import FORMULA
 
 _APART: Final = frozenset({"break", "fn", "xref"})
 """Elements in a title whose content is no part of the title."""
@@ -139,9 +139,9 @@ def _doubts(article: Any) -> Iterator[str]:
     for name, texts in {"supplement": _issue(meta)[1], **unused}.items():
         if texts:
             yield f"the element {name} ({', '.join(texts)}) is not used"
-    title = _one(meta, "title-group/{*}article-title")
-    if title is not None and any(_name(element) in _FORMULAS for element in title.iter()):
-        yield from formula_in("<math")
+    titles = [*_all(meta, "title-group/{*}article-title"), *_all(meta, "title-group/{*}subtitle")]
+    if any(_name(element) in _FORMULAS for title in titles for element in title.iter()):
+        yield FORMULA
 
 
 def _electronic(issn: Any) -> bool:

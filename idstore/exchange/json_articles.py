@@ -20,7 +20,6 @@ from idstore.exchange.articles import (
     ArticleEntry,
     Stream,
     failure,
-    formula_in,
     in_supplement,
     nonblank,
 )
@@ -186,7 +185,7 @@ def _parsed(file: str, line: int, text: bytes) -> ArticleEntry:
 def _entry(file: str, line: int, record: object) -> ArticleEntry:
     try:
         fields = nonblank(_fields(record))
-        doubts = (*_unused(record), *formula_in(fields.get("title", "")))
+        doubts = tuple(_unused(record))
         return ArticleEntry(file, line, fields, _unknown_keys(record), doubts)
     except InvalidData as error:
         return ArticleEntry(

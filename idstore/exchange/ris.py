@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, formula_in, library, nonblank
+from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "volume": ("VL",),
@@ -100,4 +100,3 @@ def _doubts(record: Mapping[str, Any]) -> Iterator[str]:
             yield f"of the values of {name} ({', '.join(values)}) the first is used"
     if not _values(record, "IS") and _values(record, "M1"):
         yield f"the field M1 ({', '.join(_values(record, 'M1'))}), which may be the issue, is not used"
-    yield from formula_in("".join(_values(record, "TI") or _values(record, "T1")))

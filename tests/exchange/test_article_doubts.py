@@ -79,11 +79,77 @@ def test_elements_of_jats_that_number_are_not_passed_over(numbering: str, told: 
         json.dumps({**FIELDS, "title": r"On $\alpha_1$ names"}),
         "@article{a,\n title = {On $n$ Names},\n issn = {0036-3634}\n}",
         "@article{a,\n title = {On \\ensuremath{n} Names},\n issn = {0036-3634}\n}",
+        *(
+            json.dumps({**FIELDS, "title": title})
+            for title in (
+                "On $x$ Things",
+                r"\textit{Drosophila} wings",
+                r"The \emph{E. coli} case",
+                r"{\alpha} decay",
+                r"\alpha-synuclein in mice",
+            )
+        ),
+        json.dumps({**FIELDS, "subtitle": r"of $\alpha$"}),
+        jats(USUAL, r"On $\alpha$ Things"),
+        jats(
+            USUAL, "On Names</article-title><subtitle>of <mml:math><mml:mi>n</mml:mi></mml:math></subtitle>"
+        ).replace("</subtitle></article-title>", "</subtitle>"),
+        "@article{a,\n title = {On Names},\n subtitle = {of $n$},\n issn = {0036-3634}\n}",
+        "TY  - JOUR\nTI  - The $x$ case\nSN  - 0036-3634\nER  - \n",
     ],
 )
-def test_a_formula_in_a_title_is_told(text: str) -> None:
-    [entry] = entries(text)
-    assert entry.doubts == ("the title has a formula, whose words differ from source to source",)
+def test_tex_or_a_formula_in_a_title_is_told_and_refused_if_strict(
+    run: Run, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "a"
+    file.write_text(text, encoding="utf-8")
+    run("namespace", "add", "sp", "http://journals.example.org/", "--scheme", "scholars-portal")
+    told = "the title has TeX or a formula, whose words differ from source to source"
+    assert run("derive", "sp", "--metadata", file).err.count(told) == 1
+    assert told in run("derive", "sp", "--metadata", file, "--strict", code=3).err
+
+
+@pytest.mark.parametrize(
+    "doi",
+    [r"10.5072/a$_8$", r"10.5072/a$\_8$", r"10.5072/$a_8$", r"10.5072/a$\textunderscore$8", r"10.5072/a$8"],
+)
+def test_tex_that_is_not_understood_in_a_doi_is_refused(doi: str) -> None:
+    """The article would get a second identifier."""
+    [entry] = entries(f"@article{{a,\n doi = {{{doi}}},\n title = {{On Names}},\n issn = {{0036-3634}}\n}}")
+    with pytest.raises(InvalidData, match="has TeX that is not known"):
+        entry.fields()
+
+
+@pytest.mark.parametrize(
+    ("written", "same", "doubted"),
+    [
+        ("10.5072/b&lt;8&gt;", "10.5072/b<8>", True),
+        ("https://doi.org/10.5072/b&lt;8&gt;", "10.5072/b<8>", True),
+        ("10.5072/b&#60;8&#x3e;", "10.5072/b<8>", True),
+        ("10.5072/b#8", "10.5072/b#8", False),
+        ("10.5072/b&8", "10.5072/b&8", False),
+    ],
+)
+def test_a_doi_in_html_is_that_doi(
+    run: Run, tmp_path: Path, written: str, same: str, *, doubted: bool
+) -> None:
+    run("namespace", "add", "sp", "http://journals.example.org/", "--scheme", "scholars-portal")
+    made = []
+    for number, doi in enumerate((same, written)):
+        file = tmp_path / f"{number}.json"
+        file.write_text(json.dumps({**FIELDS, "doi": doi}), encoding="utf-8")
+        outcome = run("mint", "sp", "--metadata", file)
+        made.append(outcome.line)
+    assert made[0] == made[1]
+    assert ("is written in HTML" in run("derive", "sp", "--metadata", file).err) == doubted
+
+
+def test_a_doi_with_a_place_in_a_page_is_none(run: Run, tmp_path: Path) -> None:
+    run("namespace", "add", "sp", "http://journals.example.org/", "--scheme", "scholars-portal")
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({**FIELDS, "doi": "https://doi.org/10.5072/a_8#abstract"}), encoding="utf-8")
+    assert "which is no DOI" in run("mint", "sp", "--metadata", file).err
+    assert "which is no DOI" in run("mint", "sp", "--metadata", file, "--strict", code=3).err
 
 
 @pytest.mark.parametrize(
