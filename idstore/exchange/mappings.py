@@ -433,14 +433,10 @@ class Cells:
     def _check_marks(self, row: tables.TableRow) -> None:
         """Raise InvalidData: a cell with a role is in quotes as a whole."""
         for role, position in self._positions.items():
-            text = spreadsheets.unmarked(row.cells[position])
-            if text is not None:
-                cell = row.cells[position]
-                raise InvalidData(
-                    f"the {role} is {cell}, in quotes that would be part of it; write {text}, or insist",
-                    text=cell,
-                    remedy=Remedy.INSIST,
-                )
+            cell = row.cells[position]
+            reason = spreadsheets.mark(role, cell)
+            if reason is not None:
+                raise InvalidData(reason, field=role, value=cell, remedy=Remedy.INSIST)
 
     def cell(self, row: tables.TableRow, role: str) -> str:
         """Return the cell in the column of a role, or the value that all rows share; else an empty text."""
