@@ -257,11 +257,40 @@ def test_a_column_named_after_an_identifier_is_no_language(run: Run, doi: str, t
 # files
 
 
-@pytest.mark.parametrize("name", ["x.json", "x.rdf", "x.ods", "x.xml"])
+@pytest.mark.parametrize(
+    "name", ["x.json", "x.rdf", "x.ods", "x.xml", "x.jsonl", "x.trix", "x.rj", "x.hext", "x.md", "x.sql.gz"]
+)
 def test_a_suffix_of_a_format_that_is_not_written_is_refused(run: Run, name: str, tmp_path: Path) -> None:
     run("export", "-o", tmp_path / name, code=2)
     assert not (tmp_path / name).exists()
     run("export", "-o", tmp_path / name, "--format", "turtle")
+
+
+@pytest.mark.parametrize(
+    ("command", "refused", "taken"),
+    [
+        (("export", "--after", "0"), ("p.ttl", "p.nq", "p.json"), ("p.rdfp", "p", "p.txt")),
+        (("export", "--description"), ("d.nt", "d.jsonld", "d.json"), ("d.ttl",)),
+        (("shapes",), ("s.json", "s.rdf", "s.xlsx"), ("s.ttl", "s")),
+        (
+            ("reconcile", "store"),
+            ("z.xlsx", "z.csv", "z.xml", "z.rdf", "z.pdf"),
+            ("z.html", "z.txt", "z.json"),
+        ),
+        (("mint", "own", "--from", "t.csv"), ("t1.json", "t1.ttl", "t1.ods"), ("t1.tsv",)),
+    ],
+)
+def test_an_ending_of_another_format_is_refused_by_every_command(
+    run: Run, store: Path, tmp_path: Path, command: tuple[str, ...], refused: list[str], taken: list[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("name\nvalve\n", encoding="utf-8")
+    words = [{"store": store, "t.csv": tmp_path / "t.csv"}.get(word, word) for word in command]
+    for name in refused:
+        assert "stands for another format" in run(*words, "-o", tmp_path / name, code=2).err
+        assert not (tmp_path / name).exists()
+    assert run("list").out == ""
+    for name in taken:
+        run(*words, "-o", tmp_path / name)
 
 
 def test_json_of_a_forced_event(run: Run, doi: str) -> None:
