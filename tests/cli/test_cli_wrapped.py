@@ -187,6 +187,12 @@ def test_a_wrong_orcid_id_is_refused_and_warned_of_in_tables(
     assert "is no ORCID iD" in run("bind", iri, TARGET, "--author", author, code=3).err
     (tmp_path / "t.tsv").write_text(f"subject_id\tobject_id\tauthor\n{iri}\t{TARGET}\t{author}\n")
     assert "line 2: " in (told := run("import", tmp_path / "t.tsv").err) and "is no ORCID iD" in told
+    (tmp_path / "c.tsv").write_text(
+        f"subject_id\tobject_id\tcreator_id\n{iri}\t{TARGET}/2\torcid:0000-0002-1825-0097|{author}\n"
+        f"{iri}\t{TARGET}/3\torcid:0000-0002-1825-0097\n"
+    )
+    told = run("import", tmp_path / "c.tsv").err
+    assert "line 2: " in told and told.count("is no ORCID iD") == 1
 
 
 def test_a_second_source_of_a_match_is_kept(run: Run, doi: str, tmp_path: Path) -> None:
