@@ -311,8 +311,12 @@ def _unused(values: Mapping[str, str]) -> Iterator[str]:
         for name in others:
             if _bare(values[name]) != _bare(values[first]):
                 yield f"the field {name} ({_bare(values[name])}) is not used beside {first}"
-    if part := _bare(values.get("part", "")):
-        yield f"the field part ({part}) is not used"
+    for name in ("part", "series"):
+        if text := _bare(values.get(name, "")):
+            yield f"the field {name} ({text}) is not used"
+    title = _bare(values.get("issuetitle", ""))
+    if re.search(r"\bsup", title, re.IGNORECASE):
+        yield f"the field issuetitle ({title}) is not used"
 
 
 def _is_text(piece: str) -> bool:
