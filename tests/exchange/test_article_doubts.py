@@ -234,6 +234,15 @@ def test_a_doi_with_unknown_tex_is_refused() -> None:
         ("<resource xmlns='http://datacite.org/schema/kernel-4'/>", "DataCite XML"),
         ("PMID- 1\nTI  - On Names\n", "MEDLINE"),
         ("issn,volume,title\n1,2,3\n", "a table"),
+        ("<oai_dc:dc xmlns:oai_dc='http://www.openarchives.org/OAI/2.0/oai_dc/'/>", "Dublin Core"),
+        ("<eSummaryResult/>", "an answer of PubMed"),
+        ("<responseWrapper/>", "an answer of Europe PMC"),
+        ("<book/>", "XML of a book"),
+        ("references:\n- id: a\n  title: On Names\n", "YAML"),
+        ("TY - JOUR\nTI - On Names\nER - \n", "RIS"),
+        ("Exported by a program\n\nTY  - JOUR\nTI  - On Names\nER  - \n", "RIS"),
+        ("@prefix dcterms: <http://purl.org/dc/terms/> .\n", "Turtle"),
+        ("00714cam a2200205 a 4500", "MARC 21"),
     ],
 )
 def test_another_format_is_named(text: str, format: str) -> None:
