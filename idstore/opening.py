@@ -46,7 +46,7 @@ def open(
     """
     from idstore.registry import Registry
 
-    folder = _folder(path)
+    folder = files.folder(path)
     with _released():
         if read_only:
             return Registry(_reader(folder, wait, detached=detached, runner=runner))
@@ -63,7 +63,7 @@ def open_allocator(
     from idstore.registry.allocator import Allocator
 
     with _released():
-        return Allocator(_writer(_folder(path), administrator, wait))
+        return Allocator(_writer(files.folder(path), administrator, wait))
 
 
 def open_replica(
@@ -77,7 +77,7 @@ def open_replica(
     from idstore.registry import Registry
     from idstore.stores.store import DirectoryStore
 
-    folder = _folder(path)
+    folder = files.folder(path)
     mark = replica_mark(folder)
     if mark is None:
         if not is_vacant(folder):
@@ -158,22 +158,23 @@ def restore(backup: str | PathLike[str], path: str | PathLike[str], *, wait: flo
 
     Raises StoreUnavailable (no backup, the directory is not empty), StoreBusy.
     """
-    if not exists(backup):
+    source = files.folder(backup)
+    if not exists(source):
         raise StoreUnavailable(
             f"there is no backup at {backup}; name the folder of a backup", path=str(backup)
         )
-    with closing(_reader(Path(backup), wait)) as store:
+    with closing(_reader(source, wait)) as store:
         store.backup(path)
 
 
 def exists(path: str | PathLike[str]) -> bool:
     """Return whether a directory holds a store. Raises StoreUnavailable: the directory cannot be read."""
-    return files.exists(Path(path))
+    return files.exists(files.folder(path))
 
 
 def store_around(path: str | PathLike[str]) -> Path | None:
     """Return the folder of the store in which a path is, however deep; None: it is in none."""
-    return files.store_around(Path(path))
+    return files.store_around(files.folder(path))
 
 
 def is_vacant(path: str | PathLike[str]) -> bool:
@@ -187,22 +188,6 @@ def is_vacant(path: str | PathLike[str]) -> bool:
 def is_open_to_others(path: str | PathLike[str]) -> bool:
     """Return whether accounts outside the group of a directory may enter or list it. Raises OSError."""
     return permissions.is_open_to_others(Path(path))
-
-
-def _folder(path: str | PathLike[str]) -> Path:
-    """Return the path.
-
-    Raises StoreUnavailable: it is relative to a working directory that no longer exists.
-    """
-    folder = Path(path)
-    try:
-        folder.absolute()
-    except OSError as error:
-        raise StoreUnavailable(
-            f"{path} cannot be found, because the working directory is gone; name a full path",
-            path=str(path),
-        ) from error
-    return folder
 
 
 @contextmanager

@@ -49,3 +49,14 @@ def unmarked(cell: str) -> str | None:
         return None
     inner = quoted[1:-1]
     return None if quoted[0] in inner or quoted[-1] in inner else inner
+
+
+def mark(column: str, cell: str) -> str | None:
+    """Return what is wrong with a cell in quotes, or in a formula that makes it a text; None: nothing.
+
+    column  what the cell holds, in words.
+    """
+    text = unmarked(cell)
+    if text is None:
+        return None
+    return f"the {column} is {cell}, in quotes that would be part of it; write {text}, or insist"

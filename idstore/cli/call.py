@@ -44,7 +44,7 @@ class Call:
         if self.store_option == "":
             raise UsageError("--store is empty; name a directory, or leave it out")
         store = self.store_option or os.environ.get(STORE) or _default_store()
-        return _at_home(store) if store.startswith("~") else store
+        return at_home(store)
 
     @property
     def user(self) -> str:
@@ -88,14 +88,12 @@ class Call:
         )
 
 
-def _at_home(path: str) -> str:
-    """Return a path with the home folder that it begins with. Raises UsageError."""
+def at_home(path: str) -> str:
+    """Return a path; a home folder that it begins with (``~``) is expanded. Raises UsageError."""
     try:
-        return str(Path(path).expanduser())
+        return str(Path(path).expanduser()) if path.startswith("~") else path
     except RuntimeError as error:
-        raise UsageError(
-            f"there is no home folder for the store {path!r}; write its full path, or ./{path}"
-        ) from error
+        raise UsageError(f"there is no home folder for {path!r}; write its full path, or ./{path}") from error
 
 
 def _default_store() -> str:

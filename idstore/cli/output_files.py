@@ -3,10 +3,11 @@
 import gzip
 import io
 import os
+import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final, Protocol, cast
@@ -14,13 +15,18 @@ from typing import IO, Any, Final, Protocol, cast
 from idstore.cli import inputs
 from idstore.cli.output import copy_to_stdout
 from idstore.cli.termination import UsageError
-from idstore.exchange.sources import PACKED
+from idstore.exchange.sources import PACKED, ending
 
 _IN_MEMORY: Final = 1 << 24
 """Bytes that are held in memory before they go to a temporary file."""
 _LEVEL: Final = 6
 """Compression level, the default of the gzip command."""
 _BUFFER: Final = 1 << 16
+_ENDING: Final = re.compile(r"\.[a-z][a-z0-9]{0,9}")
+_PLAIN: Final = frozenset(
+    (".txt", ".text", ".out", ".tmp", ".bak", ".backup", ".new", ".old", ".part", ".draft", ".dat")
+)
+"""Endings that stand for no format."""
 _PREFIX: Final = ".idstore-"
 """Prefix of temporary files. Their names do not contain the target's, which may have the maximum length."""
 
@@ -56,6 +62,17 @@ def open_output(file: str) -> Iterator[IO[bytes]]:
         else:
             with path.open("wb", buffering=0) as device, _buffered(device, file) as target:
                 shutil.copyfileobj(spool, target)
+
+
+def check_ending(file: str, written: Collection[str], remedy: str) -> None:
+    """Raise UsageError if the ending of a file to write stands for a format that is not written.
+
+    written  endings that stand for what is written.
+    remedy   what to do instead.
+    """
+    suffix = ending(file)
+    if file != inputs.STDIN and suffix not in (*written, *_PLAIN) and _ENDING.fullmatch(suffix):
+        raise UsageError(f"{suffix} at the end of {file} stands for another format; {remedy}")
 
 
 def _target(file: str) -> Path:

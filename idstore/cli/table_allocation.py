@@ -36,6 +36,7 @@ def allocate_table(
     """
     from idstore.exchange import request_tables
 
+    output_files.check_ending(output, (".csv", ".tsv", ".xlsx"), "a table ends in .csv, .tsv or .xlsx")
     name = inputs.name(file)
     scheme = session.read(call, lambda registry, _: registry.namespace(namespace).scheme)
     with stdin.files([file]) as [path]:

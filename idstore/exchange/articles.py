@@ -12,9 +12,6 @@ from idstore.exchange.sources import Source
 from idstore.remedies import Remedy
 from idstore.schemes.article_fields import FIELDS
 
-_FORMULA: Final = re.compile(
-    r"\$[^$]*[\\^_{}][^$]*\$|\\[(\[]|\\(?:ensuremath|begin)\b|<(?:[\w-]+:)?(?:math|tex-math)\b"
-)
 _SUPPLEMENT: Final = re.compile(
     r"(?:(?:suppl?ements?|suppl?|sup|s)(?![^\W\d_]))?[\W_]*([0-9]*)[\W_]*", re.IGNORECASE
 )
@@ -112,13 +109,6 @@ def in_supplement(issue: str, supplement: str) -> str | None:
     if number is None or (told and told[1] != number[1]):
         return None
     return issue if told else " ".join(filter(None, (issue, "suppl", number[1])))
-
-
-def formula_in(title: str) -> tuple[str, ...]:
-    """Return the doubt about a title with a formula, in TeX or MathML; else nothing."""
-    if _FORMULA.search(title):
-        return ("the title has a formula, whose words differ from source to source",)
-    return ()
 
 
 def nonblank(values: Mapping[str, str | None]) -> dict[str, str]:

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, formula_in, library, nonblank
+from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank
+from idstore.schemes.article_fields import FORMULA
 
 _BLOCK_START: Final = re.compile(rb"[ \t]*@")
 _FIELDS: Final = {
@@ -50,7 +51,7 @@ _IN_DOI: Final = re.compile(
 """Escapes that programs write for characters of a DOI."""
 _SHORT_MATHS: Final = re.compile(r"\$(\\?[^$\\A-Za-z])\$")
 """A single sign in the mode for mathematics."""
-_MATHS: Final = re.compile(r"(?<!\\)\$[^$]+\$")
+_MATHS: Final = re.compile(r"(?<!\\)\$[^$]+\$|\\(?:ensuremath|begin)\b|\\[(\[]")
 _WORD: Final = re.compile(r"[^\s{}\"#=,]+|")
 """A value without braces or quotes: a number, or the name of a string."""
 _INHERITING: Final = ("xref", "xdata")
@@ -177,8 +178,8 @@ class _BibtexReader:
             )
             return ArticleEntry(self._file, waiting.line, failure(self._file, waiting.line, reason))
         values = {} if isinstance(waiting.values, InvalidData) else waiting.values
-        title = values.get("title", "")
-        doubts = (*_unused(values), *formula_in("<math" if _MATHS.search(title) else title))
+        formula = any(_MATHS.search(values.get(name, "")) for name in ("title", "subtitle"))
+        doubts = (*_unused(values), *([FORMULA] if formula else []))
         return ArticleEntry(
             self._file, waiting.line, self._fields(waiting.line, waiting.values), doubts=doubts
         )
@@ -284,8 +285,9 @@ class _Waiting:
 
 def _doi(text: str) -> str:
     """Return a DOI without TeX's escapes. Raises InvalidData: some TeX is left."""
-    plain = _IN_DOI.sub(_in_doi, _SHORT_MATHS.sub(r"\1", text))
-    if "\\" in plain:
+    shown = _SHORT_MATHS.sub(r"\1", text)
+    plain = _IN_DOI.sub(_in_doi, shown)
+    if "\\" in plain or plain.count("$") > shown.count(r"\$"):
         raise InvalidData(
             f"the DOI {text!r} has TeX that is not known; write its characters", field="doi", value=text
         )
@@ -309,8 +311,12 @@ def _unused(values: Mapping[str, str]) -> Iterator[str]:
         for name in others:
             if _bare(values[name]) != _bare(values[first]):
                 yield f"the field {name} ({_bare(values[name])}) is not used beside {first}"
-    if part := _bare(values.get("part", "")):
-        yield f"the field part ({part}) is not used"
+    for name in ("part", "series"):
+        if text := _bare(values.get(name, "")):
+            yield f"the field {name} ({text}) is not used"
+    title = _bare(values.get("issuetitle", ""))
+    if re.search(r"\bsup", title, re.IGNORECASE):
+        yield f"the field issuetitle ({title}) is not used"
 
 
 def _is_text(piece: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from idstore import spreadsheets
 from idstore.errors import ExchangeError
 from idstore.exchange import limits, request_tables
 from idstore.registry.change_rows import ChangeRow
@@ -68,7 +69,7 @@ def read(path: Path, name: str, act: str, defaults: Mapping[str, str]) -> Change
                 for column, cell in zip(table.header, row.cells, strict=False)
                 if cell.strip()
             }
-            reason = row.error or _flaw(given, identifier)
+            reason = row.error or _flaw(given, identifier, _columns(act))
             if reason is not None:
                 flaws.append((row.line, reason))
                 if len(flaws) > limits.BAD_LINES:
@@ -88,8 +89,12 @@ def _columns(act: str) -> Sequence[str]:
     return {"deprecate": ("reason", "replaced_by"), "grant": ("party", "bind")}.get(act, (_NEEDED[act],))
 
 
-def _flaw(given: Mapping[str, str], identifier: str) -> str | None:
+def _flaw(given: Mapping[str, str], identifier: str, columns: Sequence[str]) -> str | None:
     """Return why a row cannot be read, or None."""
+    for column in (identifier, *columns):
+        mark = spreadsheets.mark(column, given.get(column, ""))
+        if mark is not None:
+            return mark.removesuffix(", or insist")
     if identifier not in given:
         return "it has no identifier"
     if given.get("bind", "no").lower() not in _TRUTHS:

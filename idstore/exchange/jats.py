@@ -6,6 +6,7 @@ an entity of the document type (``&eacute;``) stays in a title as it is, and the
 Source: JATS 1.4 (ANSI/NISO Z39.96-2024), https://jats.nlm.nih.gov/archiving/tag-library/1.4/.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -15,11 +16,11 @@ from idstore.exchange.articles import (
     ArticleEntry,
     Stream,
     failure,
-    formula_in,
     in_supplement,
     library,
     nonblank,
 )
+from idstore.schemes.article_fields import FORMULA
 
 _APART: Final = frozenset({"break", "fn", "xref"})
 """Elements in a title whose content is no part of the title."""
@@ -27,6 +28,7 @@ _APART: Final = frozenset({"break", "fn", "xref"})
 
 _NUMBERING: Final = ("issue-part", "volume-series", "volume-issue-group")
 """Elements beside ``volume`` and ``issue`` that say where an article was printed."""
+_SUPPLEMENT: Final = re.compile(r"\bsup", re.IGNORECASE)
 _FORMULAS: Final = frozenset({"math", "tex-math"})
 _GRAPHICS: Final = frozenset({"graphic", "inline-graphic", "inline-media", "media"})
 
@@ -108,7 +110,7 @@ def _release(article: Any) -> None:
 
 def _fields(article: Any) -> dict[str, str | None]:
     journal, meta = article.find("{*}front/{*}journal-meta"), article.find("{*}front/{*}article-meta")
-    doi = [element for element in _all(meta, "article-id") if element.get("pub-id-type") == "doi"]
+    doi = list(filter(_is_doi, _all(meta, "article-id")))
     return {
         "issn": ", ".join(filter(None, map(_text, sorted(_all(journal, "issn"), key=_electronic)))),
         "volume": _text(_one(meta, "volume")),
@@ -131,17 +133,26 @@ def _issue(meta: Any) -> tuple[str, list[str]]:
 def _doubts(article: Any) -> Iterator[str]:
     """Yield what numbers the article beside its volume and issue, and formulas in its title."""
     meta = article.find("{*}front/{*}article-meta")
-    for name in ("volume", "issue"):
-        texts = list(dict.fromkeys(filter(None, map(_text, _all(meta, name)))))
-        if len(texts) > 1:
-            yield f"of the elements {name} ({', '.join(texts)}) the first is used"
+    dois = [_text(element).lower() for element in _all(meta, "article-id") if _is_doi(element)]
+    several = {name: list(map(_text, _all(meta, name))) for name in ("volume", "issue", "fpage")}
+    for name, texts in {**several, "article-id": dois}.items():
+        different = list(dict.fromkeys(filter(None, texts)))
+        if len(different) > 1:
+            yield f"of the elements {name} ({', '.join(different)}) the first is used"
+    issues = list(filter(_SUPPLEMENT.search, map(_text, _all(meta, "issue-title"))))
+    if issues and not _all(meta, "supplement"):
+        yield f"the element issue-title ({', '.join(issues)}) is not used"
     unused = {name: list(filter(None, map(_text, _all(meta, name)))) for name in _NUMBERING}
     for name, texts in {"supplement": _issue(meta)[1], **unused}.items():
         if texts:
             yield f"the element {name} ({', '.join(texts)}) is not used"
-    title = _one(meta, "title-group/{*}article-title")
-    if title is not None and any(_name(element) in _FORMULAS for element in title.iter()):
-        yield from formula_in("<math")
+    titles = [*_all(meta, "title-group/{*}article-title"), *_all(meta, "title-group/{*}subtitle")]
+    if any(_name(element) in _FORMULAS for title in titles for element in title.iter()):
+        yield FORMULA
+
+
+def _is_doi(element: Any) -> bool:
+    return bool(element.get("pub-id-type") == "doi")
 
 
 def _electronic(issn: Any) -> bool:

@@ -20,7 +20,6 @@ from idstore.exchange.articles import (
     ArticleEntry,
     Stream,
     failure,
-    formula_in,
     in_supplement,
     nonblank,
 )
@@ -40,6 +39,8 @@ _FOREIGN: Final = frozenset(
     }
 )
 """Keys that only CSL-JSON and Crossref's JSON have."""
+_NUMBERING: Final = ("part-number", "number", "pages", "firstPage", "startPage")
+"""Keys beside those that are read that say where an article is: of CSL-JSON, and of other programs."""
 _LIST: Final = re.compile(
     rb'\s*\{\s*(?:"items"\s*:\s*\['
     rb'|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)',
@@ -186,7 +187,7 @@ def _parsed(file: str, line: int, text: bytes) -> ArticleEntry:
 def _entry(file: str, line: int, record: object) -> ArticleEntry:
     try:
         fields = nonblank(_fields(record))
-        doubts = (*_unused(record), *formula_in(fields.get("title", "")))
+        doubts = tuple(_unused(record))
         return ArticleEntry(file, line, fields, _unknown_keys(record), doubts)
     except InvalidData as error:
         return ArticleEntry(
@@ -221,16 +222,27 @@ def _unused(record: Any) -> Iterator[str]:
     """Yield what numbers an article of CSL-JSON beside its volume and issue and is no part of these."""
     if not _is_foreign(record):
         return
+    kind = record.get("message-type")
+    record = record["message"] if isinstance(record.get("message"), dict) else record
     if _with_supplement(record) is None:
         yield f"the field supplement-number ({_number(record, 'supplement-number')}) is not used"
-    if part := _number(record, "part-number"):
-        yield f"the field part-number ({part}) is not used"
+    for name in _NUMBERING:
+        if (text := _number(record, name)) and not (name == "number" and _issue(record)):
+            yield f"the field {name} ({text}) is not used"
+    if kind not in (None, "work", "work-list"):
+        yield f"the record is of the type {kind}, which is no article"
 
 
 def _with_supplement(record: Mapping[str, Any]) -> str | None:
     """Return the issue with its supplement, or None if it cannot tell it."""
-    issue, supplement = _number(record, "issue"), _number(record, "supplement-number")
+    issue, supplement = _issue(record), _number(record, "supplement-number")
     return in_supplement(issue, supplement) if supplement else issue
+
+
+def _issue(record: Mapping[str, Any]) -> str:
+    """Return the issue: Crossref's own key, or that of the issue that it describes."""
+    within = record.get("journal-issue")
+    return _number(record, "issue") or (_number(within, "issue") if isinstance(within, dict) else "")
 
 
 def _number(record: Mapping[str, Any], name: str) -> str:
@@ -248,7 +260,7 @@ def _foreign(record: Mapping[str, Any]) -> dict[str, str | None]:
             )
     plain = {name: _text(name, record.get(name)) for name in ("volume", "issue", "page")}
     plain["page"] = plain["page"] or _text("page-first", record.get("page-first"))
-    plain["issue"] = _with_supplement(record) or plain["issue"]
+    plain["issue"] = _with_supplement(record) or _issue(record)
     first = {name: _text(name, _first(record.get(name))) for name in ("title", "subtitle")}
     return {"issn": _issns(record), "doi": _text("DOI", record.get("DOI")), **plain, **first}
 

@@ -7,7 +7,7 @@ same roles, by name or by assignment. Note, confidence, justification, author an
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from operator import itemgetter
@@ -19,7 +19,7 @@ from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import limits, sssom, tables
 from idstore.exchange.modifier_columns import MODIFIER, resembles_modifier
 from idstore.exchange.sources import Readable
-from idstore.model import terms
+from idstore.model import orcid, terms
 from idstore.model.uri_schemes import begins_uri
 from idstore.registry.bindings import Statement
 from idstore.registry.mappings import LineOutcome, Proposal, proposal, refused
@@ -63,6 +63,8 @@ RELATIONS: Final[Mapping[str, str]] = {
 
 _AS_WRITTEN: Final = frozenset({"note", "author", "author_name", "name", "target_name", "version"})
 """Roles of columns with free text: their spaces are data."""
+_MAKERS: Final = "creator_id"
+"""A column that is only checked: a binding has one maker, who acts here."""
 KEEP: Final = "keep"
 """The action of a row that changes nothing."""
 _TYPES: Final = {"subject": "subject_type", "target": "target_type"}
@@ -90,6 +92,7 @@ class MappingRow(NamedTuple):
     action           the decision about the mapping, in a file of decisions.
     negated          whether the row denies the mapping.
     force            whether doubtful IRIs are taken: see `idstore.registry.bindings.Statement`.
+    doubt            what to warn of in a cell that is not used for a binding; empty: nothing.
     """
 
     line: int
@@ -107,6 +110,7 @@ class MappingRow(NamedTuple):
     action: str = ""
     negated: bool = False
     force: bool = False
+    doubt: str = ""
 
     @property
     def unfound(self) -> bool:
@@ -402,6 +406,7 @@ class Cells:
         self._shared = shared
         self.languages = {role: role[5:] for role in columns if role.startswith("name@")}
         self._positions = {role: table.header.index(name) for role, name in columns.items()}
+        self._makers = table.header.index(_MAKERS) if _MAKERS in self.passed else None
         self._typed = [end for end, role in _TYPES.items() if role in columns or role in shared]
         # behind the cells of a row: an empty one for absent columns, then the shared values
         behind = {role: len(table.header) + 1 + number for number, role in enumerate(shared)}
@@ -433,14 +438,10 @@ class Cells:
     def _check_marks(self, row: tables.TableRow) -> None:
         """Raise InvalidData: a cell with a role is in quotes as a whole."""
         for role, position in self._positions.items():
-            text = spreadsheets.unmarked(row.cells[position])
-            if text is not None:
-                cell = row.cells[position]
-                raise InvalidData(
-                    f"the {role} is {cell}, in quotes that would be part of it; write {text}, or insist",
-                    text=cell,
-                    remedy=Remedy.INSIST,
-                )
+            cell = row.cells[position]
+            reason = spreadsheets.mark(role, cell)
+            if reason is not None:
+                raise InvalidData(reason, field=role, value=cell, remedy=Remedy.INSIST)
 
     def cell(self, row: tables.TableRow, role: str) -> str:
         """Return the cell in the column of a role, or the value that all rows share; else an empty text."""
@@ -491,7 +492,19 @@ class Cells:
             action,
             sssom.negates(self._expanded(modifier)),
             self.force,
+            self._doubt(row),
         )
+
+    def _doubt(self, row: tables.TableRow) -> str:
+        """Return what is wrong with the makers of a row's mapping, who are not stored."""
+        makers = "" if self._makers is None else row.cells[self._makers]
+        reasons = []
+        for maker in filter(None, map(str.strip, makers.split("|"))):
+            try:
+                orcid.normal(self._expanded(maker))
+            except InvalidData as error:
+                reasons.append(error.message.partition(";")[0])
+        return "; ".join(reasons)
 
     def end(self, row: tables.TableRow, role: str) -> str:
         """Return the IRI, or the text, in the column of a role. Raises InvalidData: it is empty."""
@@ -608,7 +621,8 @@ def proposals(rows: Iterable[MappingRow | Malformed], malformed: list[Malformed]
             malformed.append(Malformed(row.line, denial))
         elif row.action != KEEP:
             try:
-                yield proposal(row.line, row.action, row.subject, statement(row), row.kind)
+                made = proposal(row.line, row.action, row.subject, statement(row), row.kind)
+                yield replace(made, doubt=row.doubt) if row.doubt else made
             except InvalidData as error:
                 malformed.append(Malformed(row.line, error.message))
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from pyoxigraph import Literal, NamedNode, RdfFormat, parse
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
 
 from idstore import opening, scratch
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, StoreUnavailable
@@ -19,7 +19,7 @@ from idstore.exchange import jsonld, patch, turtle
 from idstore.exchange.comparison import LeftOut, divergences, leave_out, valid
 from idstore.exchange.effects import LISTED, Effect
 from idstore.exchange.scratch_engine import canonical
-from idstore.exchange.sorted_import import ImportFile, SortedImport
+from idstore.exchange.sorted_import import EventGroup, ImportFile, SortedImport
 from idstore.exchange.sources import PACKED, ending
 from idstore.model import times
 from idstore.model.event import Event
@@ -317,6 +317,16 @@ def _compare(
         raise ExchangeError(source, None, error.message) from error
 
 
+def _parsed(line: str) -> Triple | None:
+    """Return the triple of a line as the engine writes it; None if it is none."""
+    try:
+        (quad,) = parse(canonical(line), format=RdfFormat.N_TRIPLES)
+    except (SyntaxError, ValueError):
+        return None
+    triple: Triple = quad.triple
+    return triple
+
+
 class _Intake:
     """Replay of sorted events into a registry on a bulk. Raises ExchangeError."""
 
@@ -441,6 +451,7 @@ class _Intake:
                     if not line.startswith(_PARTY):
                         raise self._contradicted(line)
                     of_parties.append(line)
+            self._check_complete(group, state)
             if history is not None:
                 if pending is not None:
                     yield pending
@@ -460,10 +471,20 @@ class _Intake:
             yield replace(pending, state=pending.state + lines)
         self._progress("finishing", 0, new)  # one step of the engine, and one of the catalogue
 
-    def _contradicted(self, line: str) -> ExchangeError:
+    def _check_complete(self, group: EventGroup, state: set[str]) -> None:
+        """Raise ExchangeError if the record in a whole export lacks a triple that its events yield."""
+        subject = f"<{group.key}> "
+        given = {line for line in group.state if line.startswith(subject)}
+        wanted = {line for line in state if line.startswith(subject)}
+        if self._events.whole and given and len(given) < len(wanted):
+            written = given | {str(triple) for line in given if (triple := _parsed(line)) is not None}
+            missing = min(wanted - written, default=None)
+            if missing is not None:
+                raise self._contradicted(missing, "follows from the events in it, and is missing")
+
+    def _contradicted(self, line: str, fault: str = "does not follow from the events in it") -> ExchangeError:
         error = self._refused(
-            f"the triple {line} does not follow from the events in it;"
-            " change a registry by its operations, not in its export"
+            f"the triple {line} {fault}; change a registry by its operations, not in its export"
         )
         error.fields = {**error.fields, "triple": line}
         return error
@@ -489,14 +510,13 @@ class _Intake:
 
     def _follows(self, line: str, state: set[str]) -> bool:
         """Return whether the log yields a triple: in another spelling, or from an earlier import."""
-        try:
-            (quad,) = parse(canonical(line), format=RdfFormat.N_TRIPLES)
-        except (SyntaxError, ValueError):
+        triple = _parsed(line)
+        if triple is None:
             return False
-        subject, value = quad.subject, quad.object
+        subject, value = triple.subject, triple.object
         if not isinstance(subject, NamedNode) or not isinstance(value, NamedNode | Literal):
             return False
-        return str(quad.triple) in state or any(self._bulk.quads(subject, quad.predicate, value))
+        return str(triple) in state or any(self._bulk.quads(subject, triple.predicate, value))
 
     def _refused(self, reason: str, remedy: Remedy | None = None) -> ExchangeError:
         return ExchangeError(self._source, None, reason, remedy=remedy)

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final
 
+from idstore import spreadsheets
 from idstore.errors import ExchangeError
 from idstore.exchange import limits, mappings, tables, workbooks
 from idstore.exchange.table_export import write_rows
@@ -144,6 +145,11 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
                 continue
             if not labelled and _column_of(columns, _LABEL) in given:
                 flaws.append((row.line, "a label is chosen, not minted: register the table instead"))
+                continue
+            read = ((column, cell) for column, cell in given.items() if column in columns and not base.force)
+            mark = next(filter(None, (spreadsheets.mark(column, cell) for column, cell in read)), None)
+            if mark is not None:
+                flaws.append((row.line, mark))
                 continue
             request = _request(given, columns, base)
             if request.request_key is None:

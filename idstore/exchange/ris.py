@@ -8,17 +8,17 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, formula_in, library, nonblank
+from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "volume": ("VL",),
-    "issue": ("IS",),
+    "issue": ("IS", "CP"),
     "page": ("SP",),
     "title": ("TI", "T1"),
     "doi": ("DO",),
 }
 """Tags of each field; the first one present counts."""
-_REPEATED: Final = ("SN", "VL", "IS", "SP", "DO", "M1")
+_REPEATED: Final = ("SN", "VL", "IS", "CP", "SP", "DO", "M1")
 """Tags that may occur several times in an entry."""
 _ARTICLES: Final = frozenset({"JOUR", "EJOUR", "MGZN", "NEWS", "ABST", "INPR", "JFULL", "GEN"})
 _BEGIN: Final = b"TY  -"
@@ -32,7 +32,7 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
     """
     rispy = library(stream.name, "rispy", "RIS")
     parser = rispy.RisParser(
-        mapping={tag: tag for tag in rispy.RisParser.DEFAULT_MAPPING},
+        mapping={tag: tag for tag in (*rispy.RisParser.DEFAULT_MAPPING, *_REPEATED)},
         list_tags=[*_REPEATED],  # a longer text than a line is one text in all others
         delimiter_tags_mapping={},
     )
@@ -98,6 +98,6 @@ def _doubts(record: Mapping[str, Any]) -> Iterator[str]:
         values = next((found for tag in tags if (found := _values(record, tag))), [])
         if len(values) > 1:
             yield f"of the values of {name} ({', '.join(values)}) the first is used"
-    if not _values(record, "IS") and _values(record, "M1"):
-        yield f"the field M1 ({', '.join(_values(record, 'M1'))}), which may be the issue, is not used"
-    yield from formula_in("".join(_values(record, "TI") or _values(record, "T1")))
+    issue, other = _values(record, "IS") or _values(record, "CP"), _values(record, "M1")
+    if other and other != issue:
+        yield f"the field M1 ({', '.join(other)}), which may be the issue, is not used"

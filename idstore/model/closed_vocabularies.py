@@ -1,13 +1,15 @@
 """Vocabularies that define every one of their terms: SKOS, OWL and RDF Schema. Another term is a misspelling.
 
+Another written form of the address of such a vocabulary, or of idstore's own ontology, is a misspelling too.
 A misspelt relation would be bound as an unknown one, and contradictions would not be found.
 """
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
-from idstore.vocabulary import PREFIXES
+from idstore.vocabulary import ONTOLOGY, PREFIXES
 
 _VOCABULARIES: Final = ("skos", "owl", "rdfs")
 _FAMILIAR: Final = frozenset(
@@ -21,14 +23,19 @@ _FAMILIAR: Final = frozenset(
 )
 """Terms that need no look at the whole vocabulary."""
 _ADDRESS: Final = re.compile(r"https?://(?:www\.)?(w3\.org/.*?)[#/]*([^#/]*)", re.IGNORECASE)
+_FORMER: Final = {"w3.org/2008/05/skos": "skos"}
+"""Addresses of earlier drafts."""
+_OWN_ADDRESS: Final = re.compile(r"https?://(?:www\.)?w3id\.org/idstore/ontology[#/]+([^#/]*)", re.IGNORECASE)
 _ALIKE: Final = 0.87
 """Likeness of two addresses, from 0 to 1, from which one is a misspelling of the other."""
 
 
+@lru_cache
 def correction(iri: str) -> str | None:
     """Return the term that a misspelt term of a closed vocabulary probably means.
 
-    None: the IRI is a term, or belongs to another vocabulary. Cost: the import of rdflib, for a rare term.
+    None: the IRI is a term, or belongs to another vocabulary. Cost: the import of rdflib, once, for a rare
+    term.
 
     >>> correction("http://www.w3.org/2004/02/skos/core#exactmatch")
     'http://www.w3.org/2004/02/skos/core#exactMatch'
@@ -36,6 +43,9 @@ def correction(iri: str) -> str | None:
     'http://www.w3.org/2004/02/skos/core#exactMatch'
     >>> correction("http://purl.org/dc/terms/relation")
     """
+    own = _OWN_ADDRESS.fullmatch(iri)
+    if own is not None:
+        return None if iri.startswith(ONTOLOGY) else ONTOLOGY + own[1]
     address = _ADDRESS.fullmatch(iri)
     if address is None or iri in _FAMILIAR:
         return None
@@ -45,6 +55,9 @@ def correction(iri: str) -> str | None:
         if iri.startswith(space):
             terms = _terms(prefix)
             return None if iri.removeprefix(space) in terms else space + _nearest(term, terms)
+    if place in _FORMER:
+        prefix = _FORMER[place]
+        return PREFIXES[prefix] + _nearest(term, _terms(prefix))
     alike = {prefix: _likeness(place, PREFIXES[prefix]) for prefix in _VOCABULARIES}
     prefix = max(alike, key=alike.__getitem__)
     return PREFIXES[prefix] + _nearest(term, _terms(prefix)) if alike[prefix] >= _ALIKE else None

@@ -11,6 +11,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 from idstore.errors import InvalidData
 from idstore.exchange import mappings, sssom
 from idstore.model import namespace as namespaces
+from idstore.model.closed_vocabularies import correction
 from idstore.model.namespace import Namespace
 from idstore.reconciliation.relations import LINKS, TARGET
 from idstore.reconciliation.workspace import DENIED, NO_LINK, RELEASED, Workspace
@@ -109,6 +110,7 @@ class RdfReader:
         """Read all quads into the workspace. Memory: the namespaces."""
         for subject, group in groupby(quads, key=attrgetter("subject")):
             subject_quads = list(group)
+            self._refuse_misspelt(subject_quads)
             facts = [
                 (role, quad.predicate, value)
                 for quad in subject_quads
@@ -121,6 +123,16 @@ class RdfReader:
                 self._piece(str(subject), {role: value for role, _, value in facts})
         for base, scattered in self._scattered.items():
             self._namespace(base, scattered)
+
+    def _refuse_misspelt(self, quads: Sequence[Quad]) -> None:
+        """Note relations that their vocabularies do not define: they would be passed over."""
+        for quad in quads:
+            if quad.predicate not in _ROLES and isinstance(quad.object, NamedNode):
+                meant = correction(quad.predicate.value)
+                if meant is not None:
+                    reason = f"the vocabulary of {quad.predicate.value} has no such term"
+                    reason = f"{quad.subject}: {reason}; {meant} is probably meant"
+                    self._workspace.refuse(self._side, None, reason)
 
     def _subject(self, subject: NamedNode, facts: Facts, quads: Sequence[Quad]) -> None:
         iri, roles = subject.value, {role: value for role, _, value in facts}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from idstore.exchange import mappings
+from idstore.model.closed_vocabularies import correction
 from idstore.model.names import Names
 from idstore.model.namespace import Namespace, is_form_prefix
 from idstore.reconciliation.relations import TARGET
@@ -30,6 +31,11 @@ def read(
                 workspace.refuse(number, row.line, row.reason)
                 continue
             if row.unfound:  # there is nothing to compare
+                continue
+            meant = correction(row.relation)
+            if meant is not None:
+                reason = f"the vocabulary of {row.relation} has no such term; {meant} is probably meant"
+                workspace.refuse(number, row.line, reason)
                 continue
             subject, target = names.of_subject(row.subject), names.of_target(row.target)
             ends = (

@@ -31,6 +31,7 @@ class Proposal:
     line    line number of the source, from 1.
     id      the identifier, in any written form.
     source  the list that the target is of, if the table names one.
+    doubt   what to warn of, besides the statement; empty: nothing.
     """
 
     line: int
@@ -38,6 +39,7 @@ class Proposal:
     id: str
     statement: Statement
     source: str = ""
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,8 @@ def _outcome(registry: Mappings, proposal: Proposal, party: Party) -> LineOutcom
         iri, verdict, reason = registry.carry_out(proposal, party)
     except IdstoreError as error:
         return LineOutcome(proposal.line, "refused", proposal.id, error.message)
-    return LineOutcome(proposal.line, verdict, iri, reason, odd(proposal.statement))
+    warning = "; ".join(filter(None, (odd(proposal.statement), proposal.doubt)))
+    return LineOutcome(proposal.line, verdict, iri, reason, warning)
 
 
 def odd(statement: Statement) -> str:

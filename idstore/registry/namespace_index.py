@@ -4,6 +4,7 @@ It tells what a party means by a text, bare labels included. `Names` of ``model`
 for which a bare label is no name.
 """
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,14 +20,21 @@ from idstore.schemes import Address, Addressed, Scheme, Typed, Uniform, well_kno
 
 _MANY: Final = 4
 """Namespaces that read bare labels alike and are looked up together; fewer are looked up one by one."""
-_QUOTES: Final = "\"'<\u00ab\u2018\u201c\u201e"
-_AROUND: Final = re.compile(
-    r"\s*(?:<([^<>]+)>|\(([^()]+)\)|\[([^][]+)\]|\{([^{}]+)\}|\"([^\"]+)\"|'([^']+)'"
-    "|\u201c([^\u201c\u201d]+)\u201d|\u2018([^\u2018\u2019]+)\u2019|\u201e([^\u201c-\u201e]+)[\u201c\u201d]|\u00ab([^\u00ab\u00bb]+)\u00bb"
-    r"|(?:ur[iln]|doi|hdl|handle)(?:\s*[:=]\s*|\s+)(.+))\s*",
-    re.IGNORECASE | re.ASCII | re.DOTALL,
+_QUOTES: Final = "\"'`<{\u00ab\u2018\u201c\u201e\u2039\u300c\u300e"
+"""Opening signs that are no part of a label; other ones can be, unless they enclose a whole identifier."""
+_ENDS: Final = '"\u201c\u201d\u201e'
+_CLOSING: Final = {
+    **dict(zip("'`*<([{\uff08\uff1c", "'`*>)]}\uff09\uff1e", strict=True)),
+    **dict(zip("\u00ab\u2018\u2039\u300c\u300e", "\u00bb\u2019\u203a\u300d\u300f", strict=True)),
+    **dict.fromkeys('"\u201c\u201e', _ENDS),
+}
+"""Opening sign → those that close it."""
+_WORD_BEFORE: Final = re.compile(
+    r"(?:ur[iln]|doi|hdl|handle)(?:\s*[:=]\s*|\s+)(.+)", re.IGNORECASE | re.ASCII | re.DOTALL
 )
-"""Brackets, quotes or a word around an identifier."""
+_LINK: Final = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)|\\(?:url|href|doi)\{([^{}]+)\}(?:\{[^{}]*\})?")
+"""A link of Markdown or TeX."""
+_IN_HTML: Final = re.compile("&(?:lt|gt|quot|apos|#[0-9]+|#x[0-9a-f]+);", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +151,9 @@ class NamespaceIndex:
                 again = code.label(text, namespace.context)
                 if again != text:
                     meant = code.iri(again, namespace.context)
-        quoted, enclosed = label[:1] in _QUOTES, label[:1] in "([{"
-        if not meant and inner != label and (quoted or (enclosed and self._is_whole(code, inner))):
+        odd = label[:1] in _QUOTES or label[-1:] == ">"
+        enclosed = not (label[:1].isalnum() or label[:1].isspace())
+        if not meant and inner != label and (odd or (enclosed and self._is_whole(code, inner))):
             meant = inner
         if meant:
             reason = f"it looks like {meant} with something before or around it; write that, or insist"
@@ -243,10 +252,29 @@ def _unwrapped(text: str) -> str:
 
     >>> _unwrapped("<https://doi.org/10.1045/a>"), _unwrapped("(URL: 10.1045/a)"), _unwrapped("(a) b")
     ('https://doi.org/10.1045/a', '10.1045/a', '(a) b')
+    >>> _unwrapped("[x](https://doi.org/10.1045/a)"), _unwrapped("&lt;10.1045/a&gt;"), _unwrapped("<a")
+    ('https://doi.org/10.1045/a', '10.1045/a', 'a')
     """
-    while (match := _AROUND.fullmatch(text)) is not None:
-        text = "".join(group or "" for group in match.groups()).strip()
+    before = ""
+    while text != before:
+        before, text = text, _once_unwrapped(html.unescape(text) if _IN_HTML.search(text) else text)
     return text
+
+
+def _once_unwrapped(text: str) -> str:
+    stripped = text.strip()
+    for pattern in (_LINK, _WORD_BEFORE):
+        match = pattern.fullmatch(stripped)
+        if match is not None:
+            return str(next(filter(None, match.groups())))
+    first, last, inner = stripped[:1], stripped[-1:], stripped[1:-1]
+    if inner and last in _CLOSING.get(first, "") and not {first, last} & {*inner.strip(first + last)}:
+        return inner
+    if first == "<" and ">" not in stripped:
+        return stripped[1:]
+    if last == ">" and "<" not in stripped:
+        return stripped[:-1]
+    return stripped if stripped != text and stripped else text
 
 
 def _address(code: Scheme, text: str) -> Address | None:

@@ -14,7 +14,7 @@ from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.schemes import Derived
 from idstore.schemes._handles import check_characters, split_handle, untracked, unwrap
 from idstore.schemes._numbering import first_page, numbered, plain
-from idstore.schemes.article_fields import FIELDS, PLACE, check_names
+from idstore.schemes.article_fields import FIELDS, FORMULA, PLACE, check_names
 
 LETTER: Final = (
     "a-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u167f\u1681-\u180d"
@@ -34,6 +34,8 @@ _BARE: Final = re.compile("%(?![0-9A-Fa-f]{2})|[?#]")
 """Characters of a DOI that an address must percent-encode."""
 _QUERY: Final = re.compile(r"\?(?=[^?#]*=)")
 """The beginning of a query; a lone ``?`` can belong to a DOI."""
+_FRAGMENT: Final = re.compile(r"#[A-Za-z][\w-]*$")
+"""What an address says of a place in a page; another ``#`` can belong to a DOI."""
 _BETWEEN_ISSNS: Final = re.compile(r"\s*[,;|]\s*|\s+(?=[0-9]{4}-?[0-9]{3}[0-9Xx](?:\s|[,;|]|$))")
 _ISSN: Final = re.compile(r"([0-9]{4})[-\u2010-\u2013 ]?([0-9]{3}[0-9Xx])")
 _MARKUP: Final = re.compile(
@@ -57,6 +59,12 @@ _APART: Final = frozenset({"fn", "xref"})
 """Elements whose content is not part of the title."""
 _DIVIDING: Final = frozenset({*_APART, "br", "break", "p", "subtitle", "title"})
 _ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
+_FORMULA: Final = re.compile(
+    r"(?<!\\)\$(?=\S)[^$]*(?<=\S)\$(?![0-9])|\\[(\[]|\\[A-Za-z]+|<(?:[\w-]+:)?(?:math|tex-math)\b"
+)
+"""TeX, or a formula in MathML, in a title. Two prices are no formula."""
+_CHARACTER_REFERENCE: Final = re.compile("&(?:lt|gt|amp|quot|apos|#[0-9]+|#[xX][0-9A-Fa-f]+);")
+"""Of HTML: no DOI has one, and some sources write characters of a DOI so."""
 _BETWEEN_WORDS: Final = re.compile("[\\s\u2014]+")
 _UNSEEN: Final = frozenset({"Cc", "Cf"})
 """Unicode categories of invisible characters."""
@@ -101,7 +109,11 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
         irregular.append(
             f"the field doi is {written_doi!r}, which is no DOI: the article will not be known by it"
         )
+    if _CHARACTER_REFERENCE.search(written_doi):
+        doubts.append(f"the doi {printable(written_doi)} is written in HTML; its characters count")
     title = f"{fields['title']} {fields['subtitle']}".strip()
+    if _FORMULA.search(title):
+        irregular.append(FORMULA)
     if fields["subtitle"]:
         notes.append("the subtitle counts as part of the title")
     label = f"{issn}/v{volume}i{issue}/{page}_{_hash(title, notes)}"
@@ -116,10 +128,11 @@ def doi(metadata: Mapping[str, str]) -> str | None:
     >>> doi({"doi": "https://doi.org/10.1016/S0016-0032(44)90001-X?utm_source=mail"})
     '10.1016/s0016-0032(44)90001-x'
     """
-    text = _FORM.sub(r"\1", _seen(_text(metadata, "doi")), count=1)
+    text = _CHARACTER_REFERENCE.sub(lambda mark: html.unescape(mark[0]), _text(metadata, "doi"))
+    text = _FORM.sub(r"\1", _seen(text), count=1)
     if "://" in text or text[:5].lower() == "info:":
         text = untracked(text)
-        if _QUERY.search(text):
+        if _QUERY.search(text) or _FRAGMENT.search(text):
             return None
         text = _BARE.sub(lambda match: f"%{ord(match.group()):02X}", text)
     try:

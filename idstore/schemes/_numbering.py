@@ -56,6 +56,9 @@ _MISSING: Final = frozenset(
         "",
         "na",
         "nan",
+        "nat",
+        "nana",
+        "blank",
         "nil",
         "none",
         "null",
@@ -153,6 +156,10 @@ def unpadded(text: str) -> str:
     return _PADDING.sub("", text) if _COMBINED.fullmatch(text) else text
 
 
+_REWRITTEN: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+")
+"""A number as a spreadsheet rewrites it."""
+
+
 def first_page(text: str, notes: list[str], irregular: list[str]) -> str:
     """Return the first page of a page or range; arguments as for `numbered`.
 
@@ -165,7 +172,7 @@ def first_page(text: str, notes: list[str], irregular: list[str]) -> str:
         notes.append(_told_missing(text, "no first page", "nfp"))
         return "nfp"
     written = _written(bare, FIELD)
-    if not _FIRST_PAGE.fullmatch(bare):
+    if not _FIRST_PAGE.fullmatch(bare) or _REWRITTEN.fullmatch(text.strip()):
         irregular.append(f"the page {text!r} is not a page number; it is written {written or 'nfp'!r}")
         return written or "nfp"
     if _LEADING_ZERO.match(written):

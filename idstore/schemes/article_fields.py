@@ -16,6 +16,8 @@ FIELDS: Final = ("issn", "volume", "issue", "page", "title", "subtitle", "doi", 
 selects the type of identifier in a scheme that has several (``x-fmt``)."""
 PLACE: Final = ("parent", "kind")
 """Fields that say below which identifier another one is, and what it is there."""
+FORMULA: Final = "the title has TeX or a formula, whose words differ from source to source"
+"""What is doubtful about such a title."""
 
 _WORDS: Final[Mapping[str, str]] = {
     "vol": "volume",

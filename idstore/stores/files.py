@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -31,6 +32,30 @@ _ROOM: Final = 1 << 23
 """Bytes that must be free on the disk before the engine writes its tables."""
 _PRIVATE: Final = 0o700
 """Permissions of a folder that is made for a store."""
+
+
+def folder(path: str | PathLike[str]) -> Path:
+    """Return a path; a home folder that a text begins with (``~``) is expanded.
+
+    Raises StoreUnavailable: there is no such home folder, or the path is relative to a working directory that
+    no longer exists.
+    """
+    found = Path(path)
+    try:
+        if isinstance(path, str) and path.startswith("~"):
+            found = found.expanduser()
+    except RuntimeError as error:
+        raise StoreUnavailable(
+            f"there is no home folder for {path}; write the full path, or ./{path}", path=str(path)
+        ) from error
+    try:
+        found.absolute()
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} cannot be found, because the working directory is gone; name a full path",
+            path=str(path),
+        ) from error
+    return found
 
 
 def exists(path: Path) -> bool:

@@ -135,7 +135,7 @@ class ReadOnlyStore:
         self._check()
         if self._stale_error is not None:
             raise self._stale_error
-        backup.back_up(self.path, self._publish, self._ledger, Path(folder))
+        backup.back_up(self.path, self._publish, self._ledger, files.folder(folder))
 
     def _publish(self) -> Use:
         """Return a snapshot of this state, with its catalogue.

@@ -12,6 +12,7 @@ from idstore.disk_errors import is_full, unnumbered
 from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.forks import Connection, refuse_inherited, register
 from idstore.permissions import conform
+from idstore.remedies import Remedy
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,11 +33,19 @@ def address(path: Path, mode: str) -> str:
 
     In a folder without write permission SQLite cannot keep its shared memory. It needs none while no process
     writes (the store's lock ensures that) and the log is empty.
+    Raises StoreUnavailable: the log is not empty, and there is no shared memory.
     """
-    log = _log(path)
-    immutable = (
-        mode == "ro" and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
-    )
+    immutable = False
+    if mode == "ro" and not os.access(path.parent, os.W_OK):
+        log = _log(path)
+        immutable = not (log.exists() and log.stat().st_size)
+        if not (immutable or _memory(path).exists()):
+            raise StoreUnavailable(
+                f"{path} has changes in its log that a killed process left; an account with write permission"
+                " must open the store once",
+                path=str(path),
+                remedy=Remedy.OPEN_ONCE,
+            )
     return f"{path.resolve().as_uri()}?mode={mode}" + ("&immutable=1" if immutable else "")
 
 
@@ -44,7 +53,8 @@ def connect(path: Path, *, create: bool = False, read_only: bool = False) -> Con
     """Open a connection without implicit transactions, for several threads: at a time if it only reads.
 
     create  create the file, which must not exist; its log gets the same permissions.
-    Raises OSError, sqlite3.Error; StoreUnavailable in a fork of a process that had the file open.
+    Raises OSError, sqlite3.Error; StoreUnavailable in a fork of a process that had the file open, and where
+    only a writer can make it readable.
     """
     if create:
         _make(path)
@@ -60,12 +70,26 @@ def connect(path: Path, *, create: bool = False, read_only: bool = False) -> Con
     )
     try:
         register(database, path)
-        if not (create or read_only):
+        if read_only:
+            _conform_companions(database, path)
+        elif not create:
             settle(database, path)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _conform_companions(database: sqlite3.Connection, path: Path) -> None:
+    """Conform the log and the shared memory of a SQLite file, which its first reader makes.
+
+    SQLite gives them the rights of the file, but the group of the reader. Raises OSError.
+    """
+    with suppress(sqlite3.Error):  # the caller's first statement meets it again
+        database.execute("PRAGMA schema_version").fetchone()
+    for companion in (_log(path), _memory(path)):
+        with suppress(FileNotFoundError):
+            conform(companion)
 
 
 def _make(path: Path) -> None:
@@ -124,6 +148,10 @@ def settle(database: sqlite3.Connection, path: Path) -> None:
 
 def _log(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
+
+
+def _memory(path: Path) -> Path:
+    return path.with_name(f"{path.name}-shm")
 
 
 def lossless(raw: bytes) -> str:

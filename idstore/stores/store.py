@@ -202,7 +202,7 @@ class DirectoryStore:
         if self._gate.is_mine or self._writer.is_current():
             raise StoreUnavailable("a backup was started inside a question or an act; finish that first")
         self._writer.check()
-        backup.back_up(self.path, self.publish, self._writer.ledger, Path(folder))
+        backup.back_up(self.path, self.publish, self._writer.ledger, files.folder(folder))
 
     def publish(self) -> Use:
         """Return a snapshot of the newest state, with its catalogue.

@@ -12,6 +12,8 @@ import pytest
 from command_lines import Minting, Run, tree
 from reachable_folders import reachable_folder
 
+import idstore
+from idstore import opening
 from idstore.stores import files
 
 IDENTIFIER = "R3732211754"
@@ -199,3 +201,24 @@ def test_the_home_folder_of_nobody_is_refused(
     assert list(tmp_path.iterdir()) == []
     run("init", "--store", "./~no-such-account")
     assert (tmp_path / "~no-such-account" / "ledger.sqlite").is_file()
+
+
+def test_a_home_folder_is_expanded_wherever_a_folder_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    home.mkdir()
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setenv("HOME", str(home))
+    run("init")
+    run("backup", "~/copy")
+    run("restore", "~/copy", "--store", "~/restored")
+    with idstore.open("~/library", administrator=idstore.Party("ada")) as registry:
+        registry.backup("~/second", idstore.Party("ada"))
+    opening.restore("~/second", "~/third")
+    assert opening.exists("~/third")
+    assert {path.name for path in home.iterdir()} >= {"copy", "restored", "library", "second", "third"}
+    assert list(elsewhere.iterdir()) == []
+    with pytest.raises(idstore.StoreUnavailable, match="there is no home folder"):
+        idstore.open("~no-such-account/x")

@@ -56,7 +56,7 @@ def test_exported_files_have_the_mode_of_the_umask(run: Run, mint: Minting, tmp_
     [
         ("export", "-o"),
         ("export", "--format", "csv", "-o"),
-        ("export", "--after", "0", "-o"),
+        ("export", "--after", "0", "--format", "rdf-patch", "-o"),
         ("export", "--description", "-o"),
         ("links", "--results"),
         ("backup",),

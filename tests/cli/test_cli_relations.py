@@ -11,6 +11,7 @@ from command_lines import Run
 from rdflib.namespace import OWL, RDFS, SKOS
 
 from idstore.model.closed_vocabularies import correction
+from idstore.vocabulary import ONTOLOGY
 
 WIKIDATA = "http://www.wikidata.org/entity/Q1"
 
@@ -39,6 +40,11 @@ def test_every_term_of_a_vocabulary_is_taken(vocabulary: type[SKOS]) -> None:
         ("http://www.w3.org/2002/07/owl/sameAs", OWL.sameAs),
         ("http://www.w3.org/2002/07/OWL#sameAs", OWL.sameAs),
         ("https://www.w3.org/2000/01/rdf-schema#seeAlso", RDFS.seeAlso),
+        ("http://www.w3.org/2008/05/skos#exactMatch", SKOS.exactMatch),
+        ("https://www.w3.org/2008/05/skos#exactmatch", SKOS.exactMatch),
+        ("http://w3id.org/idstore/ontology#canContain", f"{ONTOLOGY}canContain"),
+        ("https://w3id.org/idstore/ontology/canContain", f"{ONTOLOGY}canContain"),
+        ("https://www.w3id.org/idstore/Ontology#canContain", f"{ONTOLOGY}canContain"),
     ],
 )
 def test_a_misspelt_term_is_corrected(written: str, meant: object) -> None:
@@ -73,3 +79,29 @@ def test_a_misspelt_relation_is_refused_with_the_nearest_term(run: Run, tmp_path
     outcome = run("import", tmp_path / "table.tsv", code=3)
     assert f"did you mean {SKOS.exactMatch}?" in outcome.out + outcome.err
     assert run("show", iri, "--json").object["bindings"] == []
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.ttl", "a.nq"])
+def test_a_misspelt_relation_is_no_agreement(run: Run, store: Path, tmp_path: Path, name: str) -> None:
+    """It would be passed over, and with it the contradiction of the two statements."""
+    run("init")
+    one, other = (f"<http://x.example.org/a> <{SKOS}exactmatch> <http://y.example.org/{n}> ." for n in (1, 2))
+    table = "subject\tpredicate\tobject\n" + "".join(
+        f"http://x.example.org/a\tskos:exactmatch\thttp://y.example.org/{n}\n" for n in (1, 2)
+    )
+    (tmp_path / name).write_text(table if name == "a.tsv" else f"{one}\n{other}\n", encoding="utf-8")
+    told = run("reconcile", store, tmp_path / name).out
+    assert f"has no such term; {SKOS.exactMatch} is probably meant" in told
+
+
+@pytest.mark.usefixtures("rdl")
+def test_an_export_with_a_misspelt_relation_is_refused(run: Run, tmp_path: Path) -> None:
+    iri = run("mint", "own").line
+    run("bind", iri, WIKIDATA)
+    file = tmp_path / "a.nq"
+    file.write_text(run("export", "--format", "nquads").out.replace("exactMatch", "exactmatch"), "utf-8")
+    assert f"{SKOS.exactMatch} is probably meant" in run("validate", file, code=5).out
+    assert (
+        f"{SKOS.exactMatch} is probably meant"
+        in run("import", file, "--store", tmp_path / "other", code=3).err
+    )

@@ -336,3 +336,18 @@ def test_a_second_identifier_for_a_target_is_told(run: Run, tmp_path: Path, dry_
     assert "line 2: http://x.example.org/1 is already identified by" in warned and first in warned
     if not dry_run:  # what is so already tells only of others
         assert first in run("target", "--from", changed).err
+
+
+@pytest.mark.parametrize("cell", ['="c2"', '"c2"', "\u201cc2\u201d"])
+def test_marks_of_a_spreadsheet_are_no_part_of_a_cell(run: Run, tmp_path: Path, cell: str) -> None:
+    run("namespace", "add", "k", "777", "--scheme", "handle")
+    for header in (("label", "name"), ("name", "label")):
+        row = (cell, "x") if header[0] == "label" else (cell, "y")
+        table = written(tmp_path / "t.csv", header, row)
+        told = run("register", "k", "--from", table, code=3).out
+        assert told.startswith("line 2\tmalformed\tthe ") and "write c2, or insist" in told
+    assert run("list").out == ""
+    assert run("register", "k", "--from", table, "--force").out
+    assert cell in run("show", "k:y", "--json").object["names"].values()
+    changed = written(tmp_path / "c.csv", ("identifier", "reason"), ("k:y", cell))
+    assert "write c2" in run("deprecate", "--from", changed, code=3).out

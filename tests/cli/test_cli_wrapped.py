@@ -47,6 +47,23 @@ def test_white_space_around_an_identifier_counts_for_nothing(run: Run, doi: str,
         "URL: https://doi.org/10.5072/a",
         "DOI 10.5072/a",
         "(DOI: 10.5072/a)",
+        "`10.5072/a`",
+        "`c1`",
+        "{c1}",
+        "\u203910.5072/a\u203a",
+        "\u300c10.5072/a\u300d",
+        "\uff0810.5072/a\uff09",
+        "[x](https://doi.org/10.5072/a)",
+        "[10.5072/a](https://doi.org/10.5072/a)",
+        r"\url{https://doi.org/10.5072/a}",
+        r"\href{https://doi.org/10.5072/a}{a}",
+        "*10.5072/a*",
+        '""10.5072/a""',
+        "''10.5072/a''",
+        '\u201c10.5072/a"',
+        "<10.5072/a",
+        "10.5072/a>",
+        "&lt;10.5072/a&gt;",
     ],
 )
 def test_a_label_with_something_around_it_is_refused_unless_insisted(run: Run, doi: str, label: str) -> None:
@@ -170,6 +187,12 @@ def test_a_wrong_orcid_id_is_refused_and_warned_of_in_tables(
     assert "is no ORCID iD" in run("bind", iri, TARGET, "--author", author, code=3).err
     (tmp_path / "t.tsv").write_text(f"subject_id\tobject_id\tauthor\n{iri}\t{TARGET}\t{author}\n")
     assert "line 2: " in (told := run("import", tmp_path / "t.tsv").err) and "is no ORCID iD" in told
+    (tmp_path / "c.tsv").write_text(
+        f"subject_id\tobject_id\tcreator_id\n{iri}\t{TARGET}/2\torcid:0000-0002-1825-0097|{author}\n"
+        f"{iri}\t{TARGET}/3\torcid:0000-0002-1825-0097\n"
+    )
+    told = run("import", tmp_path / "c.tsv").err
+    assert "line 2: " in told and told.count("is no ORCID iD") == 1
 
 
 def test_a_second_source_of_a_match_is_kept(run: Run, doi: str, tmp_path: Path) -> None:
@@ -240,11 +263,40 @@ def test_a_column_named_after_an_identifier_is_no_language(run: Run, doi: str, t
 # files
 
 
-@pytest.mark.parametrize("name", ["x.json", "x.rdf", "x.ods", "x.xml"])
+@pytest.mark.parametrize(
+    "name", ["x.json", "x.rdf", "x.ods", "x.xml", "x.jsonl", "x.trix", "x.rj", "x.hext", "x.md", "x.sql.gz"]
+)
 def test_a_suffix_of_a_format_that_is_not_written_is_refused(run: Run, name: str, tmp_path: Path) -> None:
     run("export", "-o", tmp_path / name, code=2)
     assert not (tmp_path / name).exists()
     run("export", "-o", tmp_path / name, "--format", "turtle")
+
+
+@pytest.mark.parametrize(
+    ("command", "refused", "taken"),
+    [
+        (("export", "--after", "0"), ("p.ttl", "p.nq", "p.json"), ("p.rdfp", "p", "p.txt")),
+        (("export", "--description"), ("d.nt", "d.jsonld", "d.json"), ("d.ttl",)),
+        (("shapes",), ("s.json", "s.rdf", "s.xlsx"), ("s.ttl", "s")),
+        (
+            ("reconcile", "store"),
+            ("z.xlsx", "z.csv", "z.xml", "z.rdf", "z.pdf"),
+            ("z.html", "z.txt", "z.json"),
+        ),
+        (("mint", "own", "--from", "t.csv"), ("t1.json", "t1.ttl", "t1.ods"), ("t1.tsv",)),
+    ],
+)
+def test_an_ending_of_another_format_is_refused_by_every_command(
+    run: Run, store: Path, tmp_path: Path, command: tuple[str, ...], refused: list[str], taken: list[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("name\nvalve\n", encoding="utf-8")
+    words = [{"store": store, "t.csv": tmp_path / "t.csv"}.get(word, word) for word in command]
+    for name in refused:
+        assert "stands for another format" in run(*words, "-o", tmp_path / name, code=2).err
+        assert not (tmp_path / name).exists()
+    assert run("list").out == ""
+    for name in taken:
+        run(*words, "-o", tmp_path / name)
 
 
 def test_json_of_a_forced_event(run: Run, doi: str) -> None:

@@ -31,6 +31,7 @@ def jats(numbering: str, title: str = "On Names") -> str:
 
 
 USUAL = "<volume>12</volume><issue>4</issue>"
+DOIS = "".join(f'<article-id pub-id-type="doi">10.5072/{letter}</article-id>' for letter in "ab")
 
 
 def test_the_usual_gives_no_doubt() -> None:
@@ -61,6 +62,12 @@ def test_the_usual_gives_no_doubt() -> None:
         (f"{USUAL}<volume-series>3</volume-series>", "the element volume-series (3) is not used"),
         ("<volume>12</volume><issue>4</issue><issue>5</issue>", "of the elements issue (4, 5) the first"),
         ("<volume>12</volume><volume>13</volume><issue>4</issue>", "of the elements volume (12, 13) the"),
+        (f"{USUAL}<fpage>5</fpage>", "of the elements fpage (5, 1) the first is used"),
+        (f"{USUAL}<issue-title>Suppl 2</issue-title>", "the element issue-title (Suppl 2) is not used"),
+        (
+            DOIS + USUAL,
+            "of the elements article-id (10.5072/a, 10.5072/b) the first is used",
+        ),
     ],
 )
 def test_elements_of_jats_that_number_are_not_passed_over(numbering: str, told: str) -> None:
@@ -79,11 +86,77 @@ def test_elements_of_jats_that_number_are_not_passed_over(numbering: str, told: 
         json.dumps({**FIELDS, "title": r"On $\alpha_1$ names"}),
         "@article{a,\n title = {On $n$ Names},\n issn = {0036-3634}\n}",
         "@article{a,\n title = {On \\ensuremath{n} Names},\n issn = {0036-3634}\n}",
+        *(
+            json.dumps({**FIELDS, "title": title})
+            for title in (
+                "On $x$ Things",
+                r"\textit{Drosophila} wings",
+                r"The \emph{E. coli} case",
+                r"{\alpha} decay",
+                r"\alpha-synuclein in mice",
+            )
+        ),
+        json.dumps({**FIELDS, "subtitle": r"of $\alpha$"}),
+        jats(USUAL, r"On $\alpha$ Things"),
+        jats(
+            USUAL, "On Names</article-title><subtitle>of <mml:math><mml:mi>n</mml:mi></mml:math></subtitle>"
+        ).replace("</subtitle></article-title>", "</subtitle>"),
+        "@article{a,\n title = {On Names},\n subtitle = {of $n$},\n issn = {0036-3634}\n}",
+        "TY  - JOUR\nTI  - The $x$ case\nSN  - 0036-3634\nER  - \n",
     ],
 )
-def test_a_formula_in_a_title_is_told(text: str) -> None:
-    [entry] = entries(text)
-    assert entry.doubts == ("the title has a formula, whose words differ from source to source",)
+def test_tex_or_a_formula_in_a_title_is_told_and_refused_if_strict(
+    run: Run, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "a"
+    file.write_text(text, encoding="utf-8")
+    run("namespace", "add", "sp", "http://journals.example.org/", "--scheme", "scholars-portal")
+    told = "the title has TeX or a formula, whose words differ from source to source"
+    assert run("derive", "sp", "--metadata", file).err.count(told) == 1
+    assert told in run("derive", "sp", "--metadata", file, "--strict", code=3).err
+
+
+@pytest.mark.parametrize(
+    "doi",
+    [r"10.5072/a$_8$", r"10.5072/a$\_8$", r"10.5072/$a_8$", r"10.5072/a$\textunderscore$8", r"10.5072/a$8"],
+)
+def test_tex_that_is_not_understood_in_a_doi_is_refused(doi: str) -> None:
+    """The article would get a second identifier."""
+    [entry] = entries(f"@article{{a,\n doi = {{{doi}}},\n title = {{On Names}},\n issn = {{0036-3634}}\n}}")
+    with pytest.raises(InvalidData, match="has TeX that is not known"):
+        entry.fields()
+
+
+@pytest.mark.parametrize(
+    ("written", "same", "doubted"),
+    [
+        ("10.5072/b&lt;8&gt;", "10.5072/b<8>", True),
+        ("https://doi.org/10.5072/b&lt;8&gt;", "10.5072/b<8>", True),
+        ("10.5072/b&#60;8&#x3e;", "10.5072/b<8>", True),
+        ("10.5072/b#8", "10.5072/b#8", False),
+        ("10.5072/b&8", "10.5072/b&8", False),
+    ],
+)
+def test_a_doi_in_html_is_that_doi(
+    run: Run, tmp_path: Path, written: str, same: str, *, doubted: bool
+) -> None:
+    run("namespace", "add", "sp", "http://journals.example.org/", "--scheme", "scholars-portal")
+    made = []
+    for number, doi in enumerate((same, written)):
+        file = tmp_path / f"{number}.json"
+        file.write_text(json.dumps({**FIELDS, "doi": doi}), encoding="utf-8")
+        outcome = run("mint", "sp", "--metadata", file)
+        made.append(outcome.line)
+    assert made[0] == made[1]
+    assert ("is written in HTML" in run("derive", "sp", "--metadata", file).err) == doubted
+
+
+def test_a_doi_with_a_place_in_a_page_is_none(run: Run, tmp_path: Path) -> None:
+    run("namespace", "add", "sp", "http://journals.example.org/", "--scheme", "scholars-portal")
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({**FIELDS, "doi": "https://doi.org/10.5072/a_8#abstract"}), encoding="utf-8")
+    assert "which is no DOI" in run("mint", "sp", "--metadata", file).err
+    assert "which is no DOI" in run("mint", "sp", "--metadata", file, "--strict", code=3).err
 
 
 @pytest.mark.parametrize(
@@ -161,6 +234,15 @@ def test_a_doi_with_unknown_tex_is_refused() -> None:
         ("<resource xmlns='http://datacite.org/schema/kernel-4'/>", "DataCite XML"),
         ("PMID- 1\nTI  - On Names\n", "MEDLINE"),
         ("issn,volume,title\n1,2,3\n", "a table"),
+        ("<oai_dc:dc xmlns:oai_dc='http://www.openarchives.org/OAI/2.0/oai_dc/'/>", "Dublin Core"),
+        ("<eSummaryResult/>", "an answer of PubMed"),
+        ("<responseWrapper/>", "an answer of Europe PMC"),
+        ("<book/>", "XML of a book"),
+        ("references:\n- id: a\n  title: On Names\n", "YAML"),
+        ("TY - JOUR\nTI - On Names\nER - \n", "RIS"),
+        ("Exported by a program\n\nTY  - JOUR\nTI  - On Names\nER  - \n", "RIS"),
+        ("@prefix dcterms: <http://purl.org/dc/terms/> .\n", "Turtle"),
+        ("00714cam a2200205 a 4500", "MARC 21"),
     ],
 )
 def test_another_format_is_named(text: str, format: str) -> None:
@@ -297,3 +379,74 @@ def test_what_ris_says_beside_is_told(entry: str, told: str) -> None:
 def test_ris_between_entries_is_malformed() -> None:
     with pytest.raises(InvalidData, match="line 9: it is outside of an entry"):
         entries(RIS + "TI  - On Names\n")
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        ({"number": "4"}, "the field number (4) is not used"),
+        ({"pages": "1-5"}, "the field pages (1-5) is not used"),
+        ({"firstPage": "1"}, "the field firstPage (1) is not used"),
+        ({"message-type": "journal"}, "the record is of the type journal, which is no article"),
+    ],
+)
+def test_keys_of_json_that_number_are_not_passed_over(record: dict[str, str], told: str) -> None:
+    [entry] = entries(json.dumps({"ISSN": "0036-3634", "volume": "12", "title": "On Names", **record}))
+    assert entry.doubts == (told,)
+    with pytest.raises(InvalidData):
+        entry.fields(strict=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"ISSN": "0036-3634", "volume": "12", "journal-issue": {"issue": "4"}, "number": "4"}),
+        json.dumps(
+            {"message-type": "work", "message": {"ISSN": ["0036-3634"], "journal-issue": {"issue": "4"}}}
+        ),
+        "TY  - JOUR\nSN  - 0036-3634\nCP  - 4\nER  - \n",
+    ],
+)
+def test_an_issue_in_another_place_is_read(text: str) -> None:
+    [entry] = entries(text)
+    assert (entry.fields(strict=True)["issue"], entry.doubts) == ("4", ())
+
+
+def test_a_second_number_of_ris_is_told() -> None:
+    [entry] = entries("TY  - JOUR\nSN  - 0036-3634\nIS  - 4\nM1  - S2\nER  - \n")
+    assert entry.doubts == ("the field M1 (S2), which may be the issue, is not used",)
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("series = {2}", "the field series (2) is not used"),
+        ("issuetitle = {Suppl. 2}", "the field issuetitle (Suppl. 2) is not used"),
+    ],
+)
+def test_fields_of_bibtex_that_number_are_told(field: str, told: str) -> None:
+    [entry] = entries(f"@article{{a,\n title = {{On Names}},\n issn = {{0036-3634}},\n {field}\n}}")
+    assert entry.doubts == (told,)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "label"),
+    [
+        ("page", "1E+05", None),
+        ("page", "1,005", None),
+        ("volume", "NaT", "00363634/vnonei0004/1_on"),
+        ("issue", "#N/A N/A", "00363634/v12icomplete/1_on"),
+        ("issue", "(blank)", "00363634/v12icomplete/1_on"),
+    ],
+)
+def test_what_a_program_leaves_in_a_cell_is_understood_or_told(
+    run: Run, tmp_path: Path, field: str, value: str, label: str | None
+) -> None:
+    run("namespace", "add", "sp", "http://journals.example.org/", "--scheme", "scholars-portal")
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({**FIELDS, field: value}), encoding="utf-8")
+    if label is None:
+        assert "is not a page number" in run("derive", "sp", "--metadata", file).err
+        run("derive", "sp", "--metadata", file, "--strict", code=3)
+    else:
+        assert label in run("derive", "sp", "--metadata", file, "--strict").line

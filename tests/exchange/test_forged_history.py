@@ -172,3 +172,22 @@ def test_an_edited_record_is_refused_by_every_registry(
     with pytest.raises(ExchangeError, match="does not follow from the events in it"):
         rdf.import_registry(here, [file], ROOT)
     sound(here)
+
+
+def test_a_record_without_one_of_its_triples_is_refused_by_every_registry(
+    here: Registry, tmp_path: Path
+) -> None:
+    """An import and `validate` of a complete export agree, whatever triple of the record is missing."""
+    lines = exported(here, ROOT, tmp_path / "all.nq").read_text(encoding="utf-8").splitlines()
+    records = [line for line in lines if "/12345/published>" in line.split(" ")[0]]
+    assert len(records) > 5
+    for number, missing in enumerate(records):
+        file = tmp_path / f"{number}.nq"
+        file.write_text("".join(f"{line}\n" for line in lines if line != missing), encoding="utf-8")
+        assert not check_file(file).conforms
+        for merged in (False, True):
+            with idstore.open(tmp_path / f"there{number}{merged}", administrator=ROOT) as there:
+                if merged:
+                    there.add_namespace("own", "54321", "handle", ROOT)
+                with pytest.raises(ExchangeError, match="follows from the events in it, and is missing"):
+                    rdf.import_registry(there, [file], ROOT)

@@ -190,7 +190,24 @@ def test_a_store_without_the_set_group_bit_is_shared(shared: Path, umask: int) -
     assert as_user(shared, COLLEAGUES[2], umask, MAKE) == "made\n"
     for number, user in enumerate(COLLEAGUES):
         assert as_user(shared, user, umask, ACT, f"n{number}") == f"n{number}\n"
+        for reader in COLLEAGUES:
+            assert as_user(shared, reader, umask, READ) == f"{number + 1}\n"
     assert {path.lstat().st_gid for path in shared.rglob("*")} == {GROUP}
+
+
+def test_a_reader_without_write_permission_is_told_what_makes_the_store_readable(shared: Path) -> None:
+    """A killed process left changes in the log, and the memory that readers share is gone."""
+    assert as_user(shared, COLLEAGUES[0], 0o022, MAKE) == "made\n"
+    assert as_user(shared, COLLEAGUES[0], 0o022, ACT + KILL, "n0") == "n0\n"
+    assert (shared / "ledger.sqlite-wal").stat().st_size
+    for memory in shared.rglob("*-shm"):
+        memory.unlink()
+    shared.chmod(0o2750)
+    told = as_user(shared, COLLEAGUES[1], 0o022, READ)
+    assert told.startswith("StoreUnavailable")
+    assert "an account with write permission must open the store once" in told
+    assert as_user(shared, COLLEAGUES[0], 0o022, ACT, "n1") == "n1\n"
+    assert as_user(shared, COLLEAGUES[1], 0o022, READ) == "2\n"
 
 
 @pytest.mark.parametrize("umask", SHARING_UMASKS)

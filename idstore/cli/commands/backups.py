@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from idstore.cli import session
-from idstore.cli.call import Call
+from idstore.cli.call import Call, at_home
 from idstore.cli.output_files import check_outside_stores
 
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="A folder that is empty or does not exist.")]
@@ -17,6 +17,7 @@ def backup(call: Call, directory: Directory) -> None:
 
     The copy is itself a store, which commands can read with --store.
     """
+    directory = at_home(directory)
     check_outside_stores(directory)
     session.read(call, lambda registry, party: registry.backup(directory, party), detached=True)
     call.output.data(directory, {"backup": directory})
@@ -33,5 +34,5 @@ def restore(call: Call, directory: Backup) -> None:
     path = session.folder(call)
     check_outside_stores(path)
     with session.store_option_hint(path):
-        opening.restore(directory, path, wait=call.wait)
+        opening.restore(at_home(directory), path, wait=call.wait)
     call.output.data(str(path), {"store": str(path)})

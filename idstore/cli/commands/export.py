@@ -1,13 +1,13 @@
 """``idstore export``."""
 
-from typing import IO, TYPE_CHECKING, Annotated, Final, cast
+from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from idstore.cli import arguments, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.commands.lookup import ListedStage
-from idstore.cli.output_files import open_output
+from idstore.cli.output_files import check_ending, open_output
 from idstore.cli.progress import Progress
 from idstore.cli.termination import UsageError
 
@@ -93,11 +93,16 @@ def export(
             raise UsageError(
                 "--description covers all data that you may see; it goes with --title, --license and --output"
             )
+        check_ending(file, [".ttl"], "the description is in Turtle (.ttl)")
         _describe(call, file, title, licence)
     elif after is not None or (chosen == patch.FORMAT and not digest):
         if partial or digest or format not in (None, patch.FORMAT):
             raise UsageError(
                 f"--after SEQ gives an {patch.FORMAT} of all data that you may see; leave other choices out"
+            )
+        if format is None:
+            check_ending(
+                file, [patch.SUFFIX], f"{patch.FORMAT} ends in {patch.SUFFIX}; or name it with --format"
             )
         _patch(call, file, after or 0)
     else:
@@ -118,20 +123,6 @@ def export(
             _digest(call, filter)
 
 
-_OTHERS: Final = {
-    **dict.fromkeys((".rdf", ".owl", ".xml"), "RDF/XML"),
-    **dict.fromkeys((".xls", ".ods"), "a spreadsheet of another kind than .xlsx"),
-    **dict.fromkeys((".html", ".htm"), "HTML"),
-    **dict.fromkeys((".yaml", ".yml"), "YAML"),
-    **dict.fromkeys((".db", ".sqlite"), "a database"),
-    ".json": "JSON (JSON-LD is .jsonld)",
-    ".zip": "an archive",
-    ".parquet": "Parquet",
-    ".pdf": "PDF",
-}
-"""Suffix → a format that is not written."""
-
-
 def _format_of(file: str) -> str:
     """Return the format for the suffix of the file to write, else turtle.
 
@@ -142,12 +133,12 @@ def _format_of(file: str) -> str:
 
     suffix = ending(file)
     suffixes = {**rdf.SUFFIXES, patch.SUFFIX: patch.FORMAT, workbooks.SUFFIX: workbooks.FORMAT}
-    if suffix in _OTHERS and suffix not in suffixes:
-        raise UsageError(
-            f"the suffix of {file} is that of {_OTHERS[suffix]}, which is not written; choose another one, or"
-            " name the format with --format"
+    table = tables.format_of(file)
+    if table is None:
+        check_ending(
+            file, suffixes, "choose another one (JSON-LD is .jsonld), or name the format with --format"
         )
-    return suffixes.get(suffix) or tables.format_of(file) or "turtle"
+    return suffixes.get(suffix) or table or "turtle"
 
 
 def _describe(call: Call, file: str, title: str | None, licence: str | None) -> None:

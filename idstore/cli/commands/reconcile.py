@@ -12,7 +12,7 @@ from idstore.characters import printable, printable_json
 from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.commands import imports
-from idstore.cli.output_files import open_output
+from idstore.cli.output_files import check_ending, open_output
 from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
@@ -92,6 +92,10 @@ def reconcile(
         raise UsageError("--dry-run goes with --accept; a comparison changes nothing")
     from idstore.exchange.sources import ending
 
+    if format is None and not call.output.json:
+        check_ending(
+            file, SUFFIXES, f"choose another one, or name the format with --format {'|'.join(FORMATS)}"
+        )
     chosen = format or ("json" if call.output.json else SUFFIXES.get(ending(file), "table"))
     if chosen not in FORMATS:
         raise UsageError(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")

@@ -9,7 +9,7 @@ import typer
 from idstore.characters import printable
 from idstore.cli import exits, inputs, session, stdin
 from idstore.cli.call import Call
-from idstore.cli.output_files import open_output
+from idstore.cli.output_files import check_ending, open_output
 from idstore.cli.progress import Progress
 from idstore.cli.termination import UsageError
 
@@ -131,6 +131,7 @@ def shapes(
             namespaces = tuple(chain.from_iterable(map(registries.namespaces_of, paths)))
     else:
         namespaces = _registered(call)
+    check_ending(file, [".ttl"], "shapes are written in Turtle (.ttl)")
     with open_output(file) as target:
         standalone.write(standalone.standalone(registries.shapes(namespaces)), target)
 

@@ -11,6 +11,7 @@ from idstore.model import namespace as namespaces
 from idstore.model import storage as storages
 from idstore.model import times
 from idstore.model.change import Change, Claim
+from idstore.model.closed_vocabularies import correction
 from idstore.model.event import PSEUDONYM, Event, same
 from idstore.model.history import History, LoggedEvent
 from idstore.model.namespace import Namespace
@@ -58,6 +59,7 @@ class Replay(Part):
         Raises InvalidData if the event is too large, or if nothing created its subject.
         """
         check_sizes(event.about, event.arguments)
+        _check_relation(event)
         if event.kind in BEGINNINGS:
             self._replay_beginning(transaction, event)
         elif (
@@ -109,6 +111,7 @@ class Replay(Part):
         public: int | None = None
         for number, event in events:
             check_sizes(event.about, event.arguments)
+            _check_relation(event)
             if event.kind in BEGINNINGS:
                 label, place = self._beginning(transaction, event)
                 issued = issued or place
@@ -330,6 +333,20 @@ def check_time(transaction: Transaction, event: Event, tolerance: int) -> None:
         raise InvalidData(
             f"the event {event.iri.value} is dated {times.iso(event.at)}, which is in the future",
             id=event.iri.value,
+        )
+
+
+def _check_relation(event: Event) -> None:
+    """Raise InvalidData for a binding by a relation that its vocabulary does not define."""
+    relation = event.get(RDF.predicate) if event.kind == IDS.Bind else None
+    meant = correction(relation.value) if isinstance(relation, NamedNode) else None
+    if relation is not None and meant is not None:
+        raise InvalidData(
+            f"the event {event.iri.value} binds {event.about.value} by {relation.value}, and the vocabulary"
+            f" has no such term; {meant} is probably meant",
+            id=event.about.value,
+            relation=relation.value,
+            meant=meant,
         )
 
 
