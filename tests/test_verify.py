@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 import pytest
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
@@ -861,15 +862,15 @@ def test_verifying_changes_nothing(sound: Sound) -> None:
     assert dump(sound) == before
 
 
-def test_all_faults_at_once_are_reported_without_an_exception(sound: Sound) -> None:
+@pytest.mark.parametrize("seed", range(5))
+def test_all_faults_at_once_are_reported_without_an_exception(sound: Sound, seed: int) -> None:
     with opened(sound) as bench:
-        for number, quad in enumerate(list(bench.engine)):
-            if number % 3 == 0:
-                bench.engine.remove(quad)
+        for quad in Random(seed).sample(sorted(bench.engine, key=str), len(bench.engine) // 3):
+            bench.engine.remove(quad)
         bench.db.execute("DELETE FROM term WHERE id % 4 = 0")
         bench.db.execute("UPDATE identifier SET stage = 7")
         bench.engine.add(Quad(party_iri("root"), RDF.type, IDS.Administrator, REGISTRY_GRAPH))
-    assert len({finding.kind for finding in found(sound)}) > 5
+    assert {finding.kind for finding in found(sound)} >= {"event-changed", "listing", "unexplained-triple"}
 
 
 def test_only_administrators_verify(sound: Sound) -> None:
