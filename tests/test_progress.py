@@ -25,12 +25,18 @@ class Terminal(io.StringIO):
         (io.StringIO(), Output(), "xterm", False),
         (Terminal(), Output(quiet=True), "xterm", False),
         (Terminal(), Output(), "dumb", False),
+        (Terminal(), Output(), "DUMB", False),
+        (Terminal(), Output(), "unknown", False),
+        (Terminal(), Output(), "", False),
+        (Terminal(), Output(), None, False),
     ],
 )
 def test_progress_is_shown_on_a_terminal_only(
-    stream: io.StringIO, output: Output, term: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+    stream: io.StringIO, output: Output, term: str | None, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TERM", term)
+    monkeypatch.delenv("TERM", raising=False)
+    if term is not None:
+        monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress(output) as progress:
         progress.step("reading", 1, 4)

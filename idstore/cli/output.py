@@ -22,6 +22,8 @@ TRACEBACK = "IDSTORE_TRACEBACK"
 _CHUNK: Final = 1 << 16
 """Bytes that are copied at once."""
 _CAPITALISED_WORD: Final = re.compile(r"\A[A-Z][a-z]*(?=[ :])")
+_PLAIN_TERMINALS: Final = frozenset({"", "dumb", "unknown"})
+"""Values of ``TERM``, in lower case, of terminals that cannot rewrite a line."""
 _LISTED: Final = 10
 """Items of each kind that a report lists without --json."""
 
@@ -87,8 +89,8 @@ class Output:
             not (self.quiet or self.json)
             and sys.stderr is not None
             and not sys.stderr.closed
-            and os.environ.get("TERM") != "dumb"
             and sys.stderr.isatty()
+            and os.environ.get("TERM", "").lower() not in _PLAIN_TERMINALS
         )
 
 
