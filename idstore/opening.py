@@ -46,7 +46,7 @@ def open(
     """
     from idstore.registry import Registry
 
-    folder = files.folder(path)
+    folder = _store_folder(path)
     with _released():
         if read_only:
             return Registry(_reader(folder, wait, detached=detached, runner=runner))
@@ -63,7 +63,7 @@ def open_allocator(
     from idstore.registry.allocator import Allocator
 
     with _released():
-        return Allocator(_writer(files.folder(path), administrator, wait))
+        return Allocator(_writer(_store_folder(path), administrator, wait))
 
 
 def open_replica(
@@ -77,7 +77,7 @@ def open_replica(
     from idstore.registry import Registry
     from idstore.stores.store import DirectoryStore
 
-    folder = files.folder(path)
+    folder = _store_folder(path)
     mark = replica_mark(folder)
     if mark is None:
         if not is_vacant(folder):
@@ -158,7 +158,7 @@ def restore(backup: str | PathLike[str], path: str | PathLike[str], *, wait: flo
 
     Raises StoreUnavailable (no backup, the directory is not empty), StoreBusy.
     """
-    source = files.folder(backup)
+    source = _store_folder(backup)
     if not exists(source):
         raise StoreUnavailable(
             f"there is no backup at {backup}; name the folder of a backup", path=str(backup)
@@ -188,6 +188,13 @@ def is_vacant(path: str | PathLike[str]) -> bool:
 def is_open_to_others(path: str | PathLike[str]) -> bool:
     """Return whether accounts outside the group of a directory may enter or list it. Raises OSError."""
     return permissions.is_open_to_others(Path(path))
+
+
+def _store_folder(path: str | PathLike[str]) -> Path:
+    """Return the folder of a store. Raises StoreUnavailable as `files.folder`, and for its name."""
+    folder = files.folder(path)
+    files.check_name(folder)
+    return folder
 
 
 @contextmanager

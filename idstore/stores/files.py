@@ -58,6 +58,18 @@ def folder(path: str | PathLike[str]) -> Path:
     return found
 
 
+def check_name(path: Path) -> None:
+    """Raise StoreUnavailable: the path of a store is not UTF-8, and the engine opens no other."""
+    try:
+        os.fsencode(path.absolute()).decode()
+    except UnicodeDecodeError as error:
+        raise StoreUnavailable(
+            f"{path} is no place for a store: its full name is not UTF-8; name another folder, or rename it",
+            remedy=Remedy.NAME_FOLDER,
+            path=str(path),
+        ) from error
+
+
 def exists(path: Path) -> bool:
     """Whether there is a store at ``path``, of the present format or an earlier one.
 
@@ -115,6 +127,7 @@ def prepare(path: Path) -> None:
     A folder that exists keeps its permissions: they decide who uses the store.
     Raises StoreUnavailable.
     """
+    check_name(path)
     around = store_around(path)
     if around is not None:
         raise StoreUnavailable(

@@ -203,6 +203,16 @@ def test_the_home_folder_of_nobody_is_refused(
     assert (tmp_path / "~no-such-account" / "ledger.sqlite").is_file()
 
 
+def test_a_folder_whose_name_is_not_utf_8_takes_no_store(run: Run, tmp_path: Path) -> None:
+    place = os.fsdecode(os.fsencode(tmp_path) + b"/st\xff")
+    assert "its full name is not UTF-8" in run("init", "--store", place, code=6).err
+    run("init", "--store", tmp_path / "store")
+    assert "its full name is not UTF-8" in run("backup", place, "--store", tmp_path / "store", code=6).err
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    (tmp_path / "store").rename(place)
+    assert "its full name is not UTF-8" in run("stats", "--store", place, code=6).err
+
+
 def test_a_home_folder_is_expanded_wherever_a_folder_is_named(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
