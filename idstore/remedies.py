@@ -44,6 +44,7 @@ class Remedy(StrEnum):
 
     # the same act, with another argument
     ACCEPT_HISTORY = "accept-history"
+    GIVE_BASE = "give-base"
     GIVE_METADATA = "give-metadata"
     INSIST = "insist"
     MAP_RELATION = "map-relation"

@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[Remedy, str]] = {
     Remedy.BIND: "idstore bind",
     Remedy.CREATE_STORE: "idstore init, --store DIR",
     Remedy.DEPRECATE: "idstore deprecate",
+    Remedy.GIVE_BASE: "--base subject=IRI",
     Remedy.GIVE_METADATA: "--metadata FILE",
     Remedy.GRANT: "idstore grant",
     Remedy.INITIALISE: "idstore init",

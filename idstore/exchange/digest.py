@@ -43,7 +43,8 @@ def digest(
 ) -> Digest:
     """Return the digest of the statements that `idstore.exchange.rdf.export` writes for that party.
 
-    The mark of a partial export does not count. It does not depend on a format: equal statements give equal digests.
+    The mark of a partial export does not count. The digest does not depend on a format: equal statements give
+    equal digests.
     Raises UnknownNamespace. Memory: flat; the statements are sorted on disk.
     """
     sha256, statements = hashlib.sha256(), 0

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from idstore.errors import IdstoreError, InvalidData, StoreUnavailable
+from idstore.errors import IdstoreError, InvalidData
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.registry import iris
 from idstore.registry.bindings import Bindings
 from idstore.registry.core import Core, DryRunEnded
 from idstore.registry.lifecycle import Lifecycle
-from idstore.registry.mappings import LineOutcome
+from idstore.registry.mappings import LineOutcome, refusal
 
 ACTS: Final = ("deprecate", "supersede", "target", "grant")
 
@@ -108,9 +108,7 @@ def _outcome(registry: ChangeRows, row: ChangeRow, party: Party) -> LineOutcome:
         fresh = registry.change(row, party)
         iri = registry.identify(row.id, party)
         shared = registry.shared_targets([iri], party, 1) if row.act == "target" else []
-    except StoreUnavailable:
-        raise
     except IdstoreError as error:
-        return LineOutcome(row.line, "refused", row.id, error.message)
+        return refusal(row.line, row.id, error)
     warning = "".join(f"{one.target} is already identified by {', '.join(one.others)}" for one in shared)
     return LineOutcome(row.line, "new" if fresh else "known", iri, warning=warning)

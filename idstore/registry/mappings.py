@@ -5,7 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from idstore.characters import dropped
-from idstore.errors import IdstoreError, InvalidData, NotRegistered
+from idstore.errors import (
+    AmbiguousIdentifier,
+    IdstoreError,
+    InvalidData,
+    NotRegistered,
+    StoreUnavailable,
+)
 from idstore.model import orcid
 from idstore.model.names import Names
 from idstore.model.party import Party
@@ -13,6 +19,7 @@ from idstore.model.record import Record
 from idstore.registry import iris
 from idstore.registry.bindings import Bindings, Statement
 from idstore.registry.core import Core, DryRunEnded
+from idstore.remedies import Remedy
 from idstore.stores.contract import View
 from idstore.vocabulary import IDS, MAPPING_PREFIXES, RDF, SKOS
 
@@ -51,6 +58,7 @@ class LineOutcome:
              contradiction; ``absent``: no such binding exists or ever was visible to the party; ``refused``:
              not possible, for `reason`; ``malformed``: the subject is not an identifier of the namespace.
     warning  other identifiers of a target that the line sets, and what is odd about label and target.
+    remedy   what a person can do about a refusal.
     """
 
     line: int
@@ -58,6 +66,17 @@ class LineOutcome:
     id: str
     reason: str = ""
     warning: str = ""
+    remedy: Remedy | None = None
+
+
+def refusal(line: int, id: str, error: IdstoreError, remedy: Remedy | None = None) -> LineOutcome:
+    """Return the outcome of a line that is refused.
+
+    Raises the error itself if it is no fault of the line: the store cannot be read or written.
+    """
+    if isinstance(error, StoreUnavailable):
+        raise error
+    return LineOutcome(line, "refused", id, error.message, remedy=error.remedy or remedy)
 
 
 def unobserved(outcome: LineOutcome) -> None:
@@ -184,8 +203,11 @@ class Mappings(Bindings):
 def _outcome(registry: Mappings, proposal: Proposal, party: Party) -> LineOutcome:
     try:
         iri, verdict, reason = registry.carry_out(proposal, party)
+    except AmbiguousIdentifier as error:
+        refused_line = refusal(proposal.line, proposal.id, error, Remedy.GIVE_BASE)
+        return replace(refused_line, reason=f"{error.message}; or give the base of the whole column")
     except IdstoreError as error:
-        return LineOutcome(proposal.line, "refused", proposal.id, error.message)
+        return refusal(proposal.line, proposal.id, error)
     warning = "; ".join(filter(None, (odd(proposal.statement), proposal.doubt)))
     return LineOutcome(proposal.line, verdict, iri, reason, warning)
 

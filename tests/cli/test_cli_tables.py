@@ -351,3 +351,18 @@ def test_marks_of_a_spreadsheet_are_no_part_of_a_cell(run: Run, tmp_path: Path, 
     assert cell in run("show", "k:y", "--json").object["names"].values()
     changed = written(tmp_path / "c.csv", ("identifier", "reason"), ("k:y", cell))
     assert "write c2" in run("deprecate", "--from", changed, code=3).out
+
+
+def test_an_ambiguous_cell_says_how_to_say_which(run: Run, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        run("namespace", "add", name, f"http://{name}.example.org/", "--scheme", "puid")
+        run("register", name, "fmt/1")
+    told = run("show", "fmt/1", code=2).err
+    assert "write one:fmt/1 or two:fmt/1" in told and "--base" not in told
+    file = written(tmp_path / "m.csv", ("subject", "target"), ("fmt/1", "http://x.example.org/"))
+    refused = run("import", file, code=3).line
+    assert "write one:fmt/1 or two:fmt/1" in refused and refused.endswith("(--base subject=IRI)")
+    run("import", file, "--base", "subject=http://one.example.org/")
+    assert run("show", "one:fmt/1", "--json").object["bindings"]
+    changed = written(tmp_path / "c.csv", ("identifier", "target"), ("fmt/1", "http://x.example.org/"))
+    assert run("target", "--from", changed, code=3).line.endswith("write one:fmt/1 or two:fmt/1")

@@ -125,7 +125,7 @@ def test_a_bare_handle_of_elsewhere_is_no_label(registry: Registry, text: str, s
         registry.register("h", text, ADA)
     assert said in caught.value.message
     assert f"write 777/{text.strip()} if it is a label here" in caught.value.message
-    assert registry.register("h", f"777/{text}", ADA).label == text
+    assert registry.register("h", f"777/{text.strip()}", ADA).label == text.strip()
     registry.register("h", "666/x", ADA)  # no namespace has that prefix
 
 

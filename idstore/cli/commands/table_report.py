@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from idstore.characters import printable
 from idstore.cli import exits
 from idstore.cli.output import Output
+from idstore.cli.remedies import with_command
 
 if TYPE_CHECKING:
     from idstore.exchange.importing import TableReport
@@ -34,7 +35,10 @@ def print_table(
             output.warn(f"{name}, line {outcome.line}: there is no binding to remove: {outcome.reason}")
         if outcome.warning:
             output.warn(f"line {outcome.line}: {outcome.warning}")
-    rows = [(outcome.line, str(outcome.verdict), outcome.id, outcome.reason) for outcome in report.outcomes]
+    rows = [
+        (outcome.line, str(outcome.verdict), outcome.id, with_command(outcome.reason, outcome.remedy))
+        for outcome in report.outcomes
+    ]
     rows += [(row.line, "malformed", "", row.reason) for row in report.malformed]
     rows = sorted(dict.fromkeys(rows))
     failed = sum(verdict in _FAILED for _, verdict, _, _ in rows)

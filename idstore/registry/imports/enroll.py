@@ -30,7 +30,16 @@ from idstore.registry.imports.adopt import local
 from idstore.registry.imports.replay import assigned_elsewhere, check_made, home_of, is_imported
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.lookup import label_node, target_index
-from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, odd, refused, unobserved
+from idstore.registry.mappings import (
+    LineOutcome,
+    Mappings,
+    Proposal,
+    Verdict,
+    odd,
+    refusal,
+    refused,
+    unobserved,
+)
 from idstore.registry.namespaces import accepting
 from idstore.remedies import Remedy
 from idstore.schemes import Deriving
@@ -166,13 +175,13 @@ class ListImport(Mappings, Allocations):
         except ImportConflict as error:
             if not batches.keep_going:
                 raise
-            return LineOutcome(line.line, "refused", line.id, error.message)
+            return refusal(line.line, line.id, error)
         except InvalidIdentifier as error:
             hint = None if home is None else accepting(home, line.id)
             reason = error.message if hint is None else f"{error.message}; with {hint} it would be one"
             return LineOutcome(line.line, "malformed", line.id, reason)
         except IdstoreError as error:
-            return LineOutcome(line.line, "refused", line.id, error.message)
+            return refusal(line.line, line.id, error)
         verdicts = {verdict for verdict, _ in results}
         begun = iri in batches.begun
         verdict: Verdict = "new" if begun and "new" in verdicts else "known"
