@@ -134,7 +134,8 @@ class Redaction(Part):
         """Replace the name of another party by a pseudonym, wherever it stands for the party.
 
         Everything of the party stays with the pseudonym: ownership, grants, bindings, events. A party that
-        acts under the former name again is a new one. Parameters, errors and cost: see `redact_text`.
+        acts under the former name again is a new one. Tokens are no part of the registry's statements:
+        `idstore.tokens.redact_party` revokes them first. Parameters, errors and cost: see `redact_text`.
         """
         former = Party(name)
         if former == party:

@@ -191,6 +191,33 @@ def test_settings_that_decide_about_labels_change_before_the_first_identifier(re
     assert list(registry.verify(ADA)) == []
 
 
+@pytest.mark.parametrize("change", [{"digits": "12"}, {"profile": "rdlfacade"}, {"reserved": "x-fmt/90-99"}])
+def test_an_owner_learns_nothing_of_hidden_identifiers_from_a_setting(
+    registry: Registry, change: dict[str, str]
+) -> None:
+    scheme = "puid" if "reserved" in change else "rdswip"
+
+    def draft(name: str) -> None:
+        if scheme == "puid":
+            registry.register(name, "x-fmt/3", ADA)
+        else:
+            registry.mint(name, ADA)
+
+    errors = []
+    for name, drafts in (("used", True), ("unused", False)):
+        end = "" if scheme == "puid" else "data#"
+        registry.add_namespace(name, f"http://{name}.example.org/{end}", scheme, ADA)
+        registry.transfer_namespace(name, BOB, ADA)
+        registry.transfer_namespace(name, BOB, BOB)
+        if drafts:
+            draft(name)
+        with pytest.raises(NotPermitted, match="depends on hidden identifiers") as caught:
+            registry.set_namespace(name, change, BOB)
+        errors.append(caught.value.message.replace(name, "NAME"))
+        registry.set_namespace(name, {"description": "of Bob"}, BOB)
+    assert errors[0] == errors[1]
+
+
 def exported(registry: Registry, file: Path) -> Path:
     with file.open("wb") as target:
         rdf.export(registry, target, ADA, "nquads")
