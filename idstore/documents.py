@@ -242,7 +242,7 @@ class EventDocument(TypedDict):
 def record_json(record: Record, namespace: Namespace, remarks: "Sequence[Remark]" = ()) -> RecordDocument:
     """Return the whole record with the keys of the JSON contract."""
     document: RecordDocument = {
-        "id": record.iri.value,
+        "id": record.iri,
         "label": record.label,
         "namespace": namespace.name,
         "scheme": namespace.scheme_name,
@@ -254,15 +254,15 @@ def record_json(record: Record, namespace: Namespace, remarks: "Sequence[Remark]
         "mayBind": [name for name, binds in record.grants if binds],
         "names": dict(record.names),
         "version": record.version,
-        "versionOf": _text(record.work),
-        "target": _text(record.target),
+        "versionOf": record.work,
+        "target": record.target,
         "created": times.iso(record.created),
         "fixated": None if record.fixated is None else times.iso(record.fixated),
         "deprecated": record.deprecated,
         "reason": record.reason,
-        "below": _text(record.below),
+        "below": record.below,
         "kind": record.kind,
-        "supersededBy": [successor.value for successor in record.successors],
+        "supersededBy": list(record.successors),
         "bindings": [binding_json(binding) for binding in record.bindings],
         "comments": [remark_json(remark) for remark in remarks],
     }
@@ -275,7 +275,7 @@ def wire_record(record: Record, namespace: Namespace) -> RecordDocument:
     """Return a record as a server sends it: without comments, with what `record_from` needs."""
     document = record_json(record, namespace)
     del document["comments"]
-    document["type"], document["base"] = record.type.value, record.namespace
+    document["type"], document["base"] = record.type, record.namespace
     document["bindings"] = [wire_binding(binding) for binding in record.bindings]
     return document
 
@@ -284,8 +284,8 @@ def record_from(document: RecordDocument) -> Record:
     """Return the record of a document of `wire_record`."""
     owner, binders = document["owner"], {*document["mayBind"]}
     return Record(
-        iri=NamedNode(document["id"]),
-        type=NamedNode(document["type"]),
+        iri=document["id"],
+        type=document["type"],
         namespace=document["base"],
         label=document["label"],
         stage=Stage(document["stage"]),
@@ -296,15 +296,15 @@ def record_from(document: RecordDocument) -> Record:
         grants=tuple((name, name in binders) for name in document["grants"] if name != owner),
         names=tuple(document["names"].items()),
         version=document["version"],
-        work=_node(document["versionOf"]),
-        target=_node(document["target"]),
+        work=document["versionOf"],
+        target=document["target"],
         deprecated=document["deprecated"],
         reason=document["reason"],
-        successors=tuple(map(NamedNode, document["supersededBy"])),
+        successors=tuple(document["supersededBy"]),
         offered=document["offeredTo"],
         bindings=tuple(map(binding_from, document["bindings"])),
         values=tuple(map(value_from, document.get("values", ()))),
-        below=_node(document["below"]),
+        below=document["below"],
         kind=document["kind"],
     )
 
@@ -312,8 +312,8 @@ def record_from(document: RecordDocument) -> Record:
 def binding_json(binding: Binding) -> BindingDocument:
     """Return a binding with its annotations."""
     document: BindingDocument = {
-        "relation": binding.relation.value,
-        "target": binding.target.value,
+        "relation": binding.relation,
+        "target": binding.target,
         "by": binding.by,
         "at": times.iso(binding.at),
         "note": binding.note,
@@ -350,8 +350,8 @@ def binding_from(document: BindingDocument) -> Binding:
     """Return the binding of a document of `wire_binding`."""
     return Binding(
         NamedNode(document["node"]),
-        NamedNode(document["relation"]),
-        NamedNode(document["target"]),
+        document["relation"],
+        document["target"],
         document["by"],
         times.parse(document["at"]),
         tuple(events.read_arguments(document["notes"])),
@@ -439,9 +439,9 @@ def remark_json(remark: "Remark") -> RemarkDocument:
 def event_json(event: "Event") -> Json:
     """Return an event with its arguments."""
     record: Json = {
-        "event": event.iri.value,
+        "event": event.iri,
         "kind": event.act,
-        "about": event.about.value,
+        "about": event.about,
         "by": event.by,
         "at": times.iso(event.at),
     }
@@ -475,7 +475,7 @@ def event_from(document: Mapping[str, Any]) -> "Event":
     return events.Event(
         *events.split(document["event"]),
         NamedNode(ONTOLOGY + document["kind"]),
-        NamedNode(document["about"]),
+        document["about"],
         document["by"],
         times.parse(document["at"]),
         tuple(events.read_arguments(document["terms"])),
@@ -500,16 +500,16 @@ def record_fields(record: Record) -> dict[str, str]:
     fields |= {f"name{language_tag(lang)}": text for lang, text in record.names}
     optional = {
         "version": record.version,
-        "target": None if record.target is None else record.target.value,
+        "target": None if record.target is None else record.target,
         "reason": record.reason,
         "deprecated": "yes" if record.deprecated else None,
-        "replaced by": ", ".join(successor.value for successor in record.successors) or None,
+        "replaced by": ", ".join(successor for successor in record.successors) or None,
         "granted to": ", ".join(name for name, _ in record.grants) or None,
         "offered to": record.offered,
     }
     fields |= {name: text for name, text in optional.items() if text is not None}
     return fields | {
-        f"{compact_iri(binding.relation.value)} {binding.target.value}": f"bound by {binding.by}"
+        f"{compact_iri(binding.relation)} {binding.target}": f"bound by {binding.by}"
         for binding in record.bindings
     }
 

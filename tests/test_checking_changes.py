@@ -26,7 +26,7 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
 
 
 def mint(registry: Registry) -> str:
-    return registry.mint("rdl", BOB, Request(name="valve")).iri.value
+    return registry.mint("rdl", BOB, Request(name="valve")).iri
 
 
 def checked(registry: Registry) -> IncrementalReport:

@@ -369,4 +369,4 @@ def test_many_values_of_a_handle_do_not_read_it_again_for_each(
     assert [event.act for event in events[1:]] == ["ValueSetting"] * 502
     assert [index_of(event.get(IDS.index)) for event in events[1:]] == [*indexes, 600]
     target = registry.show("hdl:12345/a", ALICE).target
-    assert (target and target.value) == ("http://example.org/1" if type == "URL" else None)
+    assert (target and target) == ("http://example.org/1" if type == "URL" else None)

@@ -243,7 +243,7 @@ def test_values_are_set_replaced_and_unset(registry: Registry) -> None:
 def test_the_first_url_and_the_target_are_the_same_value(registry: Registry) -> None:
     def target() -> str | None:
         found = registry.show(H, ALICE).target
-        return found and found.value
+        return found and found
 
     registry.target(H, "http://example.org/a", ALICE)
     assert listed(registry) == [(1, "URL", "http://example.org/a")]
@@ -274,14 +274,14 @@ def test_a_url_that_not_everyone_may_read_is_no_target(registry: Registry) -> No
 @pytest.mark.parametrize("name", ["h", "p"])
 def test_a_target_that_is_minted_is_a_value(registry: Registry, name: str) -> None:
     made = registry.mint(name, ALICE, Request(target="http://example.org/"))
-    assert [(one.index, one.type, one.data) for one in registry.values(made.iri.value, ALICE)] == [
+    assert [(one.index, one.type, one.data) for one in registry.values(made.iri, ALICE)] == [
         (1, "URL", "http://example.org/")
     ]
     sound(registry)
 
 
 def test_only_handles_have_values(registry: Registry) -> None:
-    made = registry.mint("rdl", ALICE, Request(target="http://example.org/")).iri.value
+    made = registry.mint("rdl", ALICE, Request(target="http://example.org/")).iri
     for act in (
         lambda: registry.values(made, ALICE),
         lambda: put(registry, "URL", "http://a.example/", handle=made),
@@ -397,7 +397,7 @@ def test_the_public_log_shows_that_a_public_value_became_private(registry: Regis
     put(registry, "URL", "http://example.org/a", 1)
     registry.fixate([H], ALICE)
     put(registry, "URL", "http://example.org/b", 1, "1100")
-    assert [entry.event.act for entry in registry.published() if entry.event.about.value == H][-2:] == [
+    assert [entry.event.act for entry in registry.published() if entry.event.about == H][-2:] == [
         "Fixation",
         "ValueUnsetting",
     ]
@@ -585,7 +585,7 @@ def test_an_extract_for_the_owner_has_private_values(tmp_path: Path) -> None:
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("h", "10.5555", "handle", ALICE)
         for label, granted, fixated in itertools.product("ab", (False, True), (False, True)):
-            iri = registry.register("h", f"{label}{granted:d}{fixated:d}", ALICE).iri.value
+            iri = registry.register("h", f"{label}{granted:d}{fixated:d}", ALICE).iri
             if granted:
                 registry.grant(iri, BOB, ALICE)
             registry.set_value(iri, Draft("DESC", "for me", 7, permissions="1100"), ALICE)
@@ -610,8 +610,8 @@ def test_values_of_other_identifiers_are_not_imported(tmp_path: Path) -> None:
     with idstore.open(tmp_path / "there", administrator=ALICE) as registry:
         registry.add_namespace("h", "10.5555", "handle", ALICE)
         registry.add_namespace("formats", "http://formats.example.org/", "puid", ALICE, {"authority": "own"})
-        other = registry.mint("formats", ALICE, Request(metadata={"type": "fmt"})).iri.value
-        handle = registry.register("h", "x", ALICE).iri.value
+        other = registry.mint("formats", ALICE, Request(metadata={"type": "fmt"})).iri
+        handle = registry.register("h", "x", ALICE).iri
         registry.set_value(handle, Draft("DESC", "hello", 7), ALICE)
         told = io.BytesIO()
         rdf.export(registry, told, ALICE, "nquads")

@@ -44,7 +44,7 @@ def is_sound(registry: Registry) -> bool:
 
 
 def published(registry: Registry, count: int) -> list[str]:
-    made = [registry.mint("own", ALICE, FORMAL).iri.value for _ in range(count)]
+    made = [registry.mint("own", ALICE, FORMAL).iri for _ in range(count)]
     registry.fixate(made, ALICE)
     return made
 
@@ -149,7 +149,7 @@ def test_puids_of_a_reserved_range_are_assigned_here(registry: Registry) -> None
 
 def test_an_import_does_not_replace_a_local_puid(registry: Registry, tmp_path: Path) -> None:
     """Neither a list nor another registry's export changes it, and both are named."""
-    draft = registry.register("pronom", "x-fmt/500", BOB, Request(name="ours")).iri.value
+    draft = registry.register("pronom", "x-fmt/500", BOB, Request(name="ours")).iri
     with pytest.raises(
         errors.ImportConflict, match="line 2 lists x-fmt/500 as 'theirs', which is the created"
     ):
@@ -177,7 +177,7 @@ def test_the_mark_never_goes_down(registry: Registry, tmp_path: Path) -> None:
 
 
 def test_a_provisional_puid_of_ours_is_superseded_and_not_fixated(registry: Registry) -> None:
-    draft = registry.mint("own", ALICE, Request(metadata={"type": "x-fmt"})).iri.value
+    draft = registry.mint("own", ALICE, Request(metadata={"type": "x-fmt"})).iri
     with pytest.raises(
         errors.StageConflict, match="mint the formal identifier, fixate it, and supersede this one by it"
     ):
@@ -417,7 +417,7 @@ def test_a_relation_to_a_number_that_several_reports_have_is_skipped(
         "fmt/1: it is related to format 7 (), and the reports of fmt/2, fmt/3 have that number",
     )
     (bound,) = registry.show("fmt/1", ALICE).bindings
-    assert bound.target.value == "info:pronom/fmt/1"
+    assert bound.target == "info:pronom/fmt/1"
 
 
 # JSON records

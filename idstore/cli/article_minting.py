@@ -104,7 +104,7 @@ class ArticleMinter:
                 self._refuse(entry, result.error)
                 continue
             record, fresh = result.record, result.fresh
-            remarks = registry.remarks(record.iri.value, party) if self._needs_comments(fresh=fresh) else ()
+            remarks = registry.remarks(record.iri, party) if self._needs_comments(fresh=fresh) else ()
             if not fresh:
                 self._note_not_applied(record, [remark.text for remark in remarks])
             self._print(RecordView(record, namespace, remarks), entry, fresh=fresh)
@@ -154,7 +154,7 @@ class ArticleMinter:
             "--name": base.name is None or (base.lang.lower(), base.name) in record.names,
             "--comment": base.comment is None or base.comment in remarks,
             "--target": base.target is None
-            or (record.target is not None and self._names.same(record.target.value, base.target)),
+            or (record.target is not None and self._names.same(record.target, base.target)),
         }
         for option in (option for option, is_present in present.items() if not is_present):
             self._not_applied[option] = self._not_applied.get(option, 0) + 1

@@ -26,7 +26,7 @@ def event_line(event: "Event") -> str:
 
 def about(event: "Event") -> str:
     """Return the subject of an event for people: the name of a party, the IRI of anything else."""
-    return party_name(event.about) if event.about.value.startswith(_PARTIES) else event.about.value
+    return party_name(event.about) if event.about.startswith(_PARTIES) else event.about
 
 
 def print_changes(call: Call, *changes: "Event | Namespace | None") -> None:

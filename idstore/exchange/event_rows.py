@@ -97,7 +97,7 @@ def event_of(row: Sequence[Any]) -> Event:
     """
     key, at, origin, token, kind, by, encoded = row
     arguments = tuple([_argument(line) for line in encoded.split("\n")]) if encoded else ()
-    return Event(origin, token, _named(kind), NamedNode(key), by, at, arguments)
+    return Event(origin, token, _named(kind), key, by, at, arguments)
 
 
 @lru_cache(maxsize=4096)

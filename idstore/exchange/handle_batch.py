@@ -396,13 +396,13 @@ def omissions(registry: Registry, party: Party, chosen: Filter = Filter()) -> li
 
 def _pieces(registry: Registry, party: Party, chosen: Filter) -> Iterator[str | Flaw]:
     homes = {namespace.base for namespace in registry.namespaces() if namespace.valued}
-    for record in sorted(registry.list(party, chosen, limit=None), key=lambda record: record.iri.value):
+    for record in sorted(registry.list(party, chosen, limit=None), key=lambda record: record.iri):
         if record.namespace in homes:
             yield from _creation(registry, record)
 
 
 def _creation(registry: Registry, record: Record) -> Iterator[str | Flaw]:
-    handle = next((form.text for form in registry.forms(record) if form.kind == "handle"), record.iri.value)
+    handle = next((form.text for form in registry.forms(record) if form.kind == "handle"), record.iri)
     lines = []
     for value in record.values:
         reason = _unwritable(value)
@@ -412,7 +412,7 @@ def _creation(registry: Registry, record: Record) -> Iterator[str | Flaw]:
             yield Flaw(0, f"{handle}: value {value.index} ({value.type}) is left out: {reason}")
     if record.stage is Stage.TOMBSTONE:
         yield Flaw(0, f"{handle} is left out: it is a tombstone")
-    elif not _is_preserved(handle) or handle == record.iri.value:
+    elif not _is_preserved(handle) or handle == record.iri:
         yield Flaw(0, f"{handle!r} is left out: a batch file cannot write it")
     elif lines:
         yield "".join(f"{line}\n" for line in (f"CREATE {handle}", *lines, ""))

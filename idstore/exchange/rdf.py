@@ -400,7 +400,7 @@ class _Intake:
         count, first = self._events.of_origins(forbidden)
         if first is not None:
             raise self._refused(
-                f"{count} of its events, first {first.iri.value} ({first.act} by {first.by}), are this"
+                f"{count} of its events, first {first.iri} ({first.act} by {first.by}), are this"
                 " registry's own, but its log lacks them: they are forged, or were lost here; if nobody else"
                 " can have written the file, accept its own history",
                 Remedy.ACCEPT_HISTORY,
@@ -505,7 +505,7 @@ class _Intake:
             self._events.claim(claim.key.value, number, claim.holder.value)
         other = None if self._empty else self._bulk.claim(history.claims[0].key)
         if other is not None:
-            raise taken(first.about, other.holder)
+            raise taken(NamedNode(first.about), other.holder)
         return history
 
     def _follows(self, line: str, state: set[str]) -> bool:

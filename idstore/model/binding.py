@@ -22,8 +22,8 @@ class Binding:
     """
 
     node: NamedNode
-    relation: NamedNode
-    target: NamedNode
+    relation: str
+    target: str
     by: str
     at: int
     notes: tuple[tuple[NamedNode, Term], ...] = ()
@@ -31,7 +31,7 @@ class Binding:
     @property
     def key(self) -> tuple[str, str, str]:
         """Relation, target and party. Of two bindings with one key, the later one adds a source."""
-        return (self.relation.value, self.target.value, self.by)
+        return (self.relation, self.target, self.by)
 
     def adds_to(self, earlier: Iterable["Binding"]) -> bool:
         """Whether the binding says more than earlier ones with its key: an author, or a method that found it.
@@ -59,8 +59,8 @@ class Binding:
         return [
             (RDF.type, IDS.Binding),
             (RDF.subject, subject),
-            (RDF.predicate, self.relation),
-            (RDF.object, self.target),
+            (RDF.predicate, NamedNode(self.relation)),
+            (RDF.object, NamedNode(self.target)),
             (PROV.wasAttributedTo, node(self.by)),
             (PROV.generatedAtTime, times.literal(self.at)),
             *self.notes,
@@ -84,8 +84,8 @@ def parse_binding(name: NamedNode, quads: Iterable[Quad]) -> Binding:
     )
     return Binding(
         name,
-        relation,
-        target,
+        relation.value,
+        target.value,
         party_of(values[PROV.wasAttributedTo]),
         times.parse(text_of(values[PROV.generatedAtTime])),
         tuple((key, value) for key, value in notes if isinstance(value, NamedNode | Literal)),

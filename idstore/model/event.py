@@ -56,20 +56,20 @@ class Event:
     origin: str
     token: int
     kind: NamedNode
-    about: NamedNode
+    about: str
     by: str
     at: int
     arguments: tuple[tuple[NamedNode, Term], ...] = ()
 
     @property
-    def iri(self) -> NamedNode:
+    def iri(self) -> str:
         """The IRI of the event."""
-        return NamedNode(self.name)
+        return event_name(self.origin, self.token)
 
     @property
-    def name(self) -> str:
-        """The IRI of the event, as text."""
-        return event_name(self.origin, self.token)
+    def node(self) -> NamedNode:
+        """The event as a node."""
+        return NamedNode(self.iri)
 
     @property
     def order(self) -> tuple[int, str, int]:
@@ -125,7 +125,7 @@ class Event:
     def _properties(self) -> tuple[tuple[NamedNode, Term], ...]:
         return (
             (RDF.type, self.kind),
-            (IDS.about, self.about),
+            (IDS.about, NamedNode(self.about)),
             (PROV.wasAssociatedWith, node(self.by)),
             (PROV.endedAtTime, times.literal(self.at)),
             *((argument_term(name), value) for name, value in self.arguments),
@@ -145,11 +145,11 @@ class Event:
     def quads(self, graph: NamedNode) -> list[Quad]:
         """Return the triples of the event as quads of ``graph``."""
         iri = self.iri
-        return [Quad(iri, predicate, value, graph) for predicate, value in self._properties()]
+        return [Quad(NamedNode(iri), predicate, value, graph) for predicate, value in self._properties()]
 
     def lines(self, graph: NamedNode) -> str:
         """Return the `quads` as N-Quads."""
-        return lines(f"<{self.name}>", self._properties(), graph)
+        return lines(f"<{self.iri}>", self._properties(), graph)
 
 
 REDACTED: Final = "redacted-"
@@ -163,7 +163,7 @@ def encode(event: Event) -> list[object]:
         event.origin,
         event.token,
         event.act,
-        event.about.value,
+        event.about,
         event.by,
         event.at,
         [(name.value, str(value)) for name, value in event.arguments],
@@ -173,9 +173,7 @@ def encode(event: Event) -> list[object]:
 def decode(values: list[Any]) -> Event:
     """Read the output of `encode`."""
     origin, token, act, about, by, at, pairs = values
-    return Event(
-        origin, token, NamedNode(ONTOLOGY + act), NamedNode(about), by, at, tuple(read_arguments(pairs))
-    )
+    return Event(origin, token, NamedNode(ONTOLOGY + act), about, by, at, tuple(read_arguments(pairs)))
 
 
 def read_arguments(pairs: Iterable[Sequence[str]]) -> list[tuple[NamedNode, Any]]:
@@ -188,7 +186,7 @@ def digest(event: Event) -> int:
     """Return a 63-bit checksum of an event, independent of how a store writes numbers and times."""
     pairs = [f"{name.value} {_stable(value)}" for name, value in event.arguments]
     return hashed(
-        "\0".join((event.name, event.kind.value, event.about.value, event.by, str(event.at), *sorted(pairs)))
+        "\0".join((event.iri, event.kind.value, event.about, event.by, str(event.at), *sorted(pairs)))
     )
 
 
@@ -246,7 +244,7 @@ def parse(iri: NamedNode, quads: Iterable[Quad]) -> Event:
         origin,
         token,
         kind,
-        about,
+        about.value,
         party_name(by),
         times.parse(head[PROV.endedAtTime].value),
         tuple(sorted(arguments, key=lambda pair: (pair[0].value, str(pair[1])))),

@@ -37,7 +37,7 @@ def listing_of(record: Record, *, new: bool) -> Listing:
     """Return the catalogue's entry for a record."""
     audience = None if record.public or record.stage is Stage.RELEASED else record.graph.value
     return Listing(
-        record.iri.value,
+        record.iri,
         record.namespace,
         record.owner,
         record.stage.value,

@@ -246,7 +246,7 @@ def apply(before: Namespace | None, event: Event) -> Namespace:
     """Return the namespace after an event about it. A pure function: it defines the meaning of the log."""
     if before is None:
         return Namespace(
-            event.about.value,
+            event.about,
             event.text(IDS.name) or "",
             event.text(IDS.scheme) or "",
             _settings(event.arguments),

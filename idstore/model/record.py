@@ -62,7 +62,7 @@ _RESERVED = frozenset(
 )
 
 
-EQUIVALENCES = frozenset({SKOS.exactMatch, OWL.sameAs})
+EQUIVALENCES = frozenset({SKOS.exactMatch.value, OWL.sameAs.value})
 """Relations that say that a target is the identified thing itself."""
 RELATIONS = frozenset({IDS.hasPriorityOver, IDS.hasLowerPriorityThan, IDS.canContain, IDS.canBeContainedIn})
 """Relations of the ontology between identified things, which bindings may use."""
@@ -78,7 +78,9 @@ def reserved(relation: NamedNode) -> bool:
 class Record:
     """The state of an identifier.
 
-    type        class of the identifier.
+    iri         the identifier.
+    type        IRI of its class.
+    namespace   base of its namespace.
     created     milliseconds since 1970.
     fixated     milliseconds since 1970, None before fixation.
     grants      parties on the grant list besides the owner, each with whether it may bind.
@@ -97,8 +99,8 @@ class Record:
     kind        the kind of that file or event.
     """
 
-    iri: NamedNode
-    type: NamedNode
+    iri: str
+    type: str
     namespace: str
     label: str
     stage: Stage
@@ -109,16 +111,21 @@ class Record:
     grants: tuple[tuple[str, bool], ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     version: str | None = None
-    work: NamedNode | None = None
-    target: NamedNode | None = None
+    work: str | None = None
+    target: str | None = None
     deprecated: bool = False
     reason: str | None = None
-    successors: tuple[NamedNode, ...] = ()
+    successors: tuple[str, ...] = ()
     offered: str | None = None
     bindings: tuple[Binding, ...] = ()
     values: tuple[Value, ...] = ()
-    below: NamedNode | None = None
+    below: str | None = None
     kind: str | None = None
+
+    @property
+    def node(self) -> NamedNode:
+        """The identifier as a node."""
+        return NamedNode(self.iri)
 
     @property
     def audience(self) -> frozenset[str]:
@@ -164,7 +171,7 @@ class Record:
         """Return the value with the index, or None."""
         return next((value for value in self.values if value.index == index), None)
 
-    def resolves_to(self, names: Names) -> NamedNode | None:
+    def resolves_to(self, names: Names) -> str | None:
         """Return the target; without one, that of the owner's oldest live binding by an equivalence, or None.
 
         A mere relation never stands in for a target. A binding to another identifier of the namespace, in
@@ -177,7 +184,7 @@ class Record:
             for binding in self.bindings
             if binding.by == self.owner
             and binding.relation in EQUIVALENCES
-            and names.kind(binding.target.value) != self.namespace
+            and names.kind(binding.target) != self.namespace
         ]
         return min(own, key=lambda binding: (binding.at, binding.node.value)).target if own else None
 
@@ -196,7 +203,7 @@ class Record:
     def _properties(self) -> list[tuple[NamedNode, Term]]:
         """Return predicates and objects of the identifier in its graph, without bindings and grants."""
         return [
-            (RDF.type, self.type),
+            (RDF.type, NamedNode(self.type)),
             (IDS.inNamespace, NamedNode(self.namespace)),
             (SKOS.notation, Literal(self.label)),
             (IDS.stage, _STAGES[self.stage]),
@@ -212,12 +219,12 @@ class Record:
         """
         if self.stage is Stage.RELEASED:
             return
-        iri, graph = self.iri, self.graph
+        iri, graph = self.node, self.graph
         yield iri, self._properties(), graph
         if self.grants or self.offered:
             yield iri, self._grant_list(), self.private_graph
         for binding in self.bindings:
-            yield iri, ((binding.relation, binding.target),), graph
+            yield iri, ((NamedNode(binding.relation), NamedNode(binding.target)),), graph
             yield binding.node, binding.statement(iri), graph
         for value in self.values:
             yield value.node(iri), value.properties(iri), graph if value.public else self.owner_graph
@@ -238,21 +245,21 @@ class Record:
         if self.version is not None:
             yield OWL.versionInfo, Literal(self.version)
         if self.work is not None:
-            yield DCTERMS.isVersionOf, self.work
+            yield DCTERMS.isVersionOf, NamedNode(self.work)
         if self.target is not None:
-            yield IDS.target, self.target
+            yield IDS.target, NamedNode(self.target)
         if self.deprecated:
             yield OWL.deprecated, TRUE
         if self.reason is not None:
             yield IDS.reason, Literal(self.reason)
         for successor in self.successors:
-            yield DCTERMS.isReplacedBy, successor
+            yield DCTERMS.isReplacedBy, NamedNode(successor)
         yield from self._place()
 
     def _place(self) -> Iterable[tuple[NamedNode, Term]]:
         """Yield what the identifier is below, and its kind there, if its label tells."""
         if self.below is not None:
-            yield IDS.below, self.below
+            yield IDS.below, NamedNode(self.below)
         if self.kind is not None:
             yield IDS.kind, Literal(self.kind)
 
@@ -269,7 +276,7 @@ def written(id: Identifier) -> str:
         case NamedNode():
             return id.value
         case Record():
-            return id.iri.value
+            return id.iri
     raise InvalidData(f"{id!r} is no identifier; give a text, an IRI or a record", field="id", value=repr(id))
 
 
@@ -308,8 +315,8 @@ def parse(
     grants = [(party_of(value), False) for value in values.get(IDS.grantee, ())]
     grants += [(party_of(value), True) for value in values.get(IDS.bindGrantee, ())]
     return Record(
-        iri=iri,
-        type=iri_of(values[RDF.type][0]),
+        iri=iri.value,
+        type=values[RDF.type][0].value,
         namespace=values[IDS.inNamespace][0].value,
         label=values[SKOS.notation][0].value,
         stage=_STAGE_OF[iri_of(values[IDS.stage][0])],
@@ -320,16 +327,11 @@ def parse(
         grants=tuple(sorted(grants)),
         names=tuple(sorted(name_of(value) for value in values.get(RDFS.label, ()))),
         version=version.value if version else None,
-        work=iri_of(work) if work else None,
-        target=iri_of(target) if target else None,
+        work=work.value if work else None,
+        target=target.value if target else None,
         deprecated=OWL.deprecated in values,
         reason=reason.value if reason else None,
-        successors=tuple(
-            sorted(
-                (iri_of(value) for value in values.get(DCTERMS.isReplacedBy, ())),
-                key=lambda value: value.value,
-            )
-        ),
+        successors=tuple(sorted(value.value for value in values.get(DCTERMS.isReplacedBy, ()))),
         offered=party_of(offered) if offered else None,
         bindings=tuple(
             sorted(
@@ -338,7 +340,7 @@ def parse(
             )
         ),
         values=tuple(sorted(map(parse_value, typed), key=lambda value: value.index)),
-        below=iri_of(below) if below else None,
+        below=below.value if below else None,
         kind=kind.value if kind else None,
     )
 

@@ -48,12 +48,12 @@ class Value:
         return self.data if isinstance(self.data, str) else self.data.hex().upper()
 
     @property
-    def iri(self) -> NamedNode | None:
+    def iri(self) -> str | None:
         """The URL, if the value is one that everyone may read."""
         if not (self.public and isinstance(self.data, str) and value_types.is_type("URL.", self.type)):
             return None
         try:
-            return NamedNode(self.data)
+            return NamedNode(self.data).value
         except ValueError:  # possible only in imported values: the registry checks those that it sets
             return None
 
@@ -132,7 +132,7 @@ def from_event(event: Event) -> Value:
         return _read(dict(event.arguments), event.at)
     except (KeyError, ValueError, AssertionError) as error:
         raise InvalidData(
-            f"the event {event.iri.value} sets an incomplete or malformed value: {error}", id=event.iri.value
+            f"the event {event.iri} sets an incomplete or malformed value: {error}", id=event.iri
         ) from error
 
 

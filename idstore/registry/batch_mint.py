@@ -165,7 +165,7 @@ class BatchMint(Allocations):
             record, fresh = self._allocate_in(transaction, namespace, party, row.request, row.label, asked)
         except _OF_ROWS as error:
             return refusal(row.line, row.label or "", error)
-        return LineOutcome(row.line, "new" if fresh else "known", record.iri.value)
+        return LineOutcome(row.line, "new" if fresh else "known", record.iri)
 
     def _load_batch(
         self, namespace_name: str, party: Party, batch: Sequence[Request | InvalidData]

@@ -95,11 +95,11 @@ class ChangeRows(Bindings, Lifecycle):
             if record.target is None or row.target is None:
                 return record.target is None and row.target is None
             facts = self.store.read(self.core.facts)
-            return facts.names.same(record.target.value, iris.target(row.target, facts).value)
+            return facts.names.same(record.target, iris.target(row.target, facts).value)
         if row.act == "grant":
             return (row.grantee, row.bind) in record.grants
         successors = {self.identify(one, party) for one in row.successors}
-        same = bool(record.deprecated) and successors <= {iri.value for iri in record.successors}
+        same = bool(record.deprecated) and successors <= set(record.successors)
         return same and (row.act == "supersede" or record.reason == row.reason)
 
 

@@ -53,7 +53,7 @@ class Citations(Resolver):
             forms = self._forms(view, record)
             newest = self._newest(view, record)
             if record.work is not None:
-                return Citation(forms, self._latest(view, record.work, sight), _address(forms))
+                return Citation(forms, self._latest(view, NamedNode(record.work), sight), _address(forms))
             return (
                 Citation(forms)
                 if newest is None
@@ -93,7 +93,7 @@ class Citations(Resolver):
         if title is None:
             which = "no name" if lang is None else f"no name in {lang!r}"
             raise InvalidData(
-                f"{record.iri.value} has {which} for a file name; ask its owner to name it",
+                f"{record.iri} has {which} for a file name; ask its owner to name it",
                 remedy=Remedy.SET_NAME,
                 field="lang",
                 value=lang,

@@ -134,7 +134,7 @@ class _Page:
         Once a public graph names the party, the others do not count.
         """
         counts: Counter[NamedNode] = Counter()
-        done: set[NamedNode] = set()
+        done: set[str] = set()
         for event in self._events_naming(name, number):
             if event.about in done:
                 continue
@@ -172,13 +172,14 @@ class _Page:
 
     def _subject(self, event: Event) -> Subject:
         """Return the subject of an event, and the kind of its state."""
-        if event.about.value in self._core.facts(self._view).by_base:
-            return event.about, NAMESPACE
+        about = NamedNode(event.about)
+        if event.about in self._core.facts(self._view).by_base:
+            return about, NAMESPACE
         if event.kind == IDS.Initialization:
-            return event.about, event.by
+            return about, event.by
         if event.kind in _OF_PARTIES:
-            return event.about, party_name(event.about)
-        return event.about, STORAGE if event.kind in OF_STORAGE else IDENTIFIER
+            return about, party_name(event.about)
+        return about, STORAGE if event.kind in OF_STORAGE else IDENTIFIER
 
     def _history(self, about: NamedNode, kind: Folding | str, before: int) -> SubjectHistory:
         """Return the history of a subject from the state before a number on."""

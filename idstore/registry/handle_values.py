@@ -145,12 +145,12 @@ class HandleValues(Lookup):
                 try:
                     setting = self._setting(transaction, after, draft, party, when)
                 except IdstoreError as error:
-                    result = ValuesSet(record.iri.value, number, error)
+                    result = ValuesSet(record.iri, number, error)
                     break
                 after = apply_all(after, setting)
                 events += setting
             else:
-                result = ValuesSet(record.iri.value, len(drafts), None)
+                result = ValuesSet(record.iri, len(drafts), None)
             self._enlist_events(transaction, record, after, events)
             return result
 
@@ -193,7 +193,7 @@ class HandleValues(Lookup):
         events = []
         if existing is not None and existing.public and not value.public:
             events.append(self._unsetting(transaction, record, existing, party))
-        events.append(self.core.event(transaction, IDS.ValueSetting, record.iri, party, *value.arguments()))
+        events.append(self.core.event(transaction, IDS.ValueSetting, record.node, party, *value.arguments()))
         return events
 
     def _with_events(self, transaction: Transaction, record: Record, events: Sequence[Event]) -> Record:
@@ -211,7 +211,7 @@ class HandleValues(Lookup):
 
     def _unsetting(self, transaction: Transaction, record: Record, existing: Value, party: Party) -> Event:
         arguments = ((IDS.index, integer(existing.index)), (IDS.permissions, Literal(existing.permissions)))
-        return self.core.event(transaction, IDS.ValueUnsetting, record.iri, party, *arguments)
+        return self.core.event(transaction, IDS.ValueUnsetting, record.node, party, *arguments)
 
     def _value_of(self, transaction: Transaction, record: Record, draft: Draft) -> Value:
         """Return the value, checked. Raises InvalidData."""
@@ -220,7 +220,7 @@ class HandleValues(Lookup):
         if isinstance(data, str) and value_types.is_type("URL.", draft.type):
             terms.iri(data, "URL")
             facts = self.core.facts(transaction)
-            whole = iris.expanded(iris.check_target(data, facts.names, record.iri.value), facts.by_name)
+            whole = iris.expanded(iris.check_target(data, facts.names, record.iri), facts.by_name)
             if whole != data:
                 raise InvalidData(
                     f"the URL {data!r} is a prefixed name; write {whole}", field="data", text=data
@@ -244,7 +244,7 @@ class HandleValues(Lookup):
         self, transaction: Transaction, record: Record, alias: Value, sight: Sight
     ) -> None:
         """Raise InvalidData if a new alias closes a cycle, as far as the party sees."""
-        path = [record.iri.value]
+        path = [record.iri]
         next_alias: Value | None = alias
         while next_alias is not None:
             try:
@@ -255,12 +255,12 @@ class HandleValues(Lookup):
                 InvalidIdentifier,
             ):  # of another registry, or hidden
                 return
-            path.append(other.iri.value)
+            path.append(other.iri)
             if other.iri == record.iri:
                 raise InvalidData(
-                    f"a handle cannot be an alias of itself ({' → '.join(path)})", id=record.iri.value
+                    f"a handle cannot be an alias of itself ({' → '.join(path)})", id=record.iri
                 )
-            if other.iri.value in path[:-1]:
+            if other.iri in path[:-1]:
                 return
             next_alias = alias_of(other)
 
@@ -270,10 +270,10 @@ class HandleValues(Lookup):
         scheme = namespace.scheme
         if not isinstance(scheme, Valued):
             reason = (
-                f"{record.iri.value} is not a handle and has no values (its scheme is {scheme.name});"
+                f"{record.iri} is not a handle and has no values (its scheme is {scheme.name});"
                 " set a target or a binding"
             )
-            raise InvalidData(reason, remedy=Remedy.SET_TARGET, id=record.iri.value, scheme=scheme.name)
+            raise InvalidData(reason, remedy=Remedy.SET_TARGET, id=record.iri, scheme=scheme.name)
         return scheme
 
 
@@ -284,10 +284,10 @@ def alias_of(record: Record) -> Value | None:
 
 def _check_present(record: Record, index: int, existing: Value | None, when: When) -> None:
     if existing is None and when is When.PRESENT:
-        raise UnknownValue(record.iri.value, index)
+        raise UnknownValue(record.iri, index)
     if existing is not None and when is When.ABSENT:
         raise AlreadyRegistered(
-            f"{record.iri.value} already has a value {index}, of type {existing.type}",
-            id=record.iri.value,
+            f"{record.iri} already has a value {index}, of type {existing.type}",
+            id=record.iri,
             index=index,
         )

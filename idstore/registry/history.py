@@ -83,7 +83,9 @@ class PastStates(Log):
         for row in rows:
             beginning = entry(view, row).event
             past = [
-                event for event, _ in self.core.history(view, beginning.about, sight) if event.at <= moment
+                event
+                for event, _ in self.core.history(view, NamedNode(beginning.about), sight)
+                if event.at <= moment
             ]
             # after a merge an identifier can have several beginnings; the first one counts
             if next(event for event in past if event.kind in BEGINNINGS) == beginning:
@@ -123,7 +125,7 @@ class PastStates(Log):
         if record is None or not (record.grants or record.offered):
             return record
         try:
-            listed = sight.sees(self.core.load(view, record.iri, sight).private_graph)
+            listed = sight.sees(self.core.load(view, record.node, sight).private_graph)
         except NotRegistered:  # released: only its former owner sees its log
             listed = True
         return record if listed else replace(record, grants=(), offered=None)
@@ -152,7 +154,7 @@ class PastStates(Log):
         namespaces = self.core.facts(view).by_base
         selection = Selection(self.core.audiences(view, party), since=since + 1, until=until + 1)
         rows = view.catalogue.events(selection, after=after, limit=_PAGE)
-        about = {about for row in rows if (about := entry(view, row).event.about.value) not in namespaces}
+        about = {about for row in rows if (about := entry(view, row).event.about) not in namespaces}
         return about, rows[-1].sequence if len(rows) == _PAGE else None
 
 

@@ -229,7 +229,7 @@ class Lists(Bindings):
 
 def position(record: Record) -> str:
     """Return the position of a record in lists: the time of its creation and its IRI."""
-    return f"{times.iso(record.created)} {record.iri.value}"
+    return f"{times.iso(record.created)} {record.iri}"
 
 
 def _place(position: str) -> tuple[int, str]:
@@ -246,11 +246,11 @@ def _place(position: str) -> tuple[int, str]:
 
 def _following(records: Sequence[Record], place: tuple[int, str] | None) -> Sequence[Record]:
     """Return the records after a place in their order."""
-    return [record for record in records if place is None or (record.created, record.iri.value) < place]
+    return [record for record in records if place is None or (record.created, record.iri) < place]
 
 
 def _newest_first(records: Iterable[Record]) -> list[Record]:
-    return sorted(records, key=lambda record: (record.created, record.iri.value), reverse=True)
+    return sorted(records, key=lambda record: (record.created, record.iri), reverse=True)
 
 
 def _passes(record: Record, filter: Filter, base: str | None) -> bool:

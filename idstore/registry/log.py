@@ -222,7 +222,7 @@ def entry(view: View, row: EventRow, *, numbered: bool = False) -> LogEntry:
 
 def _concerns(event: Event, filter: Filter, about: str | None) -> bool:
     return (
-        about in (None, event.about.value)
+        about in (None, event.about)
         and filter.party in (None, event.by)
         and (not filter.kinds or event.act in filter.kinds)
         and filter.is_within(event.at)

@@ -135,9 +135,9 @@ class Mappings(Bindings):
                 event = self._unbind(proposal.id, proposal.statement, party, by_administrator=True)
             except NotRegistered as error:
                 return proposal.id, *self._unbound(proposal, error.message, party)
-            return event.about.value, "new", ""
+            return event.about, "new", ""
         record, statement = self.show(proposal.id, party), proposal.statement
-        iri = record.iri.value
+        iri = record.iri
         stored = {binding.key for binding in record.bindings}
         if (statement.relation, statement.target, party.name) in stored:
             statement = replace(statement, force=True)  # it was insisted on before
@@ -183,13 +183,13 @@ class Mappings(Bindings):
         kinds = self._kinds(names, statement.target)
         for binding in record.bindings:
             if (
-                binding.relation.value in IDENTITY
-                and not names.same(binding.target.value, statement.target)
-                and not kinds.isdisjoint(self._kinds(names, binding.target.value))
+                binding.relation in IDENTITY
+                and not names.same(binding.target, statement.target)
+                and not kinds.isdisjoint(self._kinds(names, binding.target))
             ):
-                yield f"{record.iri.value} is bound to {binding.target.value}"
+                yield f"{record.iri} is bound to {binding.target}"
         for other in self.bound_to(statement.target, party):
-            if other != record.iri.value and other.startswith(record.namespace):
+            if other != record.iri and other.startswith(record.namespace):
                 yield f"{statement.target} is claimed by {other}"
 
     def _kinds(self, names: Names, target: str) -> set[str]:

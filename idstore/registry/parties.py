@@ -294,7 +294,7 @@ class Parties(Namespaces, Lookup):
             )
             self.core.log_event(transaction, batch, closed_graph(of.name), [], [])
             return [
-                self._revoke(transaction, NamedNode(iri), text, party, (DCTERMS.isPartOf, batch.iri))
+                self._revoke(transaction, NamedNode(iri), text, party, (DCTERMS.isPartOf, batch.node))
                 for iri in chosen
             ]
 
@@ -308,12 +308,14 @@ class Parties(Namespaces, Lookup):
             for row in rows
             if row.graph is not None
         }
-        existing = [iri for iri in allocated if next(transaction.quads(iri, IDS.stage), None) is not None]
+        existing = [
+            iri for iri in allocated if next(transaction.quads(NamedNode(iri), IDS.stage), None) is not None
+        ]
         return [
-            iri.value
+            iri
             for iri in existing
-            if self.core.load(transaction, iri).stage is not Stage.TOMBSTONE
-            and self._allocator(transaction, iri) == of.name
+            if self.core.load(transaction, NamedNode(iri)).stage is not Stage.TOMBSTONE
+            and self._allocator(transaction, NamedNode(iri)) == of.name
         ]
 
     def _allocator(self, transaction: Transaction, iri: NamedNode) -> str:

@@ -180,12 +180,12 @@ class Redaction(Part):
                     (IDS.reason, Literal(terms.check_text(reason, "reason"))),
                 )
                 pseudonym = f"{events.REDACTED}{event.token:016x}"
-                replacement = prepare(bulk, pseudonym, event.iri)
+                replacement = prepare(bulk, pseudonym, event.node)
                 changed, kept = _changes(bulk, replacement)
                 if not changed:
                     raise NotRegistered("", absent)
                 result = Redacted(
-                    "" if dry_run else pseudonym, tuple((one.iri.value, one.act) for one, _ in changed), kept
+                    "" if dry_run else pseudonym, tuple((one.iri, one.act) for one, _ in changed), kept
                 )
                 if dry_run:
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect

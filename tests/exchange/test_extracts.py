@@ -40,13 +40,13 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
         registry.add_namespace("derived", "12345.2", "handle", ANN, {"parent": "12345"})
         registry.add_namespace("empty", "http://empty.example.org/", "puid", ROOT)
         registry.allow("rdl", ["staff", "ben"], ROOT)
-        fixated = registry.mint("formats", ANN, Request("GIF")).iri.value
+        fixated = registry.mint("formats", ANN, Request("GIF")).iri
         registry.register("derived", "doc", ANN, Request(target="http://example.org/doc"))
-        draft = registry.mint("rdl", ANN, Request("valve", request_key="key")).iri.value
+        draft = registry.mint("rdl", ANN, Request("valve", request_key="key")).iri
         registry.grant(draft, BEN, ANN, bind=True)
         registry.fixate([fixated, "derived:doc"], ANN)
         registry.bind(fixated, Statement("http://example.org/gif"), BEN)
-        gone = registry.mint("formats", BEN).iri.value
+        gone = registry.mint("formats", BEN).iri
         registry.fixate([gone], BEN)
         registry.revoke_all(BEN, 0, "abuse", ROOT)
         registry.suspend(BEN, "abuse", ROOT)

@@ -149,9 +149,7 @@ class Promises:
             raise LostError(f"{iri} was released, and is back")
         if stage == "fixated" and record.stage is not Stage.FIXATED:
             raise LostError(f"{iri} is {record.stage}, and was fixated")
-        if iri in self.bound and not any(
-            binding.target.value == f"{iri}/same" for binding in record.bindings
-        ):
+        if iri in self.bound and not any(binding.target == f"{iri}/same" for binding in record.bindings):
             raise LostError(f"the binding of {iri} is gone")
 
 
@@ -183,7 +181,7 @@ def give_out_more(registry: Registry, promises: Promises) -> None:
     """Mint and register more identifiers. Raises LostError if a label is issued again."""
     for namespace in registry.namespaces():
         if namespace.name == NUMBERED:
-            iri = registry.mint(NUMBERED, ALICE).iri.value
+            iri = registry.mint(NUMBERED, ALICE).iri
             if iri in promises.stages:
                 raise LostError(f"{iri} is issued a second time")
         if namespace.name == CHOSEN:
@@ -204,7 +202,7 @@ def foreign_files(folder: Path, many: int, size: int) -> dict[str, tuple[str, in
     for number in range(many):
         with idstore.open(folder / f"other{number}", administrator=ALICE) as registry:
             home = registry.add_namespace(f"other{number}", f"20.500.{number + 2}", "handle", ALICE)
-            made_there = [registry.register(home.name, f"f{label}", ALICE).iri.value for label in range(size)]
+            made_there = [registry.register(home.name, f"f{label}", ALICE).iri for label in range(size)]
             registry.fixate(made_there, ALICE)
             path = folder / f"other{number}.trig"
             with path.open("wb") as target:

@@ -397,9 +397,9 @@ class Histories(RuleBasedStateMachine):
                 iri: [(said.text, said.by, said.internal) for said in registry.remarks(iri, party)]
                 for iri in visible
             },
-            "list": [record.iri.value for record in registry.list(party)],
-            "drafts": [record.iri.value for record in registry.list(party, Filter(stage="created"))],
-            "ann's": [record.iri.value for record in registry.list(party, Filter(party="ann"))],
+            "list": [record.iri for record in registry.list(party)],
+            "drafts": [record.iri for record in registry.list(party, Filter(stage="created"))],
+            "ann's": [record.iri for record in registry.list(party, Filter(party="ann"))],
             "log": [_line(entry) for entry in events],
             "log by ben": [_line(entry) for entry in registry.log(party, Filter(party="ben"))],
             "logs": {
@@ -428,7 +428,7 @@ class Histories(RuleBasedStateMachine):
             found = list(quads)
         self.reveals_nothing(party.name, "\n".join(map(str, found)))
         about = {quad.subject: quad.object for quad in found if quad.predicate == IDS.about}
-        entries = (entry for entry in events if entry.event.iri in about)
+        entries = (entry for entry in events if entry.event.node in about)
         return (
             {
                 str(quad.subject)[1:-1]
@@ -449,7 +449,7 @@ class Histories(RuleBasedStateMachine):
         mapped.seek(0)
         with mappings.read(mapped, "sssom") as reading:
             found = [row for row in reading.rows if isinstance(row, mappings.MappingRow)]
-        order = [record.iri.value for record in registry.list(party)]
+        order = [record.iri for record in registry.list(party)]
         return sorted(iris, key=order.index), Counter(
             (row.subject, row.relation, row.target) for row in found
         )
@@ -554,21 +554,19 @@ def _unless_hidden(show: Callable[[], Any]) -> Any:
 
 def _shown(record: Record) -> Shown:
     return Shown(
-        record.iri.value,
+        record.iri,
         record.stage.value,
         record.owner,
         record.grants,
         record.offered,
         record.names,
-        record.target and record.target.value,
-        tuple(
-            sorted((binding.relation.value, binding.target.value, binding.by) for binding in record.bindings)
-        ),
+        record.target and record.target,
+        tuple(sorted((binding.relation, binding.target, binding.by) for binding in record.bindings)),
         tuple((value.index, value.text) for value in record.values if value.type == "NOTE"),
         record.deprecated,
         record.reason,
-        tuple(sorted(one.value for one in record.successors)),
-        record.work and record.work.value,
+        tuple(sorted(one for one in record.successors)),
+        record.work and record.work,
         record.version,
     )
 
@@ -603,7 +601,7 @@ def _line(entry: LogEntry) -> Line:
 def _about(entry: LogEntry) -> str:
     about = entry.event.about
     if entry.event.act == "NamespaceFreeze":
-        return next(name for name, base in SPACES.items() if base == about.value)
+        return next(name for name, base in SPACES.items() if base == about)
     return party_name(about)
 
 

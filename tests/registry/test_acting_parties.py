@@ -57,7 +57,7 @@ def seen(registry: Registry) -> tuple[Parties, Parties, Parties, Parties]:
 
 
 def draft(registry: Registry, party: Party) -> str:
-    return registry.mint("rdl", party, Request(f"of {party}")).iri.value
+    return registry.mint("rdl", party, Request(f"of {party}")).iri
 
 
 def test_a_party_of_drafts_alone_is_described_to_those_who_see_them(registry: Registry) -> None:
@@ -173,7 +173,7 @@ def test_a_merge_makes_a_party_public_that_has_drafts_here(registry: Registry, t
     draft(registry, ANN)
     with idstore.open(tmp_path / "other", administrator=BEN) as other:
         other.add_namespace("rdl2", "http://rdl.example.org/other#", "rdswip", BEN)
-        other.fixate([other.mint("rdl2", ANN).iri.value], ANN)
+        other.fixate([other.mint("rdl2", ANN).iri], ANN)
         other.mint("rdl2", EVE)
         file = exported(other, tmp_path / "other.nq", Party("anybody"))
     rdf.import_registry(registry, [file], ROOT)

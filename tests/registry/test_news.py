@@ -27,7 +27,7 @@ def acts(registry: Registry, party: Party, place: LogPosition, filter: Filter | 
 
 
 def test_each_public_event_comes_exactly_once(registry: Registry) -> None:
-    draft = registry.mint("rdl", BOB).iri.value
+    draft = registry.mint("rdl", BOB).iri
     registry.comment_namespace("rdl", "public, and later", ALICE)
     places = {party: LogPosition() for party in (ALICE, BOB, CAROL)}
     first = {party: acts(registry, party, place) for party, place in places.items()}
@@ -48,20 +48,18 @@ def test_events_published_between_two_pages_come_once(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "PAGE", 2)
-    draft, other = (registry.mint("rdl", BOB).iri.value for _ in range(2))
+    draft, other = (registry.mint("rdl", BOB).iri for _ in range(2))
     place, seen = LogPosition(), []
     for published in ([], [draft], [other], [], [], [], []):
         registry.fixate(published, BOB)
-        seen += [
-            f"{entry.event.act} {entry.event.about.value}" for entry in registry.news(CAROL, Filter(), place)
-        ]
+        seen += [f"{entry.event.act} {entry.event.about}" for entry in registry.news(CAROL, Filter(), place)]
     assert sorted(seen[2:]) == sorted(
         f"{act} {iri}" for act in ("Mint", "Fixation") for iri in (draft, other)
     )
 
 
 def test_filters_apply_to_newly_public_events(registry: Registry) -> None:
-    mine, other = registry.mint("rdl", BOB).iri.value, registry.mint("rdl", ALICE).iri.value
+    mine, other = registry.mint("rdl", BOB).iri, registry.mint("rdl", ALICE).iri
     by_bob, by_moment, about = LogPosition(), LogPosition(), LogPosition()
     assert acts(registry, CAROL, by_bob, Filter(party="bob")) == []
     registry.fixate([mine], BOB)
@@ -81,14 +79,14 @@ def test_a_reader_that_does_not_follow_stores_no_position(registry: Registry) ->
 
 
 def test_a_position_in_the_log_does_not_reveal_hidden_events(registry: Registry) -> None:
-    mine, hidden = registry.mint("rdl", BOB).iri.value, registry.mint("rdl", ALICE).iri.value
+    mine, hidden = registry.mint("rdl", BOB).iri, registry.mint("rdl", ALICE).iri
     place = LogPosition()
     for _ in range(2):
         for _ in range(5):
             registry.comment(hidden, "a draft of another party", ALICE)
         remark = registry.comment(mine, "mine", BOB)
         registry.news(BOB, Filter(), place)
-        assert place == LogPosition(last=remark.iri.value, publication=2, shown=place.shown)
+        assert place == LogPosition(last=remark.iri, publication=2, shown=place.shown)
     assert len(place.shown) == 3
 
 
@@ -98,7 +96,7 @@ def test_a_state_before_the_position_has_no_news(registry: Registry) -> None:
 
 
 def test_kinds_apply_to_new_and_to_newly_public_events(registry: Registry) -> None:
-    draft, mints = registry.mint("rdl", BOB).iri.value, LogPosition()
+    draft, mints = registry.mint("rdl", BOB).iri, LogPosition()
     filter = Filter(kinds=["Mint"])
     assert acts(registry, CAROL, mints, filter) == []
     registry.fixate([draft], BOB)

@@ -68,7 +68,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
                 registry.set_value(f"hdl:{handle}", draft, ALICE)
         registry.fixate([f"hdl:{handle}" for handle in HANDLES], ALICE)
         for name, label in (("h", "draft"), ("through", "draft")):
-            iri = registry.register(name, label, BOB).iri.value
+            iri = registry.register(name, label, BOB).iri
             registry.target(iri, "http://secret.example/", BOB)
         registry.register("h", "gone", ALICE)
         registry.target("hdl:4263537/gone", "http://gone.example/", ALICE)

@@ -93,7 +93,7 @@ def test_results_survive_the_way_back(tmp_path: Path) -> None:
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("h", "10.1000", "handle", ALICE)
         request = idstore.Request(name="ventil", lang="de", comment="c", target="http://x.example.org/")
-        iri = registry.register("h", "a/b", ALICE, request).iri.value
+        iri = registry.register("h", "a/b", ALICE, request).iri
         registry.name(iri, "valve", ALICE)
         registry.bind(iri, idstore.Statement("http://y.example.org/", note="n", author="Ann"), ALICE)
         registry.grant(iri, idstore.Party("bob"), ALICE, bind=True)

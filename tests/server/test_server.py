@@ -202,7 +202,7 @@ def test_a_token_with_limits_does_no_more(server: Server) -> None:
     assert server.ask("DELETE", "/api/v1/tokens/00000000", token=within).status == 403
     with idstore.connect(server.address, token=server.token(ALICE)) as registry:
         handle = registry.register("h", "limits", ALICE)
-    fixate = server.ask("POST", "/api/v1/fixate", {"ids": [handle.iri.value]}, token=token)
+    fixate = server.ask("POST", "/api/v1/fixate", {"ids": [handle.iri]}, token=token)
     assert fixate.status == 403
 
 

@@ -49,12 +49,12 @@ def test_an_export_is_that_of_the_library(server: Server, alice: str, bob: str, 
 def test_an_anonymous_export_holds_what_is_public(server: Server, alice: str) -> None:
     with idstore.connect(server.address, token=alice) as far:
         hidden, shown = (far.register("h", f"export-{name}", ALICE) for name in ("draft", "final"))
-        far.fixate([shown.iri.value], ALICE)
+        far.fixate([shown.iri], ALICE)
     reply = server.ask("GET", EXPORT, query={"format": "csv", "namespace": "h"})
     assert (reply.status, reply.headers["content-type"]) == (200, "text/csv; charset=utf-8")
     assert reply.headers["cache-control"] == "private, no-store"
-    assert shown.iri.value in reply.body.decode()
-    assert hidden.iri.value not in reply.body.decode()
+    assert shown.iri in reply.body.decode()
+    assert hidden.iri not in reply.body.decode()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_an_import_is_that_of_the_library(server: Server, alice: str, tmp_path: 
     file = tmp_path / "export.nq"
     with idstore.open(tmp_path / "store", administrator=ALICE) as other:
         other.add_namespace("far", "http://far.example.org/data#", "rdswip", ALICE)
-        iri = other.mint("far", ALICE, idstore.Request(name="valve")).iri.value
+        iri = other.mint("far", ALICE, idstore.Request(name="valve")).iri
         other.fixate([iri], ALICE)
         file.write_bytes(exported(other, ALICE, Filter(), "nquads"))
     with idstore.connect(server.address, token=alice) as far:
@@ -179,7 +179,7 @@ def test_an_import_is_that_of_the_library(server: Server, alice: str, tmp_path: 
 
 def test_parties_import_bindings_and_administrators_identifiers(server: Server, alice: str, bob: str) -> None:
     with idstore.connect(server.address, token=bob) as far:
-        own = far.register("h", "imported", BOB).iri.value
+        own = far.register("h", "imported", BOB).iri
     table = f"subject,object\n{own},http://x.example.org/\n".encode()
     columns = {"format": "csv", "roles": "target=object"}
     reply = server.ask("POST", IMPORT, table, query=columns, token=bob)

@@ -105,7 +105,7 @@ def test_acts_after_a_large_change_go_on_from_it(place: Path, kind: str) -> None
         "register": lambda registry: registry.register("names", "two", ALICE),
         "mint": lambda registry: registry.mint("numbers", ALICE),
         "name": lambda registry: registry.name("names:one", "called", ALICE),
-        "fixate": lambda registry: registry.fixate([registry.show("names:one", ALICE).iri.value], ALICE),
+        "fixate": lambda registry: registry.fixate([registry.show("names:one", ALICE).iri], ALICE),
         "release": lambda registry: registry.release("names:one", ALICE),
         "party": lambda registry: registry.add_party(Party("bob"), ALICE),
         "namespace": lambda registry: registry.add_namespace("more", "20.500.2", "handle", ALICE),
@@ -127,7 +127,7 @@ def test_an_import_of_many_portions_makes_the_same_registry(tmp_path: Path) -> N
     many, files = 8000, [tmp_path / "all.trig", tmp_path / "again.trig"]
     with create(tmp_path / "source") as source:
         iris = [
-            source.register("names", f"n{number}", ALICE, idstore.Request(f"thing {number}", "en")).iri.value
+            source.register("names", f"n{number}", ALICE, idstore.Request(f"thing {number}", "en")).iri
             for number in range(many)
         ]
         for number in range(0, many, 100):

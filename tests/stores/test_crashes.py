@@ -58,7 +58,7 @@ def test_acknowledged_changes_survive_a_kill(tmp_path: Path, kills: int) -> None
         for iri, act in acknowledged.items():
             record = registry.show(iri, ALICE)
             if act in ("bound", "fixated"):
-                assert [binding.target.value for binding in record.bindings] == [
+                assert [binding.target for binding in record.bindings] == [
                     f"http://example.org/{record.label}"
                 ]
             if act == "fixated":

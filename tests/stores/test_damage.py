@@ -27,7 +27,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         for number in range(MANY):
             request = idstore.Request(name=f"thing {number}", target=f"http://example.org/{number}")
-            iri = registry.mint("rdl", ALICE, request).iri.value
+            iri = registry.mint("rdl", ALICE, request).iri
             if number % 10 == 0:
                 registry.fixate([iri], ALICE)
     return place
@@ -95,7 +95,7 @@ def is_obsolete(table: Path, store: Path) -> bool:
 
 DOORS: dict[str, Callable[[Registry], object]] = {
     "list": lambda registry: [
-        registry.show(record.iri.value, ALICE) for record in registry.list(ALICE, limit=MANY)
+        registry.show(record.iri, ALICE) for record in registry.list(ALICE, limit=MANY)
     ],
     "export": lambda registry: rdf.export(registry, BytesIO(), ALICE),
     "query": lambda registry: registry.query("SELECT * { ?s ?p ?o }", ALICE).close(),

@@ -179,7 +179,7 @@ def export(place: Path, many: int) -> Path:
     path = place / "all.nq"
     with create(place / "source") as source:
         iris = [
-            source.register("names", f"n{number}", ALICE, idstore.Request(name="x" * 500)).iri.value
+            source.register("names", f"n{number}", ALICE, idstore.Request(name="x" * 500)).iri
             for number in range(many)
         ]
         source.fixate(iris, ALICE)

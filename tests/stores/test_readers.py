@@ -110,11 +110,11 @@ def test_a_reader_keeps_the_state_that_it_opened(registry: Registry, folder: Pat
     kept = registry.register("names", "a", ALICE)
     with idstore.open(folder, read_only=True) as reader:
         later = registry.register("names", "b", ALICE)
-        registry.fixate([kept.iri.value], ALICE)
-        assert reader.show(kept.iri.value, ALICE).stage.value == "created"
+        registry.fixate([kept.iri], ALICE)
+        assert reader.show(kept.iri, ALICE).stage.value == "created"
         assert [record.label for record in reader.list(ALICE, Filter())] == ["a"]
         with pytest.raises(NotRegistered):
-            reader.show(later.iri.value, ALICE)
+            reader.show(later.iri, ALICE)
         with pytest.raises(StoreUnavailable, match="for reading only"):
             reader.register("names", "c", ALICE)
         with pytest.raises(StoreUnavailable, match="for reading only"), reader.store.bulk():
@@ -344,7 +344,7 @@ def test_a_reader_does_not_skip_changes_that_it_may_not_recover(
 ) -> None:
     """Otherwise a party would keep a right that it lost by such a change."""
     with create(open_folder) as registry:
-        iri = registry.register("names", "a", ALICE).iri.value
+        iri = registry.register("names", "a", ALICE).iri
         registry.add_party(Party("bob"), ALICE)
         registry.grant(iri, Party("bob"), ALICE)
     place, earlier = generation(open_folder) / part, tmp_path / "earlier"

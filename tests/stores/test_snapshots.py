@@ -216,7 +216,7 @@ def test_an_act_that_narrows_what_is_visible_is_in_the_next_snapshot(registry: R
     with registry:
         registry.add_party(bob, ALICE)
         for number in range(10):
-            iri = registry.register("names", f"n{number}", ALICE).iri.value
+            iri = registry.register("names", f"n{number}", ALICE).iri
             registry.grant(iri, bob, ALICE)
             with registry.store.snapshot() as granted:
                 assert iri in set(granted.catalogue.sorted_identifiers())

@@ -92,7 +92,7 @@ def set_(
     def act(registry: "Registry", party: "Party") -> "tuple[list[Event], list[str]]":
         events = registry.set_value(id, draft, party)
         others = registry.bound_to(data, party) if draft.leads else []
-        return events, [iri for iri in others if iri != events[-1].about.value]
+        return events, [iri for iri in others if iri != events[-1].about]
 
     events, others = session.write(call, act)
     if others:

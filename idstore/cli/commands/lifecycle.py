@@ -92,7 +92,7 @@ def release(
         event = session.write(
             call, lambda registry, party: registry.release(id, party, dry_run=True), dry_run=True
         )
-        lines = [f"{event.about.value}\tis given up, and its label is never issued again"]
+        lines = [f"{event.about}\tis given up, and its label is never issued again"]
         if dry_run:
             _print_rehearsal(call, lines)
             return
@@ -310,15 +310,15 @@ def replace(
         others = [] if target is None else registry.bound_to(target, party)
         result = registry.replace(id, articles[0], party, target, force=force)
         [view] = record_views(registry, party, [result.old], remarks=call.output.json)
-        return result, view, [iri for iri in others if iri != result.old.successors[0].value]
+        return result, view, [iri for iri in others if iri != result.old.successors[0]]
 
     result, view, others = session.write(call, act)
     if others:
         call.output.warn(f"{target} is already identified by {', '.join(others)}")
     for binding in result.bindings:
         call.output.info(
-            f"idstore: stays with {view.record.successors[0].value}:"
-            f" {compact_iri(binding.relation.value)} {binding.target.value} (by {binding.by})"
+            f"idstore: stays with {view.record.successors[0]}:"
+            f" {compact_iri(binding.relation)} {binding.target} (by {binding.by})"
         )
     if result.moved:
         call.output.info(f"idstore: moved to {view.iri}: {', '.join(result.moved)}")
@@ -334,7 +334,7 @@ def replace(
 
 def _effects(replaced: "Replaced", target: str | None) -> list[str]:
     """Return what becomes of an article, its old copy and what is below it, a line each."""
-    old, article = replaced.old.iri.value, replaced.old.successors[0].value
+    old, article = replaced.old.iri, replaced.old.successors[0]
     leads = f"leads to {target}" if target is not None else "leads to both copies, until a target is set"
     return [
         f"{article}\tnames the new copy, and {leads}",

@@ -127,4 +127,4 @@ def _targets(registry: "Registry", party: "Party", namespace: str | None) -> Ite
     for record in registry.list(party, Filter(namespace=namespace), limit=None):
         target = record.resolves_to(names)
         if target is not None:
-            yield record.iri.value, target.value
+            yield record.iri, target

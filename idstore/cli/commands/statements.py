@@ -49,7 +49,7 @@ def target(
     def act(registry: "Registry", party: "Party") -> "tuple[Event, list[str]]":
         others = [] if uri is None else registry.bound_to(uri, party)
         event = registry.target(id, uri, party, force=force)
-        return event, [iri for iri in others if iri != event.about.value]
+        return event, [iri for iri in others if iri != event.about]
 
     event, others = session.write(call, act)
     if others:

@@ -86,7 +86,7 @@ class _AdoptionPlan:
 
     def report(self, namespace: Namespace) -> Adoption:
         renamed = (
-            Renaming(record.iri.value, _name(record), record.version, entry.name, entry.version)
+            Renaming(record.iri, _name(record), record.version, entry.name, entry.version)
             for record, entry in self.renamed
         )
         return Adoption(
@@ -174,7 +174,7 @@ class PublisherImport(Allocations):
         if plan.contested and not force:
             raise _conflict(namespace, plan.contested)
         here = view.catalogue.sorted_identifiers(namespace=namespace.base)
-        present = {*plan.unchanged, *plan.kept, *(record.iri.value for record, _ in plan.renamed)}
+        present = {*plan.unchanged, *plan.kept, *(record.iri for record, _ in plan.renamed)}
         plan.vanished = [iri for iri in here if iri not in present]
         return plan
 
@@ -200,7 +200,7 @@ class PublisherImport(Allocations):
     ) -> None:
         batch = self.core.event(transaction, IDS.Import, namespace.iri, party, (SKOS.note, Literal(note)))
         self.core.log_event(transaction, batch, PUBLIC_LOG, [], [])
-        part: tuple[NamedNode, Term] = (DCTERMS.isPartOf, batch.iri)
+        part: tuple[NamedNode, Term] = (DCTERMS.isPartOf, batch.node)
         for entry in plan.new.values():
             arguments: list[tuple[NamedNode, Term]] = [
                 (IDS.stage, IDS.Fixated),
@@ -212,7 +212,7 @@ class PublisherImport(Allocations):
             self._begin(transaction, namespace, name, IDS.Registration, party, [*arguments, part], None)
         for record, entry in plan.renamed:
             event = self.core.event(
-                transaction, IDS.Naming, record.iri, party, *_renaming(record, entry), part
+                transaction, IDS.Naming, record.node, party, *_renaming(record, entry), part
             )
             self.core.record_event(transaction, record, event)
 
@@ -235,7 +235,7 @@ def _conflict(namespace: Namespace, contested: Sequence[str]) -> ImportConflict:
 def local(record: Record) -> str:
     """Describe a local identifier."""
     name = f", {_name(record)!r}" if _name(record) else ""
-    return f"the {record.stage.value} {record.iri.value} of {record.owner}{name}"
+    return f"the {record.stage.value} {record.iri} of {record.owner}{name}"
 
 
 def _titled(entry: Published) -> str:

@@ -259,7 +259,7 @@ class ListImport(Mappings, Allocations):
             batches.begun.add(iri)
             results: list[tuple[Verdict, str]] = [("new", "")]
         else:
-            iri = result.iri.value  # its spelling can be another one than that of the line
+            iri = result.iri  # its spelling can be another one than that of the line
             results = [("known", ""), *self._compare_line(result, line, party)]
         if line.statement is not None:
             _, verdict, reason = self.carry_out(Proposal(line.line, "bind", iri, line.statement), party)
@@ -346,20 +346,20 @@ class ListImport(Mappings, Allocations):
     def _check_imported(self, view: View, namespace: Namespace, record: Record, line: Listed) -> None:
         """Raise ImportConflict if another registry assigns the label, and no import registered the record."""
         if assigned_elsewhere(namespace) and not is_imported(
-            event for event, _ in self.core.history(view, record.iri)
+            event for event, _ in self.core.history(view, record.node)
         ):
             named = f" as {line.name!r}" if line.name is not None else ""
             raise ImportConflict(
                 f"line {line.line} lists {record.label}{named}, which is {local(record)} here; nothing was"
                 " imported; decide which of the two has the name, or insist",
                 line=line.line,
-                id=record.iri.value,
+                id=record.iri,
                 remedy=Remedy.INSIST,
             )
 
     def _compare_line(self, record: Record, line: Listed, party: Party) -> Iterator[tuple[Verdict, str]]:
         """Add what is missing, and report what differs here."""
-        iri, names = record.iri.value, dict(record.names)
+        iri, names = record.iri, dict(record.names)
         if line.stage is not None and line.stage is not record.stage:
             yield "contradictory", f"it is {record.stage} here"
         if line.version is not None and line.version != record.version:
@@ -376,7 +376,7 @@ class ListImport(Mappings, Allocations):
             self.target(iri, line.leads_to, party, force=line.force)
             yield "new", f"its target {line.leads_to} is new"
         elif line.leads_to is not None and record.target is not None:
-            facts, target = self.store.read(self.core.facts), record.target.value
+            facts, target = self.store.read(self.core.facts), record.target
             readings = iris.readings(line.leads_to, facts)
             if not any(facts.names.same(target, reading) for reading in readings):
                 yield "contradictory", f"it leads to {target} here"
@@ -398,7 +398,7 @@ class ListImport(Mappings, Allocations):
             arguments += iris.insisted(partial(iris.target, line.leads_to, facts, own), force=line.force)
         if line.version is not None:
             arguments.append((OWL.versionInfo, Literal(terms.check_text(line.version, "version"))))
-        return [*arguments, (DCTERMS.isPartOf, batch.iri)]
+        return [*arguments, (DCTERMS.isPartOf, batch.node)]
 
 
 def _published(line: Listed) -> bool:

@@ -42,7 +42,7 @@ class Shown:
     @property
     def id(self) -> str:
         """The identifier as a whole."""
-        return self.record.iri.value
+        return self.record.iri
 
     @property
     def created(self) -> str:
@@ -67,9 +67,7 @@ class Shown:
     @property
     def targets(self) -> list[tuple[str, str, bool]]:
         """Each binding's target and party, and whether the asking party may remove it."""
-        return [
-            (one.target.value, one.by, self.owned or one.by == self.party) for one in self.record.bindings
-        ]
+        return [(one.target, one.by, self.owned or one.by == self.party) for one in self.record.bindings]
 
 
 async def page(performer: Performer, request: Request, sent: Parameters, done: str = "") -> Response:
@@ -137,5 +135,5 @@ async def _page(
 
 def _shown(registry: Registry, id: str, party: Party) -> Shown:
     record = registry.show(id, party)
-    remarks = registry.remarks(record.iri.value, party)
+    remarks = registry.remarks(record.iri, party)
     return Shown(record, remarks, record.owner == party.name, party.name)

@@ -86,7 +86,7 @@ def info(registry: Registry, id: str, party: Party) -> Elements:
     Raises as `Registry.show`.
     """
     record = registry.show(id, party)
-    iri = record.iri.value
+    iri = record.iri
     elements = [
         (ID, iri),
         ("stage", record.stage.value),
@@ -95,7 +95,7 @@ def info(registry: Registry, id: str, party: Party) -> Elements:
         ("grantRightsTo", record.owner),
         *(("grantRightsTo", name) for name, _ in record.grants),
         *(("comment", remark.text) for remark in registry.remarks(iri, party)),
-        *(("boundTo", binding.target.value) for binding in record.bindings),
+        *(("boundTo", binding.target) for binding in record.bindings),
     ]
     if record.fixated is not None:
         elements.append(("fixatedOn", times.iso(record.fixated)))

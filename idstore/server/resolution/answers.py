@@ -114,7 +114,7 @@ class Answers:
         status = HTTPStatus.GONE if gone else HTTPStatus.OK
         registry, party = self._performer.registry, request.state.caller.party
         headers = self._headers(request, found)
-        iri = found.record.iri.value
+        iri = found.record.iri
         if format is HTML:
             values = await self._performer.run(
                 "log", lambda: record_page.values(registry, party, found.record, found.resolution)

@@ -37,9 +37,9 @@ def _lines(record: Record, namespace: Namespace) -> Iterator[str]:
     yield _line("who", said.get("publisher", _UNAVAILABLE))
     yield _line("what", names or _UNAVAILABLE)
     yield _line("when", _day(record.created))
-    yield _line("where", record.iri.value)
+    yield _line("where", record.iri)
     if record.target is not None:
-        yield _line("location", record.target.value)
+        yield _line("location", record.target)
     if record.version is not None:
         yield _line("version", record.version)
     yield "erc-support:"
@@ -55,7 +55,7 @@ def _lines(record: Record, namespace: Namespace) -> Iterator[str]:
     if record.reason is not None:
         yield _line("reason", record.reason)
     for successor in record.successors:
-        yield _line("successor", successor.value)
+        yield _line("successor", successor)
 
 
 def _line(name: str, value: str) -> str:

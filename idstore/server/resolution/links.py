@@ -40,16 +40,16 @@ def links(request: Request, record: Record, namespace: Namespace) -> list[TypedL
     if licence and (address := location(licence)):
         found.append(TypedLink("license", address))
     if record.below is not None:
-        found.append(TypedLink("collection", uri(record.below.value)))
-    return found + [TypedLink("successor-version", uri(one.value)) for one in record.successors]
+        found.append(TypedLink("collection", uri(record.below)))
+    return found + [TypedLink("successor-version", uri(one)) for one in record.successors]
 
 
 def citable(record: Record, namespace: Namespace) -> str:
     """Return the address by which a record is cited: its IRI, if that is one of the web, else a web form."""
-    if address := location(record.iri.value):
+    if address := location(record.iri):
         return address
     forms = namespace.scheme.written_forms(record.label, namespace.context)
-    return next(filter(None, (location(form.text) for form in forms)), uri(record.iri.value))
+    return next(filter(None, (location(form.text) for form in forms)), uri(record.iri))
 
 
 def uri(iri: str) -> str:
