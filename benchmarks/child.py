@@ -196,7 +196,7 @@ def changed(store: str, number: str) -> dict[str, float]:
 
     with idstore.open(store) as registry:
         iris = [
-            record.iri.value
+            record.iri
             for record in registry.list(OWNERS[0], idstore.Filter(party=OWNERS[0].name), limit=int(number))
         ]
         before = registry.store.read(lambda view: view.catalogue.sequence)

@@ -155,7 +155,7 @@ for change in registry.differences(before, times.now(), visitor):
     [new] = [binding for binding in change.after.bindings if binding.note]
     relation = new.relation.value.rpartition("#")[2]
     author = new.annotation(PAV.authoredBy)
-    print(f"~ {change.iri.removeprefix(BASE)}: {relation} {new.target.value}, {author} by {new.by}")
+    print(f"~ {change.iri.removeprefix(BASE)}: {relation} {new.target}, {author} by {new.by}")
 
 # %% [markdown]
 # ## Export

@@ -104,7 +104,7 @@ def shown(act: Callable[[], object]) -> str:
 
 def unallocated() -> Iterator[str]:
     """Yield identifiers that were never allocated."""
-    code = idstore.Namespace(RDL, "rdl", "rdswip", (), "root", 0).scheme
+    code = idstore.Namespace(RDL, "rdl", "rdswip", (), "root", times.of(0)).scheme
     return (RDL + label for label in code.candidates(SimulatedAllocation(code.context(RDL, {}))))
 
 
@@ -164,7 +164,7 @@ def test_a_lookup_of_a_hidden_identifier_reads_as_much_as_of_an_absent_one(
 LOOKS: dict[str, Callable[[Registry, str], object]] = {
     "log": lambda registry, about: list(registry.log(EVE, Filter(id=about))),
     "news": lambda registry, about: registry.news(EVE, Filter(id=about)),
-    "history": lambda registry, about: registry.at(about, 2**50, EVE),
+    "history": lambda registry, about: registry.at(about, times.of(2**47), EVE),
     "bound": lambda registry, about: registry.bound_to(f"{THING}/{about[-1]}", EVE),
     "subject": lambda registry, about: registry.matching(EVE, NamedNode(about)),
     "object": lambda registry, about: registry.matching(EVE, None, IDS.about, NamedNode(about)),
@@ -211,7 +211,7 @@ def test_hidden_versions_of_a_work_are_not_read(
 
 ACTS: dict[str, Callable[[Registry, str], object]] = {
     "show": lambda registry, text: registry.show(text, EVE),
-    "history": lambda registry, text: registry.at(text, 2**50, EVE),
+    "history": lambda registry, text: registry.at(text, times.of(2**47), EVE),
     "bind": lambda registry, text: registry.bind(text, Statement(THING), EVE),
     "vet": lambda registry, text: registry.vet(text, EVE),
     "comment": lambda registry, text: registry.comment(text, "seen", EVE),
@@ -430,8 +430,8 @@ def test_the_tokens_of_one_millisecond_do_not_reveal_acts_of_others(
 def test_a_pace_shows_no_other_party(registry: Registry) -> None:
     mint(registry)
     mint(registry, BOB)
-    assert [one.party for one in registry.pace(BOB, 0)] == ["bob"]
-    assert [one.party for one in registry.pace(ROOT, 0)] == ["alice", "bob"]
+    assert [one.party for one in registry.pace(BOB, times.of(0))] == ["bob"]
+    assert [one.party for one in registry.pace(ROOT, times.of(0))] == ["alice", "bob"]
 
 
 # rights that end
@@ -875,7 +875,7 @@ def test_order_and_time_hold_after_an_import_of_older_events(
     registry.register("names", "late", ALICE)
     rdf.import_registry(registry, [exported(fresh, ROOT, tmp_path / "other.nq")], ROOT)
     monkeypatch.setattr(times, "now", lambda: late - times.DAY)
-    assert registry.register("names", "later", ALICE).created >= late
+    assert registry.register("names", "later", ALICE).created >= times.of(late)
 
 
 def test_claims_are_in_no_export(registry: Registry) -> None:

@@ -8,6 +8,7 @@ import pytest
 import idstore
 from idstore import Party, Record, Registry, Request, Stage, Statement
 from idstore.errors import IdstoreError, InvalidData, NotRegistered, RequestConflict, StageConflict
+from idstore.model import times
 
 ALICE, BOB = Party("alice"), Party("bob")
 SAME = Statement("http://www.wikidata.org/entity/Q1", note="seen", confidence=0.5)  # type: ignore[arg-type]
@@ -123,7 +124,7 @@ def test_identifiers_are_texts_iris_or_records(registry: Registry) -> None:
         registry.grant(one, BOB, ALICE)
         registry.ungrant(one, BOB, ALICE)
         assert registry.remarks(one, ALICE)
-        assert registry.at(one, 2**45, ALICE).iri == record.iri
+        assert registry.at(one, times.of(2**45), ALICE).iri == record.iri
         assert len([*registry.log(ALICE, idstore.Filter(id=one))]) > 5
         with pytest.raises(NotRegistered):
             registry.show(one, BOB)

@@ -18,6 +18,7 @@ from idstore import Party, Registry
 from idstore.errors import BatchRefused, ExchangeError
 from idstore.exchange import handle_batch
 from idstore.exchange.handle_batch import BatchReport, export, import_batch, omissions, operations
+from idstore.model import times
 from idstore.model.filter import Filter
 from idstore.model.record import Record
 from idstore.model.value import Value
@@ -162,7 +163,7 @@ def test_data_beyond_a_batch_file_are_reported(registry: Registry) -> None:
     odd: list[str | bytes] = ["", "two\nlines", " space", b"\xff"]
     for index, data in enumerate(odd, 10):
         registry.set_value("hdl:12345/hdl2", Draft("DESC", data, index), ALICE)
-    registry.set_value("hdl:12345/hdl2", Draft("DESC", "until", 14, until=1_800_000_000_000), ALICE)
+    registry.set_value("hdl:12345/hdl2", Draft("DESC", "until", 14, until=times.of(1_800_000_000_000)), ALICE)
     registry.fixate(["hdl:12345/hdl1"], ALICE)
     registry.revoke("hdl:12345/hdl1", "abuse", ROOT)
     text, left_out = written(registry)

@@ -3,6 +3,7 @@
 import io
 import itertools
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from idstore.errors import (
     StageConflict,
 )
 from idstore.exchange import rdf
+from idstore.model import times
 from idstore.model.value import Value, first_url
 from idstore.registry.handle_values import Draft, When
 from idstore.registry.resolution import ALIASES, ResolutionOptions
@@ -552,15 +554,18 @@ def test_prefixes_are_derived_from_handle_prefixes_alone(registry: Registry) -> 
 
 
 def test_an_expiry_time_must_be_representable(registry: Registry) -> None:
-    registry.set_value(H, Draft("DESC", "a", 9, until=253_402_300_799_999), ALICE)
+    registry.set_value(H, Draft("DESC", "a", 9, until=datetime.max.replace(tzinfo=UTC)), ALICE)
+    behind = datetime.max.replace(tzinfo=timezone(timedelta(hours=-1)))
     with pytest.raises(InvalidData, match="years 1 to 9999"):
-        registry.set_value(H, Draft("DESC", "a", 9, until=253_402_300_800_000), ALICE)
+        registry.set_value(H, Draft("DESC", "a", 9, until=behind), ALICE)
 
 
 def test_values_survive_export_and_import(registry: Registry, tmp_path: object) -> None:
     put(registry, "SECRET", SECRET, 7, "1100")
     put(registry, "BLOB", b"\x00\xff", 8)
-    registry.set_value(H, Draft("DESC", ' spaces, "quotes" and\nlines ', 9, until=1_800_000_000_000), ALICE)
+    registry.set_value(
+        H, Draft("DESC", ' spaces, "quotes" and\nlines ', 9, until=times.of(1_800_000_000_000)), ALICE
+    )
     put(registry, "EMPTY", "", 10)
     registry.grant(H, BOB, ALICE)
     registry.fixate([H], ALICE)

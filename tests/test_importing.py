@@ -349,7 +349,7 @@ def test_an_identifier_cannot_be_older_than_its_namespace(full: Registry, make: 
     (event,) = {line.split()[0] for line in lines if NAMESPACE in line} & {
         line.split()[0] for line in lines if f"{IDS.about} <{RDL}>" in line
     }
-    later = times.literal(times.now() + 3_600_000)
+    later = times.literal(times.of(times.now() + 3_600_000))
     moved = [
         f"{event} {PROV.endedAtTime} {later} .\n" if line.startswith(f"{event} {PROV.endedAtTime}") else line
         for line in lines

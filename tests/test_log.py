@@ -25,7 +25,8 @@ from idstore.vocabulary import IDS, PUBLIC_LOG, RDF
 ROOT, ALICE, BOB, EVE = (Party(name) for name in ("root", "alice", "bob", "eve"))
 HIGHEST = 2**63 - 1
 """The highest number of an event: the maximum of SQLite."""
-NOON = times.parse("2040-11-20T12:00:00Z")  # later than any real time of a test
+NOON = times.milliseconds(times.parse("2040-11-20T12:00:00Z"))
+"""Later than any real time of a test."""
 
 
 class Clock:
@@ -97,8 +98,8 @@ def test_every_field_of_a_filter_restricts_a_list_or_the_log(registry: Registry,
     registry.name(late, "Ventil", BOB, "de")
     listed = {
         "party": ("bob", {late}),
-        "since": (NOON + times.DAY, {late, elsewhere}),
-        "until": (NOON + times.DAY, {early, draft, article}),
+        "since": (times.of(NOON + times.DAY), {late, elsewhere}),
+        "until": (times.of(NOON + times.DAY), {early, draft, article}),
         "namespace": ("other", {elsewhere}),
         "stage": ("created", {draft, article}),
         "deprecated": (True, {elsewhere}),
@@ -126,7 +127,7 @@ def test_every_field_of_a_filter_restricts_a_list_or_the_log(registry: Registry,
             assert {(entry.event.act, entry.event.about) for entry in read} == done, name
     everything = len(list(registry.log(ROOT)))
     for name in ("since", "until"):
-        some = list(registry.log(ROOT, alone(name, NOON + times.DAY)))
+        some = list(registry.log(ROOT, alone(name, times.of(NOON + times.DAY))))
         assert 0 < len(some) < everything, name
 
 
@@ -167,7 +168,7 @@ def test_an_identifiers_trail_is_its_acts(registry: Registry) -> None:
 
 def sorted_arguments(event: Event) -> Event:
     said = tuple(sorted(event.arguments, key=lambda pair: (pair[0].value, str(pair[1]))))
-    return Event(event.origin, event.token, event.kind, event.about, event.by, event.at, said)
+    return Event(event.origin, event.token, event.kind, event.about, event.by, event.moment, said)
 
 
 def test_the_registrys_trail_is_all_acts_in_order(registry: Registry) -> None:
@@ -218,20 +219,21 @@ def test_trails_are_filtered_by_time(registry: Registry, clock: Clock) -> None:
         registry.name(iri, f"name {hour}", ALICE)
 
     def names_between(since: int | None, until: int | None) -> list[str | None]:
-        found = registry.log(ALICE, Filter(id=iri, since=since, until=until, kinds=["Naming"]))
+        first, last = (None if moment is None else times.of(moment) for moment in (since, until))
+        found = registry.log(ALICE, Filter(id=iri, since=first, until=last, kinds=["Naming"]))
         return [entry.event.arguments[0][1].value for entry in found]
 
     assert names_between(NOON + 2 * 3_600_000, None) == ["name 2", "name 3", "name 4"]
     assert names_between(None, NOON + 2 * 3_600_000) == ["name 1"]
     assert names_between(NOON + 2 * 3_600_000, NOON + 3 * 3_600_000) == ["name 2"]
-    assert acts(registry.log(EVE, Filter(since=NOON + 3_600_000))) == []
+    assert acts(registry.log(EVE, Filter(since=times.of(NOON + 3_600_000)))) == []
 
 
 def test_filters_reveal_nothing_hidden(registry: Registry) -> None:
     draft = mint(registry)
     assert acts(registry.log(EVE, Filter(party="alice"))) == []
     assert acts(registry.log(EVE, Filter(kinds=["Mint"]))) == []
-    assert acts(registry.log(EVE, Filter(since=0))) == [
+    assert acts(registry.log(EVE, Filter(since=times.of(0)))) == [
         ("Initialization", "root"),
         ("NamespaceAddition", "root"),
     ]
@@ -276,9 +278,9 @@ def test_a_clock_set_back_repeats_the_last_time(registry: Registry, clock: Clock
     clock.moment = NOON + 1000
     mint(registry)
     clock.moment = NOON - times.DAY
-    assert registry.show(mint(registry), ALICE).created == NOON + 1000
+    assert registry.show(mint(registry), ALICE).created == times.of(NOON + 1000)
     clock.moment = NOON + 2000
-    assert registry.show(mint(registry), ALICE).created == NOON + 2000
+    assert registry.show(mint(registry), ALICE).created == times.of(NOON + 2000)
 
 
 def test_numbers_of_events_do_not_run_out_while_the_clock_stops(registry: Registry, clock: Clock) -> None:
@@ -298,7 +300,7 @@ def test_numbers_of_events_do_not_run_out_while_the_clock_stops(registry: Regist
     for number in (HIGHEST, HIGHEST - 1):
         registry.store.write(use_up(number))
         made.append(registry.show(mint(registry), ALICE).created)
-    assert made[1] > made[0] > clock.moment
+    assert made[1] > made[0] > times.of(clock.moment)
     events = [entry.event for entry in registry.log(ROOT)]
     assert [event.order for event in events] == sorted(event.order for event in events)
     assert list(registry.verify(ROOT)) == []
@@ -405,7 +407,7 @@ def test_drafts_older_than_some_days_are_listed_for_their_owner(registry: Regist
     registry.grant(others, ALICE, BOB)
     clock.moment = NOON + 40 * times.DAY
     mint(registry)
-    filter = Filter(party="alice", stage="created", until=times.now() - 30 * times.DAY)
+    filter = Filter(party="alice", stage="created", until=times.of(times.now() - 30 * times.DAY))
     assert [record.iri for record in registry.list(ALICE, filter)] == [old]
     assert registry.list(BOB, filter) == []
     assert [record.iri for record in registry.list(ROOT, filter)] == [old]
@@ -439,7 +441,7 @@ def test_earlier_events_of_another_store_hide_no_pace(
     for _ in range(3):
         mint(registry)
     rdf.import_registry(registry, [tmp_path / "theirs.nq"], ROOT)
-    assert [(one.party, one.total) for one in registry.pace(ROOT, clock.moment)] == [("alice", 3)]
+    assert [(one.party, one.total) for one in registry.pace(ROOT, times.of(clock.moment))] == [("alice", 3)]
     with pytest.raises(NotPermitted, match="which is the limit"):
         mint(registry)
     clock.moment += 60_001

@@ -14,6 +14,7 @@ import pytest
 import idstore
 from idstore import Filter, Party, Registry, Request, Statement
 from idstore.errors import IdstoreError, InvalidData, NotPermitted, NotRegistered, StageConflict
+from idstore.model import times
 from idstore.model.party import node
 from idstore.vocabulary import IDS
 
@@ -273,8 +274,8 @@ def test_only_administrators_govern(registry: Registry) -> None:
         lambda by: registry.leave(Party("ben"), Party("staff"), by),
         lambda by: registry.suspend(Party("ben"), "spam", by),
         lambda by: registry.reinstate(Party("ben"), by),
-        lambda by: registry.revocable(Party("ben"), 0, by),
-        lambda by: registry.revoke_all(Party("ben"), 0, "spam", by),
+        lambda by: registry.revocable(Party("ben"), times.of(0), by),
+        lambda by: registry.revoke_all(Party("ben"), times.of(0), "spam", by),
         lambda by: list(registry.verify(by)),
         lambda by: registry.repair_counters(by),
     ]

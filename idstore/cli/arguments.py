@@ -12,6 +12,7 @@ from idstore.cli.termination import UsageError
 from idstore.errors import UnknownNamespace
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from decimal import Decimal
 
     from idstore.cli.call import Call
@@ -188,13 +189,13 @@ def _pairs(texts: list[str] | None, example: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def timestamp(text: str | None, *, ahead: bool = False) -> int | None:
+def timestamp(text: str | None, *, ahead: bool = False) -> "datetime | None":
     """Return the `moment` that a text stands for, or None. Raises InvalidData."""
     return None if text is None else moment(text, ahead=ahead)
 
 
-def moment(text: str, *, ahead: bool = False) -> int:
-    """Return the milliseconds since 1970 of a date, a time, ``today``, ``yesterday``, or ``30d`` (days ago).
+def moment(text: str, *, ahead: bool = False) -> "datetime":
+    """Return the moment of a date, a time, ``today``, ``yesterday``, or ``30d`` (days ago).
 
     ahead  whether ``30d`` is 30 days from now.
     Raises InvalidData.
@@ -203,9 +204,9 @@ def moment(text: str, *, ahead: bool = False) -> int:
 
     days = re.fullmatch(r"([0-9]{1,6})d", text)
     if days is not None:
-        return times.writable(times.now() + int(days[1]) * times.DAY * (1 if ahead else -1), text)
+        return times.of(times.now() + int(days[1]) * times.DAY * (1 if ahead else -1))
     if text in ("today", "yesterday"):
-        return (times.day(times.now()) - (text == "yesterday")) * times.DAY
+        return times.of((times.day(times.now()) - (text == "yesterday")) * times.DAY)
     return times.parse(text)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from idstore.characters import printable
-from idstore.documents import Json, binding_metadata, compact_iri, language_tag, namespace_types, record_json
+from idstore.documents import Json, compact_iri, language_tag, namespace_types, record_json
 from idstore.model import times
 from idstore.model.record import Stage
 
@@ -203,7 +203,7 @@ def _joined(value: object) -> str:
 
 def _binding_text(binding: "Binding") -> str:
     note = f": {binding.note}" if binding.note else ""
-    metadata = "".join(f", {name} {compact_iri(value)}" for name, value in binding_metadata(binding).items())
+    metadata = "".join(f", {name} {compact_iri(value)}" for name, value in binding.metadata.items())
     relation = compact_iri(binding.relation)
     return f"{binding.target} ({relation}, {binding.by}, {times.iso(binding.at)}{metadata}){note}"
 

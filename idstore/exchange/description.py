@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
 from typing import IO
 
@@ -85,7 +86,7 @@ class _Tally:
     subjects: int = 0
     few: set[object] = field(default_factory=set)
     described: set[object] = field(default_factory=set)
-    times: list[int] = field(default_factory=list)
+    times: list[datetime] = field(default_factory=list)
     classes: Counter[NamedNode] = field(default_factory=Counter)
     spaces: set[str] = field(default_factory=set)
     _before: object = None

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NotRequired, TypedDict
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -11,13 +13,39 @@ from idstore.model.terms import Term, text_of
 from idstore.vocabulary import IDS, MAPPING_PREFIXES, PAV, PROV, RDF, SKOS, SSSOM
 
 
+class BindingDocument(TypedDict):
+    """A binding: a statement that associates the identifier with another URI.
+
+    relation       IRI of the relation.
+    target         the other URI.
+    by             name of the party that made the statement.
+    at             when the party made it.
+    confidence     certainty from 0 to 1.
+    justification  IRI of the method that found the relation.
+    author         who found the relation, if not the party: an IRI or a name.
+    node           its IRI; in answers of a server only.
+    notes          annotations as pairs of predicate and value; in answers of a server only.
+    """
+
+    relation: str
+    target: str
+    by: str
+    at: str
+    note: str | None
+    confidence: NotRequired[float]
+    justification: NotRequired[str]
+    author: NotRequired[str]
+    node: NotRequired[str]
+    notes: NotRequired[list[tuple[str, str]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Binding:
     """A statement that associates the identifier with another URI.
 
     node      IRI of the statement, derived from the event that created it.
     by        name of the party that made the statement.
-    at        when the party made it, in milliseconds since 1970.
+    at        when the party made it.
     notes     annotations as predicate and value: note, confidence, justification, author.
     """
 
@@ -25,7 +53,7 @@ class Binding:
     relation: str
     target: str
     by: str
-    at: int
+    at: datetime
     notes: tuple[tuple[NamedNode, Term], ...] = ()
 
     @property
@@ -53,6 +81,34 @@ class Binding:
     def annotation(self, predicate: NamedNode) -> str | None:
         """Return the text of the annotation (note, confidence, justification or author), or None."""
         return next((value.value for name, value in self.notes if name == predicate), None)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Confidence, justification and author, as far as they are known."""
+        fields = {
+            "confidence": self.annotation(SSSOM.confidence),
+            "justification": self.annotation(SSSOM.mapping_justification),
+            "author": self.annotation(PAV.authoredBy),
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def as_dict(self) -> BindingDocument:
+        """Return the binding with its annotations as JSON has them."""
+        document: BindingDocument = {
+            "relation": self.relation,
+            "target": self.target,
+            "by": self.by,
+            "at": times.iso(self.at),
+            "note": self.note,
+        }
+        metadata = self.metadata
+        if "confidence" in metadata:
+            document["confidence"] = float(metadata["confidence"])
+        if "justification" in metadata:
+            document["justification"] = metadata["justification"]
+        if "author" in metadata:
+            document["author"] = metadata["author"]
+        return document
 
     def statement(self, subject: NamedNode) -> list[tuple[NamedNode, Term]]:
         """Return predicates and objects of the statement's node. The plain triple is not part of them."""

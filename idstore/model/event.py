@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat
@@ -48,7 +49,7 @@ class Event:
     kind       the class of the act.
     about      identifier, namespace, party or registry.
     by         name of the party that acted.
-    at         milliseconds since 1970.
+    moment     when, in milliseconds since 1970; `at` is the same as a datetime.
     arguments  everything else that determines the outcome: the property that the event sets, and its value.
                In triples the properties of records become terms of their own (`vocabulary.ARGUMENTS`).
     """
@@ -58,7 +59,7 @@ class Event:
     kind: NamedNode
     about: str
     by: str
-    at: int
+    moment: int
     arguments: tuple[tuple[NamedNode, Term], ...] = ()
 
     @property
@@ -72,9 +73,14 @@ class Event:
         return NamedNode(self.iri)
 
     @property
+    def at(self) -> datetime:
+        """When the party acted."""
+        return times.of(self.moment)
+
+    @property
     def order(self) -> tuple[int, str, int]:
         """The sort key among events about the same thing: time, origin, token."""
-        return (self.at, self.origin, self.token)
+        return (self.moment, self.origin, self.token)
 
     @property
     def act(self) -> str:
@@ -165,7 +171,7 @@ def encode(event: Event) -> list[object]:
         event.act,
         event.about,
         event.by,
-        event.at,
+        event.moment,
         [(name.value, str(value)) for name, value in event.arguments],
     ]
 
@@ -186,7 +192,7 @@ def digest(event: Event) -> int:
     """Return a 63-bit checksum of an event, independent of how a store writes numbers and times."""
     pairs = [f"{name.value} {_stable(value)}" for name, value in event.arguments]
     return hashed(
-        "\0".join((event.iri, event.kind.value, event.about, event.by, str(event.at), *sorted(pairs)))
+        "\0".join((event.iri, event.kind.value, event.about, event.by, str(event.moment), *sorted(pairs)))
     )
 
 
@@ -246,7 +252,7 @@ def parse(iri: NamedNode, quads: Iterable[Quad]) -> Event:
         kind,
         about.value,
         party_name(by),
-        times.parse(head[PROV.endedAtTime].value),
+        times.milliseconds(times.parse(head[PROV.endedAtTime].value)),
         tuple(sorted(arguments, key=lambda pair: (pair[0].value, str(pair[1])))),
     )
 

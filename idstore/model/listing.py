@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from idstore.model import times
 from idstore.model.record import Record, Stage
 from idstore.vocabulary import event_name
 
@@ -42,8 +43,8 @@ def listing_of(record: Record, *, new: bool) -> Listing:
         record.owner,
         record.stage.value,
         audience,
-        record.created,
-        record.fixated,
+        times.milliseconds(record.created),
+        None if record.fixated is None else times.milliseconds(record.fixated),
         new,
     )
 

@@ -2,21 +2,22 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NotRequired, TypeAlias, TypedDict
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData
 from idstore.model import times
-from idstore.model.binding import Binding, parse_binding
+from idstore.model.binding import Binding, BindingDocument, parse_binding
 from idstore.model.event import Event
 from idstore.model.names import Names
 from idstore.model.namespace import TRUE
 from idstore.model.party import node, party_of
 from idstore.model.terms import Term, iri_of, lines, name_of, tagged
-from idstore.model.value import Value
+from idstore.model.value import Value, ValueDocument
 from idstore.model.value import parse as parse_value
 from idstore.vocabulary import (
     DCTERMS,
@@ -74,6 +75,77 @@ def reserved(relation: NamedNode) -> bool:
     return relation in _RESERVED or (relation.value.startswith(OWN_SPACES) and relation not in RELATIONS)
 
 
+class RemarkDocument(TypedDict):
+    """A comment.
+
+    by  name of the party that made it.
+    """
+
+    text: str
+    by: str
+    at: str
+    internal: bool
+
+
+class RecordDocument(TypedDict):
+    """An identifier.
+
+    id            its IRI.
+    label         the identifier within its namespace.
+    namespace     name of the namespace; of `Record.as_dict`, which does not know it, the base.
+    stage         ``created``: seen by its grant list alone; ``fixated``: published for ever; ``tombstone``:
+                  revoked.
+    provisional   whether its scheme calls it not persistent.
+    owner         name of the party that owns it.
+    offeredTo     the party that becomes the owner by accepting a transfer.
+    grants        parties and groups that see it before it is published, the owner included.
+    mayBind       those of the grant list that may bind it.
+    names         language (``und`` for none) → name.
+    version       the version of the identified thing.
+    versionOf     the identifier of the work that it is a version of.
+    target        the URI that it leads to.
+    created       moment of creation.
+    fixated       moment of publication; None before.
+    deprecated    whether it should no longer be used for new things. It stays valid, and resolves.
+    reason        why it is deprecated or a tombstone.
+    below         the article that it is a file or an event of.
+    kind          the kind of that file or event.
+    supersededBy  identifiers that replace it.
+    bindings      statements that associate it with other URIs.
+    comments      what the party may see of the comments.
+    values        typed values of a handle.
+    type          IRI of its class; in answers of a server only.
+    base          base IRI of the namespace; in answers of a server only.
+    """
+
+    id: str
+    label: str
+    namespace: str
+    scheme: NotRequired[str]
+    stage: str
+    provisional: bool
+    owner: str
+    offeredTo: str | None
+    grants: list[str]
+    mayBind: list[str]
+    names: dict[str, str]
+    version: str | None
+    versionOf: str | None
+    target: str | None
+    created: str
+    fixated: str | None
+    deprecated: bool
+    reason: str | None
+    below: str | None
+    kind: str | None
+    supersededBy: list[str]
+    bindings: list[BindingDocument]
+    comments: NotRequired[list[RemarkDocument]]
+    values: NotRequired[list[ValueDocument]]
+    type: NotRequired[str]
+    base: NotRequired[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """The state of an identifier.
@@ -81,8 +153,8 @@ class Record:
     iri         the identifier.
     type        IRI of its class.
     namespace   base of its namespace.
-    created     milliseconds since 1970.
-    fixated     milliseconds since 1970, None before fixation.
+    created     when it was allocated.
+    fixated     when it was published, None before.
     grants      parties on the grant list besides the owner, each with whether it may bind.
     names       pairs of language (``und`` for none) and text.
     version     the version of the identified thing, if names alone do not tell it.
@@ -105,8 +177,8 @@ class Record:
     label: str
     stage: Stage
     owner: str
-    created: int
-    fixated: int | None = None
+    created: datetime
+    fixated: datetime | None = None
     provisional: bool = False
     grants: tuple[tuple[str, bool], ...] = ()
     names: tuple[tuple[str, str], ...] = ()
@@ -187,6 +259,35 @@ class Record:
             and names.kind(binding.target) != self.namespace
         ]
         return min(own, key=lambda binding: (binding.at, binding.node.value)).target if own else None
+
+    def as_dict(self) -> RecordDocument:
+        """Return the record as JSON has it: texts, lists and objects."""
+        document: RecordDocument = {
+            "id": self.iri,
+            "label": self.label,
+            "namespace": self.namespace,
+            "stage": self.stage.value,
+            "provisional": self.provisional,
+            "owner": self.owner,
+            "offeredTo": self.offered,
+            "grants": sorted({self.owner, *(name for name, _ in self.grants)}),
+            "mayBind": [name for name, binds in self.grants if binds],
+            "names": dict(self.names),
+            "version": self.version,
+            "versionOf": self.work,
+            "target": self.target,
+            "created": times.iso(self.created),
+            "fixated": None if self.fixated is None else times.iso(self.fixated),
+            "deprecated": self.deprecated,
+            "reason": self.reason,
+            "below": self.below,
+            "kind": self.kind,
+            "supersededBy": [*self.successors],
+            "bindings": [binding.as_dict() for binding in self.bindings],
+        }
+        if self.values:
+            document["values"] = [value.as_dict() for value in self.values]
+        return document
 
     def quads(self) -> list[Quad]:
         """Return the triples of record, bindings and values as quads; none for a released identifier."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from idstore.errors import (
@@ -138,7 +139,7 @@ def new_token(
     owner: str | None = None,
     namespaces: Sequence[str] = (),
     acts: Sequence[str] = (),
-    expires: int | None = None,
+    expires: datetime | None = None,
 ) -> NewToken:
     """Make a token, and return its secret this once: see `idstore.tokens.add_token`. Checks the acts."""
     known = sorted(name for name, operation in OPERATIONS.items() if operation.writes)

@@ -178,7 +178,7 @@ class _Page:
         if event.kind == IDS.Initialization:
             return about, event.by
         if event.kind in _OF_PARTIES:
-            return about, party_name(event.about)
+            return about, party_name(about)
         return about, STORAGE if event.kind in OF_STORAGE else IDENTIFIER
 
     def _history(self, about: NamedNode, kind: Folding | str, before: int) -> SubjectHistory:

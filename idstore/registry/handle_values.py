@@ -7,6 +7,7 @@ the registry alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 
 from pyoxigraph import Literal
@@ -52,7 +53,7 @@ class Draft:
     data         text in the form of the type, or bytes.
     index        None: the lowest free index.
     ttl          how long a client may cache the value, in seconds.
-    until        instead of ``ttl``: the end of that time, milliseconds since 1970.
+    until        instead of ``ttl``: the end of that time.
     permissions  four digits: whether administrators may read and write it, and all others.
     """
 
@@ -60,7 +61,7 @@ class Draft:
     data: str | bytes
     index: int | None = None
     ttl: int = value_types.TTL
-    until: int | None = None
+    until: datetime | None = None
     permissions: str = value_types.PERMISSIONS
 
     @property
@@ -228,13 +229,13 @@ class HandleValues(Lookup):
         index = free_index(record.values) if draft.index is None else value_types.index_of(str(draft.index))
         ttl, until = (
             value_types.ttl_of(str(draft.ttl)),
-            None if draft.until is None else times.writable(draft.until),
+            None if draft.until is None else times.checked(draft.until),
         )
         return Value(
             index,
             draft.type,
             data,
-            transaction.moment,
+            times.of(transaction.moment),
             ttl,
             until,
             value_types.permissions_of(draft.permissions),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from pyoxigraph import NamedNode
@@ -43,7 +44,7 @@ class Remark:
 
     text: str
     by: str
-    at: int
+    at: datetime
     internal: bool
 
 

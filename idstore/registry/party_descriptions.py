@@ -56,7 +56,7 @@ def named_in_events(events: Iterable[tuple[Event, NamedNode]]) -> set[Naming]:
     for event, graph in events:
         names.add((event.by, graph))
         if _is_party(event.about):
-            names.add((party_name(event.about), graph))
+            names.add((party_name(NamedNode(event.about)), graph))
     return names
 
 

@@ -28,6 +28,7 @@ parts share a `Core` (records, acts, events), a `Visibility` (parties, namespace
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from os import PathLike
 from types import MappingProxyType
 
@@ -218,16 +219,16 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
         """The changes made by each event after a number: see `Feed.steps`."""
         return Feed(self.core).steps(party, after, limit)
 
-    def at(self, id: Identifier, moment: int, party: Party) -> Record:
+    def at(self, id: Identifier, moment: datetime, party: Party) -> Record:
         """The state of an identifier at a moment: see `PastStates.at`."""
         return PastStates(self.core).at(id, times.checked(moment), party)
 
-    def all_at(self, moment: int, party: Party, namespace: str | None = None) -> Iterator[Record]:
+    def all_at(self, moment: datetime, party: Party, namespace: str | None = None) -> Iterator[Record]:
         """The state of every identifier at a moment: see `PastStates.all_at`."""
         return PastStates(self.core).all_at(times.checked(moment), party, namespace)
 
     def differences(
-        self, since: int, until: int, party: Party, namespace: str | None = None
+        self, since: datetime, until: datetime, party: Party, namespace: str | None = None
     ) -> Iterator[Difference]:
         """The identifiers that changed between two moments: see `PastStates.differences`."""
         period = times.checked(since), times.checked(until)

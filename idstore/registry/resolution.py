@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from random import SystemRandom
 from typing import Final
 
@@ -48,7 +49,7 @@ class Resolution:
     path    the IRIs from the identifier to the answer.
     target  the URI; None for a tombstone, which has a reason instead, and for a superseded identifier without
             target.
-    ended   when the answer became a tombstone, milliseconds since 1970.
+    ended   when the answer became a tombstone.
     values  the requested values of the answer's handle, by type or index.
     succession  the identifier with its successors, then theirs, each once.
     copies  of a replaced article whose new copy has no target yet: its own record, and that of its latest old
@@ -59,7 +60,7 @@ class Resolution:
     answer: Record
     path: tuple[str, ...]
     target: str | None
-    ended: int | None = None
+    ended: datetime | None = None
     values: tuple[Value, ...] = ()
     succession: tuple[Superseded, ...] = ()
     copies: tuple[Record, ...] = ()
@@ -308,7 +309,7 @@ class Resolver(Lookup):
             and scheme.relations(copy.label).replaced_by == record.label
         )
 
-    def _ended(self, view: View, iri: NamedNode, sight: Sight) -> int | None:
+    def _ended(self, view: View, iri: NamedNode, sight: Sight) -> datetime | None:
         """Return the time of the identifier's revocation."""
         return next(
             (
@@ -350,7 +351,7 @@ class Resolver(Lookup):
         return self.store.read(question)
 
 
-def _newest_first(version: Record) -> tuple[tuple[int, ...], int, str]:
+def _newest_first(version: Record) -> tuple[tuple[int, ...], datetime, str]:
     """Sort key of versions: the highest number first, among equal numbers the earliest creation."""
     numbers = version_number(version.version or "")
     return tuple(-number for number in numbers or (0, 0)), version.created, version.iri

@@ -191,7 +191,7 @@ class Verification(Replay):
                 row.iri,
                 f"event {row.sequence} ({event.act} of {event.about}) was altered",
             )
-        if (event.act, hashed(event.about), event.by, event.at, target_number(event)) != (
+        if (event.act, hashed(event.about), event.by, event.moment, target_number(event)) != (
             details.act,
             details.about,
             details.actor,

@@ -176,7 +176,7 @@ class Admission:
         self._figures.count(operation, answer.status, seconds)
         client = scope.get("client")
         entry = {
-            "time": times.iso(times.now()),
+            "time": times.iso(times.current()),
             "client": "socket" if client is None else client[0],
             "method": scope["method"],
             "path": scope["path"],

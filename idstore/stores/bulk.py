@@ -245,8 +245,8 @@ class BulkChange(ActTransaction):
                 self._claims.add(NumberedClaim(claim, number) for claim in history.claims)
                 for numbered in history.events:
                     sequence = max(sequence, numbered.sequence)
-                    if numbered.event.at >= at:
-                        at, token = numbered.event.at, numbered.event.token
+                    if numbered.event.moment >= at:
+                        at, token = numbered.event.moment, numbered.event.token
             loading.finish(number, sequence)
         finally:
             loading.stop()

@@ -8,6 +8,7 @@ import pytest
 import idstore
 from idstore import Party, Registry, Request, Statement
 from idstore.exchange import rdf
+from idstore.model import times
 from idstore.model.filter import Filter
 from idstore.validation.registries import check_file
 
@@ -17,13 +18,13 @@ EXTRACTS = [
     Filter(stage="fixated"),
     Filter(stage="created"),
     Filter(stage="tombstone"),
-    Filter(since=0),
+    Filter(since=times.of(0)),
     Filter(namespace="formats"),
     Filter(namespace="derived"),
     Filter(namespace="rdl", stage="created"),
     Filter(namespace="empty"),
     Filter(party="ann"),
-    Filter(party="ben", until=1 << 45),
+    Filter(party="ben", until=times.of(1 << 45)),
 ]
 
 
@@ -48,7 +49,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
         registry.bind(fixated, Statement("http://example.org/gif"), BEN)
         gone = registry.mint("formats", BEN).iri
         registry.fixate([gone], BEN)
-        registry.revoke_all(BEN, 0, "abuse", ROOT)
+        registry.revoke_all(BEN, times.of(0), "abuse", ROOT)
         registry.suspend(BEN, "abuse", ROOT)
         yield registry
 

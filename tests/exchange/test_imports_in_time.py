@@ -142,7 +142,7 @@ def test_an_allocation_is_revoked_only_with_its_first_allocator(make: Make, tmp_
     there.register("formats", "fmt/1", BEN)
     there.fixate([iri], BEN)
     merge(here, there, tmp_path)
-    assert here.revocable(BEN, 0, ROOT) == []
-    assert here.revocable(ANN, 0, ROOT) == [iri]
-    assert here.revoke_all(BEN, 0, "spam", ROOT) == []
-    assert len(here.revoke_all(ANN, 0, "spam", ROOT)) == 1
+    assert here.revocable(BEN, times.of(0), ROOT) == []
+    assert here.revocable(ANN, times.of(0), ROOT) == [iri]
+    assert here.revoke_all(BEN, times.of(0), "spam", ROOT) == []
+    assert len(here.revoke_all(ANN, times.of(0), "spam", ROOT)) == 1

@@ -150,7 +150,7 @@ def test_log(asked: tuple[Questions, Lives, Connections]) -> None:
                     and (not kinds or logged.event.act in kinds)
                     and of in (None, logged.event.about)
                     and row.sequence > after
-                    and within(chosen, logged.event.at)
+                    and within(chosen, logged.event.moment)
                 ]
                 assert questions.events(chosen, about=of, kinds=kinds, after=after) == expected
                 assert questions.events(chosen, about=of, kinds=kinds, after=after, limit=4) == expected[:4]
@@ -178,7 +178,7 @@ def test_the_public_feed_and_the_order_of_events(asked: tuple[Questions, Lives, 
             logged.event.act,
             hashed(logged.event.about),
             logged.event.by,
-            logged.event.at,
+            logged.event.moment,
             digest(logged.event),
         )
         for logged, _ in rows
@@ -234,8 +234,8 @@ def test_how_much_parties_allocate(asked: tuple[Questions, Lives, Connections]) 
     questions, lives, _ = asked
     listed = {listing.iri for _, listing in lives.listings()}
     begun = [logged.event for logged in lives.told() if logged.event.act in ("Mint", "Registration")]
-    since = begun[len(begun) // 2].at
-    recent = [event for event in begun if event.at >= since]
+    since = begun[len(begun) // 2].moment
+    recent = [event for event in begun if event.moment >= since]
     assert {name: many for name, many, _, _ in questions.pace(since, ORIGINS[0])} == Counter(
         event.by for event in recent
     )

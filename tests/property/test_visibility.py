@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from pyoxigraph import Literal
+from pyoxigraph import Literal, NamedNode
 from reference_model import HIDDEN, Deed, Line, Model, Refusal, Shown, Thing, line
 
 import idstore
@@ -27,6 +27,7 @@ from idstore import Filter, Party, Record, Registry, Request, Statement
 from idstore.errors import IdstoreError, NoTarget
 from idstore.exchange import mappings, rdf, table_export
 from idstore.exchange.digest import digest
+from idstore.model import times
 from idstore.registry.handle_values import Draft
 from idstore.registry.log import LogEntry
 from idstore.testing import SimulatedAllocation
@@ -467,7 +468,7 @@ class Histories(RuleBasedStateMachine):
         return (
             self.registry.list(party),
             self.registry.counts(party),
-            self.registry.pace(party, 0),
+            self.registry.pace(party, times.of(0)),
             self.registry.namespaces(),
             digest(self.registry, party),
         )
@@ -602,7 +603,7 @@ def _about(entry: LogEntry) -> str:
     about = entry.event.about
     if entry.event.act == "NamespaceFreeze":
         return next(name for name, base in SPACES.items() if base == about)
-    return party_name(about)
+    return party_name(NamedNode(about))
 
 
 def _said(entry: LogEntry) -> str | None:
@@ -619,7 +620,7 @@ def _bound(thing: Thing) -> set[str | None]:
 
 
 def _drawn() -> Iterator[str]:
-    code = idstore.Namespace(RDL, "rdl", "rdswip", (), ADMIN, 0).scheme
+    code = idstore.Namespace(RDL, "rdl", "rdswip", (), ADMIN, times.of(0)).scheme
     return code.candidates(SimulatedAllocation(code.context(RDL, {})))
 
 

@@ -17,6 +17,7 @@ from idstore.errors import (
     UnknownNamespace,
 )
 from idstore.exchange import handle_batch, rdf
+from idstore.model import times
 from idstore.model.change import Claim
 from idstore.model.namespace import Namespace, settings_of
 from idstore.model.party import NOBODY
@@ -224,7 +225,7 @@ def test_lines_of_no_namespace_are_reported_and_nothing_is_imported(registry: Re
 def test_the_namespaces_of_a_whole_name_are_found_without_trying_all() -> None:
     code = scheme("handle")
     spaces = [
-        Namespace(context.base, f"n{number}", "handle", settings_of(context.settings), "ada", 0)
+        Namespace(context.base, f"n{number}", "handle", settings_of(context.settings), "ada", times.of(0))
         for number in range(500)
         for context in [code.context(f"1000.{number}", {"alias": f"2000.{number}"})]
     ]

@@ -7,6 +7,7 @@ import pytest
 
 import idstore
 from idstore.errors import InvalidData, NotRegistered
+from idstore.model import times
 from idstore.model.filter import Filter
 from idstore.model.party import Party
 from idstore.registry import Registry, log
@@ -65,7 +66,7 @@ def test_filters_apply_to_newly_public_events(registry: Registry) -> None:
     registry.fixate([mine], BOB)
     registry.fixate([other], ALICE)
     assert acts(registry, CAROL, by_bob, Filter(party="bob")) == ["Mint", "Fixation"]
-    assert acts(registry, CAROL, by_moment, Filter(until=0)) == []
+    assert acts(registry, CAROL, by_moment, Filter(until=times.of(0))) == []
     assert acts(registry, CAROL, about, Filter(id=mine)) == ["Mint", "Fixation"]
     with pytest.raises(NotRegistered):
         registry.news(CAROL, Filter(id="http://rdl.example.org/data#R3732211754"))

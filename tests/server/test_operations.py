@@ -10,6 +10,7 @@ from serving import ALICE
 import idstore
 from idstore import Registry
 from idstore.errors import IdstoreError, InvalidData, InvalidIdentifier, restored
+from idstore.model import times
 from idstore.operations.declared import LOCAL, OPERATIONS
 from idstore.operations.descriptions import field_texts, parameter_text
 from idstore.operations.reference import library_table, reference, result_types
@@ -84,7 +85,7 @@ def test_arguments_survive_the_way_to_the_server() -> None:
     statement = idstore.Statement("http://x.example.org/", note="seen")
     given = {"id": "rdl:R1", "statement": statement}
     assert bind.arguments(bind.values(given)) == given
-    filter = idstore.Filter(party="bob", since=86_400_000)
+    filter = idstore.Filter(party="bob", since=times.of(times.DAY))
     assert listing.values({"filter": filter}) == {"owner": "bob", "since": "1970-01-02T00:00:00.000Z"}
     assert listing.arguments(listing.values({"filter": filter})) == {"filter": filter}
 

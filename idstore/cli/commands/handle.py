@@ -8,6 +8,8 @@ from idstore.cli import arguments, session
 from idstore.cli.call import Call
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from idstore.model.event import Event
     from idstore.model.party import Party
     from idstore.model.value import Value
@@ -34,13 +36,12 @@ def values(call: Call, id: arguments.Id, type_: Types = None, index: Indexes = N
     tabs.
     """
     from idstore.cli.records import value_line
-    from idstore.documents import value_json
 
     selected = session.read(
         call, lambda registry, party: registry.values(id, party, type_ or (), index or ())
     )
     for value in selected:
-        call.output.data(value_line(value), value_json(value) if call.output.json else {})
+        call.output.data(value_line(value), value.as_dict() if call.output.json else {})
 
 
 def set_(
@@ -146,14 +147,13 @@ def admin(
 def print_values(call: Call, selected: "tuple[Value, ...]") -> None:
     """Print the data of values; with ``--json`` the values."""
     from idstore.characters import printable
-    from idstore.documents import value_json
 
     for value in selected:
-        call.output.data(printable(value.text), value_json(value))
+        call.output.data(printable(value.text), value.as_dict())
 
 
-def _time_to_live(ttl: str | None) -> tuple[int, int | None]:
-    """Return seconds to live, and the time of expiry in milliseconds since 1970 or None."""
+def _time_to_live(ttl: str | None) -> "tuple[int, datetime | None]":
+    """Return seconds to live, and the time of expiry or None."""
     from idstore.schemes import value_types
 
     if ttl is None or ttl.removeprefix("-").isdigit():

@@ -40,7 +40,7 @@ def history(
     from idstore.cli.records import RecordView, record_views
     from idstore.model import times
 
-    time = times.now() if at is None else arguments.moment(at)
+    time = times.current() if at is None else arguments.moment(at)
     if id is not None:
         if namespace is not None:
             raise UsageError("give an identifier or --namespace")
@@ -80,7 +80,7 @@ def diff(
     from idstore.errors import InvalidData
     from idstore.model import times
 
-    first, last = arguments.moment(since), times.now() if until is None else arguments.moment(until)
+    first, last = arguments.moment(since), times.current() if until is None else arguments.moment(until)
     if last < first:
         message = (
             f"{since} is in the future; give a time in the past"

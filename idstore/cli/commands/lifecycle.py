@@ -167,7 +167,7 @@ def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) 
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
-    allocator, start = Party(of), arguments.timestamp(since) or 0
+    allocator, start = Party(of), arguments.moment(since)
     if yes:
         text = reason or f"everything that {of} allocated since {since} was revoked"
         events, unknown = session.write(
@@ -277,7 +277,7 @@ def replace(
     """
     from idstore.cli.article_minting import collect_ignored_keys, warn_ignored_keys
     from idstore.cli.records import record_views
-    from idstore.documents import binding_json, compact_iri
+    from idstore.documents import compact_iri
     from idstore.exchange import metadata
 
     ignored: dict[str, None] = {}
@@ -327,7 +327,7 @@ def replace(
         view.json()
         | {
             "moved": [*result.moved],
-            "staying": [binding_json(binding) for binding in result.bindings],
+            "staying": [binding.as_dict() for binding in result.bindings],
         },
     )
 

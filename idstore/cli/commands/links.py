@@ -80,7 +80,7 @@ def links(
     rows = link_check.read(results)
     with session.open_reader(call, detached=True) as (registry, party):
         targets = [*_targets(registry, party, namespace)]
-    since = times.now() - round(fresh * DAY)
+    since = times.of(times.now() - round(fresh * DAY))
     pending = {target for _, target in targets if not link_check.is_fresh(rows.get(target), since)}
     call.output.info(f"idstore: {len({target for _, target in targets})} targets, {len(pending)} to check")
     unresolved = 0

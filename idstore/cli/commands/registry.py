@@ -96,7 +96,7 @@ def _print_groups(call: Call, by: Grouping) -> None:
 def _print_pace(call: Call, since: str | None) -> None:
     from idstore.model import times
 
-    start = times.now() - times.DAY if since is None else arguments.moment(since)
+    start = times.of(times.now() - times.DAY) if since is None else arguments.moment(since)
     for pace in session.read(call, lambda registry, party: registry.pace(party, start)):
         minute = times.iso(pace.minute)
         fields = {"party": pace.party, "total": pace.total, "most": pace.most, "minute": minute}

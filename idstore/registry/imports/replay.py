@@ -256,7 +256,7 @@ class Replay(Part):
         self.core.log_event(transaction, event, home, after.quads(), before.quads() if before else [])
 
     def _replay_party(self, transaction: Transaction, event: Event) -> None:
-        name = event.by if event.kind == IDS.Initialization else party_name(event.about)
+        name = event.by if event.kind == IDS.Initialization else party_name(NamedNode(event.about))
         past = self._party_events(transaction, name)
         graph = closed_graph(name) if event.kind in (IDS.Suspension, IDS.Reinstatement) else PUBLIC_LOG
         self.core.log_event(
@@ -326,7 +326,7 @@ def check_time(transaction: Transaction, event: Event, tolerance: int) -> None:
 
     tolerance  milliseconds by which its clock may be ahead.
     """
-    if event.at > transaction.moment + tolerance:  # the dates of events never decrease
+    if event.moment > transaction.moment + tolerance:  # the dates of events never decrease
         raise InvalidData(
             f"the event {event.iri} is dated {times.iso(event.at)}, which is in the future",
             id=event.iri,
@@ -363,8 +363,8 @@ def check_made(namespace: Namespace, label: str, latest: int) -> None:
     scheme = namespace.scheme
     if isinstance(scheme, Timestamped) and (made := scheme.made(label)) > latest:
         raise InvalidData(
-            f"{scheme.iri(label, namespace.context)} says that it was made at {times.iso(made)}, which is in"
-            " the future; look for a misspelling, or insist",
+            f"{scheme.iri(label, namespace.context)} says that it was made at {times.iso(times.of(made))},"
+            " which is in the future; look for a misspelling, or insist",
             label=label,
             namespace=namespace.name,
             remedy=Remedy.INSIST,
@@ -450,7 +450,7 @@ def home_of(event: Event, bases: Container[str]) -> NamedNode | None:
     None if the record of an identifier decides.
     """
     if event.kind in (IDS.Suspension, IDS.Reinstatement) or _about_batch(event):
-        return closed_graph(party_name(event.about))
+        return closed_graph(party_name(NamedNode(event.about)))
     if event.kind in (IDS.Import, IDS.Redaction) and event.internal:  # of drafts alone
         return closed_graph(event.by)
     if (

@@ -199,5 +199,5 @@ def lifetime(redirect: Redirect) -> int:
     everyone = resolution.answer.public and len(resolution.path) == 1
     if value is None or redirect.lead.place or redirect.rest or redirect.made or not everyone:
         return 0
-    seconds = value.ttl if value.until is None else (value.until - times.now()) // 1000
+    seconds = value.ttl if value.until is None else int((value.until - times.current()).total_seconds())
     return min(seconds, LONGEST_TTL)

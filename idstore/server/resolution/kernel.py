@@ -8,6 +8,7 @@ Identifier Scheme, draft-kunze-ark, section "Inflections"; A Name-Value Language
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
 from idstore.characters import BIDI, CONTROLS, LINE_ENDS
@@ -64,5 +65,5 @@ def _line(name: str, value: str) -> str:
     return f"{name}: {encoded}"
 
 
-def _day(moment: int) -> str:
+def _day(moment: datetime) -> str:
     return times.iso(moment)[:10].replace("-", "")

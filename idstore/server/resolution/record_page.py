@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from idstore.documents import binding_metadata, compact_iri, event_json
+from idstore.documents import compact_iri, event_json
 from idstore.errors import AmbiguousIdentifier, IdstoreError, NotRegistered
 from idstore.model import times
 from idstore.model.binding import Binding
@@ -187,7 +187,7 @@ def _binding(binding: Binding, record: Record) -> dict[str, Any]:
         "by": binding.by,
         "at": times.iso(binding.at),
         "note": _cut(binding.note or ""),
-        "metadata": [(name, _cut(text)) for name, text in binding_metadata(binding).items()],
+        "metadata": [(name, _cut(text)) for name, text in binding.metadata.items()],
     }
 
 

@@ -156,7 +156,7 @@ class LoadingTests(StoreCase):
         assert read_all_minted(store, ["old", "a", "b"])
         with pytest.raises(AlreadyRegistered):
             rehearsed(store, minting("a"))
-        assert rehearsed(store, commenting("a")).at > AT
+        assert rehearsed(store, commenting("a")).moment > AT
         store.close()
         with closing(self.open(folder)) as again:
             assert state_of(again).events[:7] == state.events

@@ -145,7 +145,7 @@ class VisibilityTests(StoreCase):
         assert store.read(lambda view: [view.catalogue.place_of(event.iri) for event in events]) == list(
             range(1, 121)
         )
-        assert all((event.at, event.token) < (other.at, other.token) for event, other in pairwise(events))
+        assert all(event.order < other.order for event, other in pairwise(events))
         assert {event.origin for event in events} == {store.origin}
         assert store.read(lambda view: view.catalogue.last_event()) == (120, events[-1].iri)
 
@@ -163,8 +163,8 @@ class VisibilityTests(StoreCase):
             with again.bulk() as bulk:
                 events.append(rehearsed(bulk, commenting("a")))
             events.append(rehearsed(again, commenting("a")))
-        assert all(event.at >= ahead for event in events)
-        assert all((event.at, event.token) < (other.at, other.token) for event, other in pairwise(events))
+        assert all(event.moment >= ahead for event in events)
+        assert all(event.order < other.order for event, other in pairwise(events))
 
     def test_write_inside_an_act_is_refused(self, store: Store) -> None:
         """An act that writes to its own store gets StoreUnavailable instead of a deadlock."""
