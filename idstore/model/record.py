@@ -92,7 +92,7 @@ class RecordDocument(TypedDict):
 
     id            its IRI.
     label         the identifier within its namespace.
-    namespace     name of the namespace; of `Record.as_dict`, which does not know it, the base.
+    namespace     name of the namespace.
     stage         ``created``: seen by its grant list alone; ``fixated``: published for ever; ``tombstone``:
                   revoked.
     provisional   whether its scheme calls it not persistent.
@@ -261,7 +261,7 @@ class Record:
         return min(own, key=lambda binding: (binding.at, binding.node.value)).target if own else None
 
     def as_dict(self) -> RecordDocument:
-        """Return the record as JSON has it: texts, lists and objects."""
+        """Return the record as JSON has it: texts, lists and objects; ``namespace`` is the base."""
         document: RecordDocument = {
             "id": self.iri,
             "label": self.label,
