@@ -178,7 +178,8 @@ def encode(event: Event) -> list[object]:
 
 def decode(values: list[Any]) -> Event:
     """Read the output of `encode`."""
-    origin, token, act, about, by, at, pairs = values
+    origin, token, act, text, by, at, pairs = values
+    about = NamedNode(text).value  # it raises ValueError for what is no IRI
     return Event(origin, token, NamedNode(ONTOLOGY + act), about, by, at, tuple(read_arguments(pairs)))
 
 

@@ -85,7 +85,7 @@ def test_every_character_of_a_name_and_a_note_survives_a_round_trip(registry: Re
 def test_a_registry_imports_no_change_from_its_own_table(registry: Registry) -> None:
     for label in ("x\u3000", "x", "y ", "\u2003"):
         whole = f"https://hdl.handle.net/10.5/{quote(label)}"
-        iri = registry.register("h", whole, ADA, Request(name=f" {label}lead")).iri
+        iri = registry.register("h", whole, ADA, Request(name=f" {label}lead", force=True)).iri
         registry.bind(iri, Statement("http://example.org/", note=" trail ", author=" A\u3000"), ADA)
         registry.fixate([iri], ADA)
     with identifiers.read(BytesIO(written(registry, "csv")), "csv") as reading:

@@ -33,7 +33,7 @@ EVENTS = st.builds(
     st.just(ORIGIN),
     TOKENS,
     st.just(IDS.Comment),
-    NODES,
+    NODES.map(lambda node: node.value),
     TEXTS,
     NUMBERS,
     st.lists(st.tuples(NODES, TERMS), max_size=3).map(tuple),
