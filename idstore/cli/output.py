@@ -47,6 +47,12 @@ class Output:
         with stdout_errors():
             print(_dumps(record) if self.json else safe(text))
 
+    def heading(self, *columns: str) -> None:
+        """Print the names of columns above the rows on a terminal; programs get the rows alone."""
+        if not (self.json or self.quiet) and sys.stdout is not None and sys.stdout.isatty():
+            with stdout_errors():
+                print("\t".join(columns).upper())
+
     def new_identifier(self, iri: str, record: Mapping[str, object]) -> None:
         """Print a new identifier on standard output; if that fails, name it on standard error.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from idstore.characters import printable
 from idstore.documents import Json, compact_iri, language_tag, namespace_types, record_json
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from idstore.registry.allocator import Allocator
     from idstore.registry.lists import Fullness
     from idstore.registry.log import Remark
+
+
+COLUMNS: Final = ("identifier", "stage", "owner", "created", "name")
+"""The columns of `RecordView.line`."""
 
 
 @dataclass(frozen=True, slots=True)

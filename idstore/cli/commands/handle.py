@@ -40,6 +40,8 @@ def values(call: Call, id: arguments.Id, type_: Types = None, index: Indexes = N
     selected = session.read(
         call, lambda registry, party: registry.values(id, party, type_ or (), index or ())
     )
+    if selected:
+        call.output.heading("index", "type", "time to live", "permissions", "changed", "data")
     for value in selected:
         call.output.data(value_line(value), value.as_dict() if call.output.json else {})
 

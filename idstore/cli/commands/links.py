@@ -100,6 +100,8 @@ def links(
         )
     rows = link_check.read(results)
     tally: Counter[str] = Counter()
+    if targets:
+        call.output.heading("outcome", "identifier", "target", "status", "location", "detail")
     for iri, target in targets:
         row = dict(zip(link_check.HEADER, rows.get(target, ()), strict=False))
         outcome = row.get("outcome", "unsure")

@@ -54,12 +54,15 @@ def log(
         id=id,
         kinds=_kinds(kinds or []),
     )
-    position = LogPosition(follows=follow)
+    position, told = LogPosition(follows=follow), False
     while True:
         entries = []
         # after the first entries a writer may hold the store for long: try again later
         with suppress(*([StoreBusy] if position.last else [])):
             entries = session.read(call, lambda registry, party: registry.news(party, filter, position))
+        if entries and not told:
+            call.output.heading("time", "party", "event", "subject", "details")
+            told = True
         for entry in entries:
             record = event_json(entry.event)
             if entry.publication is not None:

@@ -101,7 +101,7 @@ def list_(
 
     The columns are IRI, stage, owner, time of creation and name, separated by tabs.
     """
-    from idstore.cli.records import record_views
+    from idstore.cli.records import COLUMNS, record_views
     from idstore.model.filter import Filter
 
     if until is not None and older_than is not None:
@@ -130,6 +130,8 @@ def list_(
         return record_views(registry, party, records, remarks=call.output.json)
 
     views = session.read(call, act)
+    if views:
+        call.output.heading(*COLUMNS)
     for view in views[: limit or None]:
         call.output.data(view.line(lang), view.json() if call.output.json else {})
     if not views:

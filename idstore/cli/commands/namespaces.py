@@ -52,7 +52,10 @@ def add(
 
 def list_(call: Call) -> None:
     """List the namespaces: name, base, scheme, owner, open or frozen."""
-    for namespace in session.read(call, lambda registry, _: registry.namespaces()):
+    namespaces = session.read(call, lambda registry, _: registry.namespaces())
+    if namespaces:
+        call.output.heading("name", "base", "scheme", "owner", "allocation")
+    for namespace in namespaces:
         _print(call, namespace)
 
 
