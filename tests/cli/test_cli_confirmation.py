@@ -108,8 +108,8 @@ def test_lists_have_headings_on_a_terminal_alone(
     _, shown = answered(store, b"", *words, data=True)
     assert shown.splitlines()[0].expandtabs() == heading.expandtabs()
     for option in ("--json", "--quiet"):
-        assert heading.split("\t")[0] not in answered(store, b"", *words, option, data=True)[1]
-    assert heading.split("\t")[0] not in run(*words).out
+        assert heading.split("\t", maxsplit=1)[0] not in answered(store, b"", *words, option, data=True)[1]
+    assert heading.split("\t", maxsplit=1)[0] not in run(*words).out
 
 
 @pytest.mark.local("a terminal is on this machine")

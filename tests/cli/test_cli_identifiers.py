@@ -356,13 +356,36 @@ def test_a_reason_is_printed_on_one_line(run: Run, mint: Minting) -> None:
 @pytest.mark.usefixtures("rdl")
 def test_cite_writes_every_form(run: Run) -> None:
     run("register", "h", "abc")
-    lines = run("cite", "h:abc").lines
-    assert {"https://hdl.handle.net/10.1000/abc", "hdl:10.1000/abc", "https://doi.org/10.1000/abc"} <= set(
-        lines
-    )
+    *lines, reference = run("cite", "h:abc").lines
+    assert {
+        "https://hdl.handle.net/10.1000/abc",
+        "hdl:10.1000/abc",
+        "https://doi.org/10.1000/abc",
+        "h:abc",
+    } <= set(lines)
+    assert reference.endswith("). https://hdl.handle.net/10.1000/abc (draft)")
     for form in lines:
         assert run("show", form).lines[0] == "https://hdl.handle.net/10.1000/abc"
     assert {"kind", "text"} == run("cite", "h:abc", "--json").objects[0].keys()
+
+
+@pytest.mark.usefixtures("rdl")
+def test_cite_tells_name_date_and_state(run: Run) -> None:
+    iri = run("register", "h", "abc", "--name", "ball valve").line
+    run("fixate", iri)
+    date = run("show", iri, "--json").object["fixated"][:10]
+    assert run("cite", iri).lines[-1] == f"ball valve ({date}). {iri}"
+    run("deprecate", iri, "--reason", "outdated")
+    assert run("cite", iri, by="carol").lines[-1] == f"ball valve ({date}). {iri} (deprecated)"
+    run("revoke", iri, "--reason", "abuse")
+    *_, reference = run("cite", iri, "--json").objects
+    assert reference == {
+        "kind": "reference",
+        "text": f"ball valve ({date}). {iri} (withdrawn)",
+        "name": "ball valve",
+        "date": date,
+        "state": "withdrawn",
+    }
 
 
 @pytest.mark.parametrize("option", ["--since", "--until"])
