@@ -363,7 +363,7 @@ def test_cite_writes_every_form(run: Run) -> None:
         "https://doi.org/10.1000/abc",
         "h:abc",
     } <= set(lines)
-    assert reference.endswith("). https://hdl.handle.net/10.1000/abc (draft)")
+    assert reference.endswith("). https://doi.org/10.1000/abc (draft)")
     for form in lines:
         assert run("show", form).lines[0] == "https://hdl.handle.net/10.1000/abc"
     assert {"kind", "text"} == run("cite", "h:abc", "--json").objects[0].keys()
@@ -373,15 +373,16 @@ def test_cite_writes_every_form(run: Run) -> None:
 def test_cite_tells_name_date_and_state(run: Run) -> None:
     iri = run("register", "h", "abc", "--name", "ball valve").line
     run("fixate", iri)
+    address = "https://doi.org/10.1000/abc"
     date = run("show", iri, "--json").object["fixated"][:10]
-    assert run("cite", iri).lines[-1] == f"ball valve ({date}). {iri}"
+    assert run("cite", iri).lines[-1] == f"ball valve ({date}). {address}"
     run("deprecate", iri, "--reason", "outdated")
-    assert run("cite", iri, by="carol").lines[-1] == f"ball valve ({date}). {iri} (deprecated)"
+    assert run("cite", iri, by="carol").lines[-1] == f"ball valve ({date}). {address} (deprecated)"
     run("revoke", iri, "--reason", "abuse")
     *_, reference = run("cite", iri, "--json").objects
     assert reference == {
         "kind": "reference",
-        "text": f"ball valve ({date}). {iri} (withdrawn)",
+        "text": f"ball valve ({date}). {address} (withdrawn)",
         "name": "ball valve",
         "date": date,
         "state": "withdrawn",

@@ -139,9 +139,9 @@ class Histories(RuleBasedStateMachine):
             lambda: self.registry.mint(space, Party(by), Request(name, comment=remark, request_key=key)),
         )
         if earlier is not None and made is not None:
-            assert made.iri.value == earlier.iri
+            assert made.iri == earlier.iri
         elif made is not None:
-            thing = Thing(made.iri.value, SPACES[space], by)
+            thing = Thing(made.iri, SPACES[space], by)
             self.model.begin("Mint", thing, name, remark)
             if key is not None:
                 self.model.keys[by, space, key] = thing, name or ""
@@ -155,7 +155,7 @@ class Histories(RuleBasedStateMachine):
         refused = self.model.may_allocate(by, "names") or ("taken" if again and taken else None)
         made = self.answered(refused, lambda: self.registry.register("names", label, Party(by)))
         if made is not None:
-            self.model.begin("Registration", Thing(made.iri.value, NAMES, by), None, None)
+            self.model.begin("Registration", Thing(made.iri, NAMES, by), None, None)
 
     @rule(by=owners, number=things, lang=st.sampled_from(("und", "en")))
     def name(self, by: str | None, number: int, lang: str) -> None:
