@@ -344,6 +344,7 @@ LOCAL: Final[Mapping[str, str]] = {
     "publish": "a part of `import_file`",
     "quads": "a part of `export`",
     "records": "a part of `export`",
+    "refresh": "each answer of a server is of its newest state",
     "relate": "a part of `import_file`",
     "set_values": "a part of `import_file` for a batch file; `put_handle` sets several values at once",
     "state": "a part of `import_file` for a table of bindings",

@@ -41,6 +41,7 @@ class BulkChange(ActTransaction):
     """See `idstore.stores.contract.Bulk`."""
 
     behind = ""
+    age = 0.0
 
     def __init__(self, writer: Writer, path: Path, store: object, *, fresh: bool) -> None:
         self._writer, self.path = writer, path
@@ -322,6 +323,9 @@ class BulkChange(ActTransaction):
     def backup(self, folder: str | PathLike[str]) -> NoReturn:  # noqa: ARG002
         """Raise StoreUnavailable: the change has not taken effect."""
         raise StoreUnavailable(_UNDER_WAY)
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Do nothing: every question sees what was enlisted so far."""
 
     def close(self) -> None:
         """Do nothing: the enclosing block ends the change."""

@@ -404,6 +404,17 @@ class Store(Protocol):
     def behind(self) -> str:
         """Why the newest changes may be invisible, and the remedy; empty if all changes are visible."""
 
+    @property
+    def age(self) -> float:
+        """Seconds since the state that is read was the newest; 0 if it always is."""
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Read the newest state from now on. Snapshots that were given stay as they are.
+
+        wait  seconds to wait for the process that holds the store.
+        Raises StoreBusy, StoreUnavailable: the state is the same as before.
+        """
+
     def read(self, question: Callable[[View], T]) -> T:
         """Return the result of a question on the newest state. No batch takes effect while the question runs.
 
@@ -469,6 +480,13 @@ class Bulk(Transaction, Protocol):
     @property
     def behind(self) -> str:
         """Empty."""
+
+    @property
+    def age(self) -> float:
+        """0: every question sees what was enlisted so far."""
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Do nothing: the state is the newest."""
 
     def not_before(self, moment: int, queue: str) -> None:
         """Raise StoreUnavailable: a large change does not wait for the clock."""

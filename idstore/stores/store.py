@@ -53,6 +53,7 @@ class DirectoryStore:
     """
 
     behind = ""
+    age = 0.0
 
     def __init__(
         self,
@@ -167,6 +168,9 @@ class DirectoryStore:
                 return question(view)
             finally:
                 view.end()
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Do nothing: every question sees the newest state."""
 
     def snapshot(self) -> PinnedView:
         """Pin the newest state."""
