@@ -265,6 +265,11 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             unused=OF_LISTS,
         ),
         _read("published"),
+        _read(
+            "events_since",
+            (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted),
+            unused=OF_LISTS,
+        ),
         _read("changes", (InvalidData,), function=public_changes),
         ApiOperation("pace", PARTY),
         _read(
@@ -301,6 +306,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _administer("keep_checked", ()),
         ApiOperation("verify", ADMINISTRATOR, (NotPermitted,)),
         _administer("repair_counters", ()),
+        ApiOperation("counters", ADMINISTRATOR, (NotPermitted,)),
         # tokens
         _act(
             "add_token",

@@ -63,6 +63,7 @@ from idstore.registry.requests import Request
 from idstore.registry.storage_plan import Placed, StoragePlan
 from idstore.registry.verification import Verification
 from idstore.registry.versions import Versions
+from idstore.stores.contract import StoreCounters
 
 
 class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replacements, Queries):
@@ -103,6 +104,14 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
         Cost: a look at the ledger if nothing changed; otherwise that of opening.
         """
         self.store.refresh(wait)
+
+    def counters(self, party: Party) -> StoreCounters:
+        """Return what the store has done since it was opened; only administrators may.
+
+        A server answers the same at ``/metrics``. Raises NotPermitted.
+        """
+        self.only_administrators(party)
+        return self.store.counters()
 
     def backup(self, folder: str | PathLike[str], party: Party) -> None:
         """Copy the current state of the registry into an absent or empty folder, while other work continues.

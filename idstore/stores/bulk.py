@@ -22,6 +22,7 @@ from idstore.model.event import Event
 from idstore.model.history import History
 from idstore.model.listing import Series
 from idstore.stores import files, redaction
+from idstore.stores.contract import StoreCounters
 from idstore.stores.ledger.contract import EMPTY_HEAD, Head, LedgerTransaction, NumberedClaim, Row
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.projection import bases
@@ -326,6 +327,10 @@ class BulkChange(ActTransaction):
 
     def refresh(self, wait: float = 10.0) -> None:
         """Do nothing: every question sees what was enlisted so far."""
+
+    def counters(self) -> StoreCounters:
+        """Return zeros."""
+        return StoreCounters()
 
     def close(self) -> None:
         """Do nothing: the enclosing block ends the change."""

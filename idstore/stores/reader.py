@@ -5,6 +5,7 @@ releases it. If a writer holds the store longer than a moment, the reader reques
 state from it. Without an answer, the reader uses the newest existing snapshot, and `behind` says so.
 """
 
+import logging
 import math
 import os
 import sqlite3
@@ -24,7 +25,7 @@ from idstore.errors import StoreBusy, StoreClosed, StoreDamaged, StoreForked, St
 from idstore.progress import Progress
 from idstore.remedies import Remedy
 from idstore.stores import backup, files, recovery
-from idstore.stores.contract import Answer, Runner
+from idstore.stores.contract import Answer, Runner, StoreCounters
 from idstore.stores.ledger.contract import Ledger
 from idstore.stores.ledger.forms import check_form
 from idstore.stores.ledger.sqlite import SqliteLedger
@@ -39,6 +40,7 @@ from idstore.stores.views import EngineView
 
 T = TypeVar("T")
 
+_LOG: Final = logging.getLogger(__name__)
 _MOMENT: Final = 0.05
 """Seconds to wait for the store itself before requesting a snapshot."""
 _ANSWER: Final = 1.0
@@ -153,6 +155,10 @@ class ReadOnlyStore:
             with self._lock:
                 self._check()
                 self._state = fresh
+
+    def counters(self) -> StoreCounters:
+        """Return zeros: a reader does nothing to the store."""
+        return StoreCounters()
 
     # reading
 
@@ -406,6 +412,7 @@ def _open_while_busy(
         raise stale_error from busy
     if _has_everything(path, use):
         return _snapshot_state(path, use, begun)
+    _LOG.warning("%s; reads an earlier state", stale_error)
     made_at = time.monotonic() - max(0.0, time.time() - use.made)
     return _snapshot_state(path, use, made_at, stale_error=stale_error)
 

@@ -343,6 +343,45 @@ def test_a_trail_can_be_followed(run: Run, mint: Minting, monkeypatch: pytest.Mo
     assert seen[5:] == ["Comment", "Fixation", "Mint", "Bind"]
 
 
+@pytest.mark.near_and_far
+def test_a_cursor_in_a_file_gives_each_public_event_once(run: Run, mint: Minting, tmp_path: Path) -> None:
+    file, iri = tmp_path / "cursor", mint()
+    assert len(run("log", "--cursor-file", file, by="carol").lines) == 5
+    assert file.read_text() == "5\n"
+    assert run("log", "--cursor-file", file, by="carol").out == ""
+    run("fixate", iri)
+    assert "Fixation" in run("log", "--after", "6", by="carol").line
+    assert run("log", "--cursor-file", file, "--kind", "bind", by="carol").out == ""
+    run("bind", iri, WIKIDATA)
+    [entry] = run("log", "--cursor-file", file, "--json", by="carol").objects
+    assert (entry["kind"], entry["publication"], file.read_text()) == ("Bind", 8, "8\n")
+    assert "commit" not in entry
+
+
+@pytest.mark.near_and_far
+def test_an_administrator_s_cursor_counts_commits(run: Run, mint: Minting, tmp_path: Path) -> None:
+    file, iri = tmp_path / "cursor", mint()
+    first = run("log", "--after", "commit:0", "--cursor-file", file, "--json").objects
+    assert [one["commit"] for one in first] == [*range(1, 7)]
+    mint(by="bob")
+    [second] = run("log", "--cursor-file", file, "--json").objects
+    assert (second["kind"], second["by"], file.read_text()) == ("Mint", "bob", "commit:7\n")
+    run("log", "--cursor-file", file, by="carol", code=7)
+    assert file.read_text() == "commit:7\n"
+    run("log", "--after", "commit:0", "--id", iri, by="carol", code=7)
+
+
+def test_a_cursor_that_cannot_be_used(run: Run, mint: Minting, store: Path, tmp_path: Path) -> None:
+    mint()
+    run("log", "--after", "x", code=3)
+    run("log", "--after", "99", code=3)
+    run("log", "--after", "0", "--follow", code=2)
+    assert "folder of the store" in run("log", "--cursor-file", store / "cursor", code=2).err
+    run("log", "--cursor-file", tmp_path, code=2)
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    assert "--cursor-file" in run("log", "--cursor-file", tmp_path / "bytes", code=2).err
+
+
 def test_counts_cover_the_identifiers_that_a_party_sees(run: Run, mint: Minting) -> None:
     run("fixate", mint())
     mint()
