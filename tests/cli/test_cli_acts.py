@@ -507,6 +507,42 @@ def test_a_sound_store_conforms(run: Run, mint: Minting, tmp_path: Path) -> None
     assert run("validate", tmp_path / "x.ttl", "--json", code=5).objects[0]["severity"] == "Violation"
 
 
+@pytest.mark.near_and_far
+def test_a_quiet_import_prints_all_that_is_new_and_else_nothing(run: Run, rdl: str, tmp_path: Path) -> None:
+    assert rdl
+    run("namespace", "add", "pronom", "info:pronom/", "--scheme", "puid")
+    formats = "".join(f'<FileFormat Name="{n}" PUID="fmt/{n}" MIMEType=""/>' for n in range(1, 61))
+    text = "<FFSignatureFile Version='{}'><FileFormatCollection>{}</FileFormatCollection></FFSignatureFile>"
+    droid = ("import", "-", "--format", "droid", "--quiet")
+    head, *lines = run(*droid, stdin=text.format(1, formats)).lines
+    assert head == "registered 60 identifiers, renamed 0; 0 are as they were"
+    assert sorted(lines) == sorted(f"new\tinfo:pronom/fmt/{number}" for number in range(1, 61))
+    for options in ((), ("--json",), ("--dry-run",)):
+        outcome = run(*droid, *options, stdin=text.format(2, formats))
+        assert (outcome.out, outcome.err) == ("", "")
+    less = formats.replace('Name="7"', 'Name="seven"').replace('PUID="fmt/60"', 'PUID="fmt/61"')
+    assert run(*droid, stdin=text.format(3, less)).lines == [
+        "registered 1 identifiers, renamed 1; 58 are as they were; 1 vanished from the file and stay",
+        "new\tinfo:pronom/fmt/61",
+        "renamed\tinfo:pronom/fmt/7: 7 → seven",
+        "vanished\tinfo:pronom/fmt/60",
+    ]
+    assert run(*droid, stdin=text.format(4, less)).out == ""
+
+    (tmp_path / "list.txt").write_text("10.1000/a\n10.1000/b\n")
+    (tmp_path / "pairs.csv").write_text("subject,object\nhdl:10.1000/a,http://example.org/a\n")
+    for file, new in (("list.txt", 2), ("pairs.csv", 1)):
+        lines = run("import", tmp_path / file, "--quiet").lines
+        assert [line.split("\t")[1] for line in lines] == ["new"] * new
+        for options in ((), ("--json",)):
+            outcome = run("import", tmp_path / file, "--quiet", *options)
+            assert (outcome.out, outcome.err) == ("", "")
+
+    run("export", "--format", "trig", "-o", tmp_path / "all.trig")
+    outcome = run("import", tmp_path / "all.trig", "--quiet")
+    assert (outcome.out, outcome.err) == ("", "")
+
+
 def test_accepted_mappings_conform_to_the_shapes(run: Run, mint: Minting) -> None:
     """The engine's numbers have 18 decimals and 63 bits: a value beyond that is rounded or refused."""
     id = mint()
