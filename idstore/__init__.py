@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from idstore.model.event import Event as Event
     from idstore.model.filter import Filter as Filter
     from idstore.model.namespace import Namespace as Namespace
+    from idstore.model.party import NOBODY as NOBODY
     from idstore.model.party import Party as Party
     from idstore.model.party import PartyFacts as PartyFacts
     from idstore.model.record import Record as Record
@@ -145,6 +146,7 @@ _MODULES: Final = {
     "LogEntry": "idstore.registry.log",
     "MalformedShapes": "idstore.errors",
     "Namespace": "idstore.model.namespace",
+    "NOBODY": "idstore.model.party",
     "NamespaceExhausted": "idstore.errors",
     "NewToken": "idstore.tokens",
     "NewsPage": "idstore.operations.declared",
