@@ -145,16 +145,22 @@ class ReadOnlyStore:
                 state.newest_at, state.stale_error = now, None
                 return
             fresh = _open(self.path, wait=wait, detached=True)
-            if fresh.stale_error is not None:
-                raise fresh.stale_error
-            if fresh.ledger.origin != self.origin:
-                raise StoreUnavailable(
-                    f"another store is at {self.path} now; open that one", path=str(self.path)
-                )
-            fresh.version = state.version + 1
-            with self._lock:
-                self._check()
-                self._state = fresh
+            try:
+                self._replace(fresh)
+            except BaseException:
+                fresh.close()
+                raise
+
+    def _replace(self, fresh: _ReadState) -> None:
+        """Read another state from now on. Raises StoreBusy, StoreUnavailable."""
+        if fresh.stale_error is not None:
+            raise fresh.stale_error
+        if fresh.ledger.origin != self.origin:
+            raise StoreUnavailable(f"another store is at {self.path} now; open that one", path=str(self.path))
+        fresh.version = self._state.version + 1
+        with self._lock:
+            self._check()
+            self._state = fresh
 
     def counters(self) -> StoreCounters:
         """Return zeros: a reader does nothing to the store."""
@@ -295,20 +301,21 @@ def _detached(path: Path, state: _ReadState) -> _ReadState:
     Raises StoreUnavailable.
     """
     with ExitStack() as own:
-        try:
-            use = _publish(state, Snapshots(path / files.SNAPSHOTS))
-        except (OSError, sqlite3.Error):
-            from idstore import scratch  # imported late: a short command does without it
-
+        with closing(state):
             try:
-                use = _publish(state, Snapshots(own.enter_context(scratch.folder()) / files.SNAPSHOTS))
-            except (OSError, sqlite3.Error) as error:
-                raise StoreUnavailable(
-                    f"the store at {path} cannot be copied to be read: {error}; free some space for"
-                    " temporary files, or name another folder in TMPDIR",
-                    path=str(path),
-                ) from error
-        state.close()
+                use = _publish(state, Snapshots(path / files.SNAPSHOTS))
+            except (OSError, sqlite3.Error):
+                from idstore import scratch  # imported late: a short command does without it
+
+                try:
+                    folder = own.enter_context(scratch.folder())
+                    use = _publish(state, Snapshots(folder / files.SNAPSHOTS))
+                except (OSError, sqlite3.Error) as error:
+                    raise StoreUnavailable(
+                        f"the store at {path} cannot be copied to be read: {error}; free some space for"
+                        " temporary files, or name another folder in TMPDIR",
+                        path=str(path),
+                    ) from error
         return _snapshot_state(path, use, state.newest_at, resources=own.pop_all())
 
 
