@@ -80,7 +80,7 @@ class Bench:
         The copy shares the engine's tables with the store, as every backup does.
         """
         copy = self.path("copy")
-        with idstore.open(self.store(size, namespace), read_only=True) as registry:
+        with idstore.open(self.store(size, namespace), mode="shared") as registry:
             registry.backup(copy, ADMINISTRATOR)
         return copy
 

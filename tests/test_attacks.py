@@ -164,6 +164,7 @@ def test_a_lookup_of_a_hidden_identifier_reads_as_much_as_of_an_absent_one(
 LOOKS: dict[str, Callable[[Registry, str], object]] = {
     "log": lambda registry, about: list(registry.log(EVE, Filter(id=about))),
     "news": lambda registry, about: registry.news(EVE, Filter(id=about)),
+    "events": lambda registry, about: registry.events_since(EVE, "0", Filter(id=about)),
     "history": lambda registry, about: registry.at(about, times.of(2**47), EVE),
     "bound": lambda registry, about: registry.bound_to(f"{THING}/{about[-1]}", EVE),
     "subject": lambda registry, about: registry.matching(EVE, NamedNode(about)),

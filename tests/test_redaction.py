@@ -20,7 +20,7 @@ from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.bindings import Statement
 from idstore.registry.requests import Request
-from idstore.stores.reader import open_reader
+from idstore.stores.reader import ReadOnlyStore
 from idstore.stores.snapshots import Use
 from idstore.stores.store import DirectoryStore
 from idstore.vocabulary import RDF
@@ -261,7 +261,7 @@ def test_a_reader_in_another_process_keeps_a_snapshot_until_it_ends(
     registry: Registry, tmp_path: Path
 ) -> None:
     filled(registry)
-    with open_reader(tmp_path / "store"):  # the snapshot is that of the publisher, too
+    with ReadOnlyStore(tmp_path / "store"):  # the snapshot is that of the publisher, too
         registry.redact_text(SECRET, "because", ALICE)
         assert traces(tmp_path, SECRET)
     wait_until(lambda: not traces(tmp_path, SECRET))

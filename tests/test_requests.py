@@ -25,7 +25,7 @@ while len(list(ready.parent.glob("ready-*"))) < int(sys.argv[3]):
 for number in range(int(sys.argv[4])):
     request = idstore.Request(f"valve {number}", request_key=f"order {number}")
     with idstore.open(folder, wait=60) as registry:
-        print(registry.mint("rdl", idstore.Party("alice"), request).iri.value, flush=True)
+        print(registry.mint("rdl", idstore.Party("alice"), request).iri, flush=True)
 """
 
 

@@ -278,6 +278,8 @@ def test_only_administrators_govern(registry: Registry) -> None:
         lambda by: registry.revoke_all(Party("ben"), times.of(0), "spam", by),
         lambda by: list(registry.verify(by)),
         lambda by: registry.repair_counters(by),
+        lambda by: registry.counters(by),
+        lambda by: registry.events_since(by, "commit:0"),
     ]
     assert [outcome(partial(act, OWNER)) for act in acts] == ["not-permitted"] * len(acts)
     assert [outcome(partial(act, Party("suspended"))) for act in acts] == ["not-permitted"] * len(acts)

@@ -111,9 +111,6 @@ def test_an_article_has_addresses_under_its_own_base() -> None:
     there = SCHEME.context("http://journals.scholarsportal.info/", {})
     kinds = {form.kind for form in SCHEME.written_forms(label, there)}
     assert kinds == forms.keys() - {"own-web", "own-details"}
-        "own-web",
-        "own-details",
-    }
 
 
 def test_the_scheme_derives() -> None:

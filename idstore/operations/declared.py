@@ -266,6 +266,11 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             unused=OF_LISTS,
         ),
         _read("published"),
+        _read(
+            "events_since",
+            (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted),
+            unused=OF_LISTS,
+        ),
         _read("changes", (InvalidData,), function=public_changes),
         ApiOperation("pace", PARTY),
         _read(
@@ -302,6 +307,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _administer("keep_checked", ()),
         ApiOperation("verify", ADMINISTRATOR, (NotPermitted,)),
         _administer("repair_counters", ()),
+        ApiOperation("counters", ADMINISTRATOR, (NotPermitted,)),
         # tokens
         _act(
             "add_token",
@@ -345,6 +351,7 @@ LOCAL: Final[Mapping[str, str]] = {
     "publish": "a part of `import_file`",
     "quads": "a part of `export`",
     "records": "a part of `export`",
+    "refresh": "each answer of a server is of its newest state",
     "relate": "a part of `import_file`",
     "set_values": "a part of `import_file` for a batch file; `put_handle` sets several values at once",
     "state": "a part of `import_file` for a table of bindings",

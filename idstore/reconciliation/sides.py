@@ -117,7 +117,7 @@ def _format(name: str, chosen: str | None) -> str | None:
 
 def _read_store(name: str, party: Party, wait: float, reader: RdfReader) -> str:
     with (
-        opening.open(name, wait=wait, read_only=True, detached=True) as registry,
+        opening.open(name, wait=wait, mode="read") as registry,
         registry.quads(party) as quads,
     ):
         reader.take(quads)

@@ -64,6 +64,7 @@ from idstore.registry.requests import Request
 from idstore.registry.storage_plan import Placed, StoragePlan
 from idstore.registry.verification import Verification
 from idstore.registry.versions import Versions
+from idstore.stores.contract import StoreCounters
 
 
 class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replacements, Queries):
@@ -85,6 +86,33 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
     def pristine(self) -> bool:
         """Whether the log holds at most the event that initialised the registry."""
         return self.store.read(lambda view: view.catalogue.counts()[1] <= 1)
+
+    @property
+    def age(self) -> float:
+        """Seconds since the state that is read was the newest.
+
+        0 unless the registry was opened with ``mode="read"``.
+        """
+        return self.store.age
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Read the newest state from now on, in a registry opened with ``mode="read"``; else do nothing.
+
+        What is being read meanwhile, such as an export, goes on with the state with which it began.
+
+        wait  seconds to wait for the process that holds the store.
+        Raises StoreBusy (that process does not answer), StoreUnavailable: the state is the same as before.
+        Cost: a look at the ledger if nothing changed; otherwise that of opening.
+        """
+        self.store.refresh(wait)
+
+    def counters(self, party: Party) -> StoreCounters:
+        """Return what the store has done since it was opened; only administrators may.
+
+        A server answers the same at ``/metrics``. Raises NotPermitted.
+        """
+        self.only_administrators(party)
+        return self.store.counters()
 
     def backup(self, folder: str | PathLike[str], party: Party) -> None:
         """Copy the current state of the registry into an absent or empty folder, while other work continues.

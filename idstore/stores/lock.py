@@ -2,12 +2,14 @@
 
 import errno
 import fcntl
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from idstore.errors import StoreBusy, StoreUnavailable
 from idstore.forks import LockHandle
@@ -15,6 +17,9 @@ from idstore.permissions import conform
 from idstore.remedies import Remedy
 from idstore.stores.threads import start
 
+_LOG: Final = logging.getLogger(__name__)
+_LONG: Final = 1.0
+"""Seconds from which a wait for the lock is logged."""
 _MAX_CLOSED = 0.5
 """Maximum seconds for which a writer keeps readers out."""
 _MIN_OPEN = 0.1
@@ -47,8 +52,11 @@ class DirectoryLock:
         An interrupt can come when the lock is held already: the caller calls `release` in any case.
         Raises StoreBusy, naming the process that holds the lock; StoreUnavailable: the file cannot be opened.
         """
-        deadline = time.monotonic() + wait
+        begun = time.monotonic()
+        deadline = begun + wait
         handle = self._lock_shared(deadline, unless or _never) if shared else self._lock_exclusive(deadline)
+        if (waited := time.monotonic() - begun) >= _LONG:
+            _LOG.info("%s: waited %.1f s for other processes", self._path.parent, waited)
         if handle is None:
             holder = self._holder()
             by = f"process {holder}" if holder else "another process, or by readers"

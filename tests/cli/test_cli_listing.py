@@ -324,7 +324,7 @@ def test_a_record_of_the_library_has_the_keys_of_the_command(run: Run, mint: Min
     run("bind", iri, "http://y.example.org/", "--author", "Ann", "--confidence", "0.5")
     run("fixate", iri)
     shown = run("show", iri, "--json").object
-    with idstore.open(store, read_only=True) as registry:
+    with idstore.open(store, mode="read") as registry:
         document = json.loads(json.dumps(registry.show(iri, idstore.Party("alice")).as_dict()))
         assert document.pop("namespace") == registry.namespace(shown.pop("namespace")).base
     assert document == {key: value for key, value in shown.items() if key not in ("scheme", "comments")}

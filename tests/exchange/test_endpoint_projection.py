@@ -258,7 +258,7 @@ def test_a_store_that_is_restored_between_two_pages_of_changes_is_refused(
     run("backup", str(tmp_path / "copy"))
     publish("lost")
     with (
-        idstore.open(store, read_only=True) as former,
+        idstore.open(store, mode="shared") as former,
         idstore.open(tmp_path / "copy", administrator=ALICE) as restored,
     ):
         for number in range(3):

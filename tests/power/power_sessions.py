@@ -420,7 +420,7 @@ def check_backups(place: Path, promises: Promises) -> int:
     """
     for number, (name, promised) in enumerate(promises.backups.items()):
         whole = number % 8 == 0
-        with idstore.open(place / "backups" / name, read_only=not whole) as registry:
+        with idstore.open(place / "backups" / name, mode="write" if whole else "shared") as registry:
             findings = [str(finding) for finding in registry.verify(ALICE)] if whole else []
             if findings:
                 raise LostError(f"backup {name}: {findings[:5]}")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import idstore
-from idstore.errors import InvalidData, NotRegistered
+from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.model import times
 from idstore.model.filter import Filter
-from idstore.model.party import Party
+from idstore.model.party import NOBODY, Party
 from idstore.registry import Registry, log
 from idstore.registry.log import LogPosition
 
@@ -128,3 +128,82 @@ def test_identifiers_have_no_id_of_an_event_and_no_kind(registry: Registry, filt
     for read in reads:
         with pytest.raises(InvalidData, match="a list of identifiers is restricted by"):
             read()
+
+
+# by a cursor
+
+
+def read_on(registry: Registry, party: Party, cursor: str, limit: int) -> tuple[list[str], str]:
+    """Return the acts after a cursor, read in pages, and the last cursor."""
+    seen: list[str] = []
+    while True:
+        page = registry.events_since(party, cursor, limit=limit)
+        seen += [entry.event.act for entry in page.entries]
+        cursor = page.cursor
+        if len(page.entries) < limit:
+            return seen, cursor
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_a_cursor_goes_on_with_what_is_public_for_everyone(
+    registry: Registry, tmp_path: Path, limit: int
+) -> None:
+    draft = registry.mint("rdl", BOB).iri
+    first = read_on(registry, BOB, "0", limit)
+    assert first == (["Initialization", "NamespaceAddition"], "2")
+    assert all(read_on(registry, party, "0", limit) == first for party in (ALICE, CAROL, NOBODY))
+    registry.fixate([draft], BOB)
+    registry.bind(draft, idstore.Statement("http://example.org/"), CAROL)
+    registry.close()
+    with idstore.open(tmp_path / "store", mode="read") as reader:  # a cursor means the same in every process
+        for party in (ALICE, BOB, CAROL, NOBODY):
+            assert read_on(reader, party, "2", limit) == (["Mint", "Fixation", "Bind"], "5")
+            assert read_on(reader, party, "5", limit) == ([], "5")
+        numbers = [entry.publication for entry in reader.events_since(CAROL, "2").entries]
+        assert numbers == [3, 4, 5]
+        assert {entry.sequence for entry in reader.events_since(CAROL).entries} == {None}
+
+
+@pytest.mark.parametrize("limit", [1, 3, 100])
+def test_a_cursor_of_commits_goes_on_with_all_events_for_administrators(
+    registry: Registry, limit: int
+) -> None:
+    registry.mint("rdl", BOB)
+    seen, cursor = read_on(registry, ALICE, "commit:0", limit)
+    assert (seen, cursor) == (["Initialization", "NamespaceAddition", "Mint"], "commit:3")
+    registry.mint("rdl", CAROL)
+    assert read_on(registry, ALICE, cursor, limit) == (["Mint"], "commit:4")
+    for party in (BOB, NOBODY):
+        for number in (0, 3, 4, 5):  # equal, whether there is such a commit or not
+            with pytest.raises(NotPermitted):
+                registry.events_since(party, f"commit:{number}")
+
+
+@pytest.mark.parametrize("start", ["0", "commit:0"])
+def test_a_cursor_passes_over_what_a_filter_leaves_out(registry: Registry, start: str) -> None:
+    registry.mint("rdl", BOB, idstore.Request(fixate=True))
+    last = registry.events_since(ALICE, start).cursor
+    for filter, acts in (
+        (Filter(kinds={"Mint"}), ["Mint"]),
+        (Filter(party="bob"), ["Mint", "Fixation"]),
+        (Filter(id="rdl"), ["NamespaceAddition"]),
+        (Filter(until=times.of(0)), []),
+    ):
+        page = registry.events_since(ALICE, start, filter, limit=3)
+        assert ([entry.event.act for entry in page.entries], page.cursor) == (acts, last)
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "-1", "commit:", "commit:x", "commit:-1", "1.0", "²", "9" * 30, "3"]
+)
+def test_a_text_that_is_no_cursor(registry: Registry, cursor: str) -> None:
+    with pytest.raises(InvalidData):
+        registry.events_since(ALICE, cursor)
+
+
+def test_a_cursor_with_a_hidden_identifier_answers_as_with_an_absent_one(registry: Registry) -> None:
+    draft = registry.mint("rdl", BOB).iri
+    for id in (draft, "http://rdl.example.org/data#R3732211754"):
+        with pytest.raises(NotRegistered):
+            registry.events_since(CAROL, "0", Filter(id=id))
+    assert registry.events_since(BOB, "0", Filter(id=draft)).entries == []

@@ -246,7 +246,7 @@ import idstore
 from idstore.errors import StoreUnavailable
 from idstore.registry import export
 export._FIRST = export._PORTION = 2
-registry = idstore.open(sys.argv[1], read_only=True)
+registry = idstore.open(sys.argv[1], mode="shared")
 def export():
     with registry.nquads(idstore.Party("root")) as found:
         said = [next(found)]

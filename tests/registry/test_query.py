@@ -36,7 +36,7 @@ GREEDY = (
 ASKER = """
 import sys, idstore
 from idstore import Party
-with idstore.open(sys.argv[1], read_only=True, detached=True) as registry:
+with idstore.open(sys.argv[1], mode="read") as registry:
     print("ready", flush=True)
     with registry.query(sys.argv[2], Party("alice"), "csv", timeout=60) as answer:
         sys.stdout.buffer.write(answer.read())
@@ -407,7 +407,7 @@ def test_writers_continue_while_a_query_runs(registry: Registry, folder: Path) -
     registry.mint("rdl", ALICE)
     registry.close()
     ended: list[LimitReached] = []
-    with idstore.open(folder, read_only=True, detached=True) as reader:
+    with idstore.open(folder, mode="read") as reader:
 
         def wait() -> None:
             with pytest.raises(LimitReached) as caught:

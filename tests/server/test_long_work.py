@@ -57,7 +57,7 @@ def damaged(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def test_a_party_gets_the_findings_that_it_gets_on_the_folder(damaged: Server) -> None:
     counts = []
-    with idstore.open(damaged.store, read_only=True, detached=True) as near, ExitStack() as stack:
+    with idstore.open(damaged.store, mode="read") as near, ExitStack() as stack:
         socket = stack.enter_context(connect_folder(damaged.store))
         for party in (ALICE, BOB, CAROL):
             far = stack.enter_context(idstore.connect(damaged.address, token=damaged.token(party)))

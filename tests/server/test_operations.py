@@ -48,7 +48,7 @@ def test_the_client_has_each_operation(name: str) -> None:
     assert callable(getattr(idstore.connect("http://127.0.0.1:9/"), name))
 
 
-@pytest.mark.parametrize("name", sorted(LOCAL.keys() - {"close", "home", "load"}))
+@pytest.mark.parametrize("name", sorted(LOCAL.keys() - {"close", "home", "load", "refresh"}))
 def test_the_client_says_what_needs_the_folder(name: str) -> None:
     with pytest.raises(idstore.IdstoreError, match="this needs the folder"):
         getattr(idstore.connect("http://127.0.0.1:9/"), name)

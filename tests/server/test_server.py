@@ -244,7 +244,7 @@ def test_the_generator_gives_suffixes_of_pilin(server: Server, alice: str, bob: 
     assert all(re.fullmatch("[0-9B-DF-HJ-NP-TV-Z]{9}", label) for label in labels)
     assert len({*labels[:3]}) == 3
     assert labels[2] == labels[3]
-    with idstore.open(server.store, read_only=True, detached=True) as registry:
+    with idstore.open(server.store, mode="read") as registry:
         assert all(registry.show(f"pilin:{label}", BOB).owner == "bob" for label in labels)
     assert server.ask("POST", "/generate/pilin").status == 401
     assert server.ask("POST", "/generate/none", token=bob).status == 404

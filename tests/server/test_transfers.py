@@ -38,7 +38,7 @@ def exported(registry: idstore.Registry, party: idstore.Party, filter: Filter, f
 def test_an_export_is_that_of_the_library(server: Server, alice: str, bob: str, format: str) -> None:
     with idstore.connect(server.address, token=alice) as far:
         far.register("h", f"exported-{format}", ALICE, idstore.Request(target="http://x.example.org/"))
-    with idstore.open(server.store, read_only=True, detached=True) as near:
+    with idstore.open(server.store, mode="read") as near:
         for party, token in ((ALICE, alice), (BOB, bob)):
             target = io.BytesIO()
             with idstore.connect(server.address, token=token) as far:
@@ -83,7 +83,7 @@ def test_descriptions_and_digests(server: Server, alice: str) -> None:
 
     with (
         idstore.connect(server.address, token=alice) as far,
-        idstore.open(server.store, read_only=True, detached=True) as near,
+        idstore.open(server.store, mode="read") as near,
     ):
         assert far.digest(ALICE) == digest(near, ALICE)
     assert b"void:" in server.ask("GET", "/api/v1/describe", query={"title": "Valves"}).body

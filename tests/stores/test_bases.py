@@ -170,7 +170,7 @@ def without_current(base: Path) -> None:
 @pytest.mark.parametrize("damage", [without_engine, emptied, without_current])
 def test_a_sound_engine_opens_beside_a_damaged_base(place: Path, damage: Callable[[Path], None]) -> None:
     damage(base_of(place))
-    idstore.open(place, read_only=True).close()
+    idstore.open(place, mode="shared").close()
     assert sound(place) == LABELS
 
 
@@ -212,7 +212,7 @@ def test_other_folders_of_a_similar_name_are_passed_over(place: Path) -> None:
 def test_a_reader_does_not_repair_the_engine_of_a_read_only_store(place: Path) -> None:
     """A reader that may write recovers the store first, and does not open an incomplete engine."""
     break_engine(place)
-    with idstore.open(place, read_only=True) as reader:
+    with idstore.open(place, mode="shared") as reader:
         assert {record.label for record in reader.list(ALICE, limit=None)} == LABELS
     assert sound(place) == LABELS
 
@@ -220,7 +220,7 @@ def test_a_reader_does_not_repair_the_engine_of_a_read_only_store(place: Path) -
 def test_a_backup_has_a_base_of_its_own(place: Path, tmp_path: Path) -> None:
     shutil.copytree(base_of(place), base_of(place).with_name("gone-1-x"))
     copy = tmp_path / "copy"
-    with idstore.open(place, read_only=True) as registry:
+    with idstore.open(place, mode="shared") as registry:
         registry.backup(copy, ALICE)
     assert folders(copy) == [base_of(copy).name, "engine"]
     break_engine(copy)

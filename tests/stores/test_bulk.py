@@ -89,7 +89,7 @@ def test_a_generation_of_a_killed_process_is_not_taken_for_the_present_one(place
     (place / "generation-2").mkdir()
     (place / "generation-2" / "catalogue.sqlite").write_text("half of it")
     (place / "generation-old").mkdir()
-    with idstore.open(place, read_only=True) as reader:
+    with idstore.open(place, mode="shared") as reader:
         assert labels(reader) == {"one"}
     with idstore.open(place) as registry:
         assert labels(registry) == {"one"}

@@ -67,12 +67,12 @@ def test_verify_finds_damage_in_every_table(
     whole: Path, tmp_path: Path, *, read_only: bool, part: float
 ) -> None:
     assert len(tables(whole)) > 6, "each index has at least one"
-    with idstore.open(whole, read_only=True) as registry:
+    with idstore.open(whole, mode="shared") as registry:
         assert not list(registry.verify(ALICE))
     for name, store in damaged(whole, tmp_path, part):
         damaged_data = (generation(store) / "engine" / name).read_bytes()
         try:
-            with idstore.open(store, read_only=read_only) as registry:
+            with idstore.open(store, mode="shared" if read_only else "write") as registry:
                 kinds = {finding.kind for finding in registry.verify(ALICE)}
         except StoreUnavailable:
             continue  # the store does not open, or its administrators cannot be read
@@ -113,7 +113,7 @@ def test_every_operation_reports_damaged_files(whole: Path, tmp_path: Path, door
     messages = []
     for _, store in damaged(whole, tmp_path):
         try:
-            with idstore.open(store, read_only=True) as registry:
+            with idstore.open(store, mode="shared") as registry:
                 DOORS[door](registry)
         except StoreUnavailable as error:
             messages.append(str(error))

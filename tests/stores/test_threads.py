@@ -89,7 +89,7 @@ def test_an_unfinished_scan_is_not_left_to_another_thread(
 def test_a_reader_beside_a_writer_leaves_no_scan_to_another_thread(
     folder: Path, unraisable: list[str]
 ) -> None:
-    with idstore.open(folder, read_only=True, wait=60) as reader:
+    with idstore.open(folder, mode="shared", wait=60) as reader:
         reader.store.read(abandon)
         with reader.store.snapshot() as snapshot:
             abandon(snapshot)

@@ -58,6 +58,8 @@ def _print_batch(output: Output, report: "BatchReport", name: str, *, dry_run: b
     for flaw in report.shared:
         output.warn(f"{name}, line {flaw.line}: {flaw.reason}")
     changes = {"created": report.created, "changed": report.changed, "deleted": report.deleted}
+    if output.quiet and not any(changes.values()):
+        return
     summary = ", ".join(f"{kind} {len(handles)}" for kind, handles in changes.items())
     output.data(f"{'would have ' if dry_run else ''}{summary} handles", {"dryRun": dry_run, **changes})
 
@@ -66,6 +68,8 @@ def _print_merge(
     output: Output, report: "ImportReport", changed: "Sequence[ChangedFields]", *, dry_run: bool
 ) -> None:
     left = report.left
+    if output.quiet and not (report.identifiers or report.events or left.held):
+        return
     lines = [
         (
             f"{verb(dry_run)} {report.identifiers} identifiers, {report.events} events; "

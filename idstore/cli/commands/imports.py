@@ -109,7 +109,8 @@ def import_(
     nothing, except for batch files. A DROID signature file registers PUIDs, and renames those whose name
     changed in PRONOM; PRONOM's reports, in a ZIP archive, bind PUIDs to each other and deprecate PUIDs.
     PRONOM's JSON records, in a ZIP archive or a folder, do all of this. PUIDs that are missing in a newer
-    release are reported, and stay. --dry-run lists every change.
+    release are reported, and stay. --dry-run lists every change. With --quiet the command prints nothing if
+    nothing changed, and otherwise lists all that is new.
 
     Undone by: nothing: what it publishes stays; drafts among it can be released.
     """

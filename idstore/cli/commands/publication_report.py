@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def print_adoption(output: Output, adoption: "Adoption", source: str, *, dry_run: bool) -> None:
-    """Print what the list of a publisher changed; ``source`` says what it was."""
+    """Print what the list of a publisher changed; ``source`` says what it was.
+
+    A quiet output gets nothing if nothing changed, and otherwise all that is new.
+    """
+    if output.quiet and not (adoption.new or adoption.renamed):
+        return
+    complete = dry_run or output.quiet
     renamed = [
         f"{renaming.iri}: {_versioned(renaming.old_name, renaming.old_version)} → "
         f"{_versioned(renaming.name, renaming.version)}"
@@ -25,7 +31,7 @@ def print_adoption(output: Output, adoption: "Adoption", source: str, *, dry_run
         f"{len(adoption.unchanged)} are as they were{_vanished_text(adoption.vanished, source)}"
     )
     lists = {
-        "new": adoption.new if dry_run else (),
+        "new": adoption.new if complete else (),
         "renamed": renamed,
         "vanished": adoption.vanished,
         "kept": adoption.kept,
@@ -38,11 +44,14 @@ def print_adoption(output: Output, adoption: "Adoption", source: str, *, dry_run
         "kept": [*adoption.kept],
         "unchanged": len(adoption.unchanged),
     }
-    output.data(_text(head, lists, complete=dry_run), record)
+    output.data(_text(head, lists, complete=complete), record)
 
 
 def print_relations(output: Output, result: "Related", *, dry_run: bool) -> None:
-    """Print what the relations of a publisher changed."""
+    """Print what the relations of a publisher changed: see `print_adoption`."""
+    if output.quiet and not (result.bound or result.deprecated):
+        return
+    complete = dry_run or output.quiet
     bind, deprecate = ("would bind", "deprecate") if dry_run else ("bound", "deprecated")
     head = (
         f"{bind} {len(result.bound)} relations, {deprecate} {len(result.deprecated)} identifiers; "
@@ -56,13 +65,13 @@ def print_relations(output: Output, result: "Related", *, dry_run: bool) -> None
         f"{iri}: {reason}" + (f" → {', '.join(by)}" if by else "") for iri, reason, by in result.deprecated
     ]
     lists = {
-        "bound": bound if dry_run else (),
+        "bound": bound if complete else (),
         "deprecated": deprecated,
         "vanished": vanished,
         "passed over": result.passed,
     }
     output.data(
-        _text(head, lists, complete=dry_run),
+        _text(head, lists, complete=complete),
         {
             "dryRun": dry_run,
             "bound": [*map(_relation_json, result.bound)],

@@ -23,6 +23,7 @@ def print_table(
     """Print the outcome of each line, and return the exit code.
 
     A line of RDF can say several things of one identifier. Those with the same outcome are printed once.
+    A quiet output gets all that is new, and what is wrong, but not what was known.
 
     told  whether the columns were told before.
     """
@@ -42,8 +43,8 @@ def print_table(
     rows += [(row.line, "malformed", "", row.reason) for row in report.malformed]
     rows = sorted(dict.fromkeys(rows))
     failed = sum(verdict in _FAILED for _, verdict, _, _ in rows)
-    notable = _FAILED | {"contradictory"}
-    complete = dry_run or output.json or (failed and not keep_going)
+    notable = _FAILED | {"contradictory"} | ({"new"} if output.quiet else set())
+    complete = dry_run or (output.json and not output.quiet) or (failed and not keep_going)
     for line, verdict, id, reason in rows:
         if complete or verdict in notable:
             output.data(

@@ -142,7 +142,7 @@ class HandleApi:
             only=only,
             mint=mint,
         )
-        stored = names.handle_of(record.iri.value) if mint else handle
+        stored = names.handle_of(record.iri) if mint else handle
         return answer(
             {"responseCode": Code.SUCCESS, "handle": stored},
             201 if created else 200,

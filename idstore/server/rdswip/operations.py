@@ -40,7 +40,7 @@ async def acquire_id(
     """Mint an identifier under a base, and return it whole. Raises as `Registry.mint`."""
     wanted = MintRequest(comment=sent.get(COMMENT), request_key=sent.get(KEY))
     record = await performer.perform(request, "mint", namespace=base, request=wanted)
-    return str(record.iri.value)
+    return str(record.iri)
 
 
 async def _acquire(performer: Performer, request: Request, sent: Parameters) -> Elements:

@@ -63,7 +63,8 @@ class ActTests(StoreCase):
         state = state_of(store)
         assert (state.sequence, state.quads, state.claims, state.publications) == (0, frozenset(), (), ())
         assert store.read(lambda view: view.catalogue.last_event()) is None
-        assert store.behind == ""
+        assert (store.behind, store.age) == ("", 0)
+        store.refresh()
 
     def test_write_returns_the_answer_of_the_act(self, store: Store) -> None:
         """`write` returns the answer unchanged, even from an act that enlists nothing.
