@@ -6,7 +6,7 @@ from typing import IO, Final
 from idstore.errors import InvalidData
 from idstore.exchange import handle_batch, patch, rdf, table_export, wide_table, workbooks
 from idstore.model.filter import Filter
-from idstore.model.party import Party
+from idstore.model.party import NOBODY, Party
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 
@@ -38,6 +38,7 @@ def export(
     title: str | None = None,
     licence: str | None = None,
     wide: bool = False,
+    for_publication: bool = False,
     progress: Progress = unwatched,
 ) -> None:
     """Write the data that the party may see; equal states give equal bytes.
@@ -46,6 +47,8 @@ def export(
     after           with rdf-patch: only changes after this number; without it all.
     title, licence  with sssom: of the mapping set.
     wide            with csv: one row for each identifier; a workbook (xlsx) has it always.
+    for_publication  only what a caller without a name sees, whoever the party is; without events, comments
+                    and values that are not public.
     Raises InvalidData (format, or a choice that the format does not have), UnknownNamespace, OSError.
     Memory: flat, but for handle-batch, which holds the records.
     """
@@ -57,6 +60,14 @@ def export(
     if wide and format not in wide_table.FORMATS:
         raise InvalidData(f"{format} has no wide form; choose csv or xlsx", field="wide", value=wide)
     _check_choices(format, filter, after=after, titled=title is not None or licence is not None)
+    if for_publication and format == patch.FORMAT:
+        raise InvalidData(
+            f"{format} gives the changes of the log, and a publication has no events; choose another format",
+            field="for_publication",
+            value=for_publication,
+        )
+    if for_publication:
+        party = NOBODY
     match format:
         case patch.FORMAT:
             patch.export(registry, target, party, after, progress=progress)
@@ -71,12 +82,24 @@ def export(
         case handle_batch.FORMAT:
             handle_batch.export(registry, target, party, filter)
         case _:
-            rdf.export(registry, target, party, format, filter, progress=progress)
+            rdf.export(
+                registry, target, party, format, filter, for_publication=for_publication, progress=progress
+            )
 
 
-def omissions(registry: Registry, party: Party, filter: Filter = Filter()) -> list[str]:
-    """Return what a batch file of handles leaves out, and why, a sentence each. Raises UnknownNamespace."""
-    return handle_batch.omissions(registry, party, filter)
+def omissions(
+    registry: Registry,
+    party: Party,
+    filter: Filter = Filter(),
+    *,
+    for_publication: bool = False,
+) -> list[str]:
+    """Return what a batch file of handles leaves out, and why, a sentence each.
+
+    for_publication  as in `export`.
+    Raises UnknownNamespace.
+    """
+    return handle_batch.omissions(registry, NOBODY if for_publication else party, filter)
 
 
 def _check_choices(format: str, filter: Filter, *, after: int, titled: bool) -> None:

@@ -342,6 +342,7 @@ LOCAL: Final[Mapping[str, str]] = {
     "nquads": "a part of `export`",
     "pristine": "it tells whether a local store can be filled",
     "publish": "a part of `import_file`",
+    "publication": "a part of `export`",
     "quads": "a part of `export`",
     "records": "a part of `export`",
     "relate": "a part of `import_file`",

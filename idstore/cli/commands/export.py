@@ -68,6 +68,14 @@ def export(
     wide: Annotated[
         bool, typer.Option("--wide", help="With csv or xlsx: one row for each identifier.")
     ] = False,
+    for_publication: Annotated[
+        bool,
+        typer.Option(
+            "--for-publication",
+            help="Only what somebody without a name sees, whoever runs the command: without events, comments,"
+            " grant lists, and values that are not public.",
+        ),
+    ] = False,
     file: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
     ] = inputs.STDIN,
@@ -78,16 +86,20 @@ def export(
     An extract (--namespace, --stage, --owner, --since, --until) also holds the namespaces and parties that
     it names, with their events, so that it can be imported.
     Tables (sssom, csv, xlsx) hold identifiers with their names and bindings, without the log.
+    With --for-publication the file holds no log in any format: it is for other systems and people to read,
+    and no import takes it.
     """
     from idstore.exchange import patch
     from idstore.model.filter import Filter
 
-    if wide and (description or digest or after is not None):
-        raise UsageError("--wide goes with --format csv or xlsx")
     partial = bool(namespace or stage or owner or since or until)
     chosen = format or _format_of(file)
-    if (title or licence) and not description and chosen != "sssom":
-        raise UsageError("--title and --license go with --description or --format sssom")
+    _check_options(
+        of_state=not (description or digest or after is not None or chosen == patch.FORMAT),
+        wide=wide,
+        for_publication=for_publication,
+        titled=bool(title or licence) and not description and chosen != "sssom",
+    )
     if description:
         if partial or format or digest or after is not None:
             raise UsageError(
@@ -114,13 +126,27 @@ def export(
             until=arguments.timestamp(until),
         )
         if not digest:
-            _write(call, file, chosen, filter, title, licence, wide=wide)
+            _write(call, file, chosen, filter, title, licence, wide=wide, for_publication=for_publication)
         elif format or file != inputs.STDIN:
             raise UsageError(
                 "--digest is the same for every format; it goes with the options of an extract only"
             )
         else:
             _digest(call, filter)
+
+
+def _check_options(*, of_state: bool, wide: bool, for_publication: bool, titled: bool) -> None:
+    """Raise UsageError for options that do not go together.
+
+    of_state  whether data of the present state are written, in one of their formats.
+    titled    whether a title or a licence is given for what has none.
+    """
+    if wide and not of_state:
+        raise UsageError("--wide goes with --format csv or xlsx")
+    if for_publication and not of_state:
+        raise UsageError("--for-publication goes with the format of a state and the options of an extract")
+    if titled:
+        raise UsageError("--title and --license go with --description or --format sssom")
 
 
 def _format_of(file: str) -> str:
@@ -200,6 +226,7 @@ def _write(
     licence: str | None,
     *,
     wide: bool,
+    for_publication: bool,
 ) -> None:
     from idstore.exchange import exporting, handle_batch
 
@@ -218,10 +245,13 @@ def _write(
             title=title,
             licence=licence,
             wide=wide,
+            for_publication=for_publication,
             progress=progress.step,
         )
         if format == handle_batch.FORMAT:
-            omissions.extend(session.perform(registry, exporting.omissions, party, filter))
+            omissions.extend(
+                session.perform(registry, exporting.omissions, party, filter, for_publication=for_publication)
+            )
 
     with open_output(file) as target, Progress(call.output) as progress:
         session.read(call, act, detached=True)

@@ -1,0 +1,40 @@
+"""What is given away: publications, redirect maps and descriptions show what everyone sees."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_lines import WIKIDATA, Minting, Run
+
+CC0 = "https://creativecommons.org/publicdomain/zero/1.0/"
+FORMATS = ("turtle", "trig", "ntriples", "nquads", "jsonld", "csv", "sssom", "handle-batch")
+
+
+@pytest.mark.near_and_far
+def test_a_publication_is_the_same_for_everyone(run: Run, mint: Minting, tmp_path: Path) -> None:
+    run("namespace", "set", "rdl", f"licence={CC0}", "publisher=Acme", "description=Valves")
+    iri = mint("--name", "valve", "--comment", "first remark", "--target", WIKIDATA)
+    run("fixate", iri)
+    before = [run("export", "--for-publication", "--format", format).out for format in FORMATS]
+    draft = mint("--name", "secret", "--target", WIKIDATA)
+    run("bind", draft, WIKIDATA)
+    run("comment", iri, "second remark", "--internal")
+    for party in ("alice", "bob"):
+        after = [run("export", "--for-publication", "--format", format, by=party).out for format in FORMATS]
+        assert after == before
+    assert not [text for text in before if "remark" in text or "secret" in text]
+    for text in (CC0, '"Acme"', '"Valves"', '"valve"', "ids:Fixated"):
+        assert text in before[0]
+    place = tmp_path / "rdl.ttl"
+    run("export", "--for-publication", "--namespace", "rdl", "-o", place)
+    assert run("validate", place).line == "conforms"
+    assert "it holds no events" in run("import", place, code=3).err
+    assert iri in run("export", "--for-publication", "--format", "csv", "--wide").out
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_publication_goes_with_formats_of_a_state(run: Run) -> None:
+    for words in (("--digest",), ("--description",), ("--after", "0"), ("--format", "rdf-patch")):
+        assert "--for-publication" in run("export", "--for-publication", *words, code=2).err
+    answer = run("export", "--for-publication", "--stage", "created", "--json", code=3)
+    assert json.loads(answer.err)["field"] == "stage"
