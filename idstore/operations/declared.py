@@ -282,7 +282,12 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             media=MEDIA_TYPES,
             **{**_EXPORTS, "choices": {"format": MEDIA_TYPES, "stage": LISTED}},
         ),
-        _read("export_omissions", _NAMED, function=omissions, **_EXPORTS),
+        _read(
+            "export_omissions",
+            _NAMED,
+            function=omissions,
+            **{**_EXPORTS, "choices": {"format": MEDIA_TYPES, "stage": LISTED}},
+        ),
         _read("describe", (InvalidData,), function=describe, download="target", media={"": "text/turtle"}),
         _read("digest", _NAMED, function=digest, **_EXPORTS),
         _act(

@@ -12,12 +12,12 @@ from typing import Final
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, parse
 
-from idstore.errors import InvalidData, UnknownScheme
+from idstore.errors import UnknownScheme
 from idstore.model.filter import Filter
 from idstore.model.listing import Selection
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import NOBODY, Party, description, node
-from idstore.model.record import Record, Stage, reserved
+from idstore.model.record import Record, reserved
 from idstore.model.terms import iri_of
 from idstore.progress import Meter, Progress, unwatched
 from idstore.registry.core import Part, read_event
@@ -98,13 +98,7 @@ class Export(Part):
         Memory: flat, unless the filter restricts more than the namespace.
         Raises UnknownNamespace, InvalidData (a restriction that exports do not have, or drafts).
         """
-        filter.check_export()
-        if filter.stage == Stage.CREATED:
-            raise InvalidData(
-                "a publication holds no drafts; choose another stage, or none",
-                field="stage",
-                value=filter.stage,
-            )
+        filter.check_publication()
         with (
             self.store.snapshot() as view,
             closing(self._published(view, filter, progress)) as lines,

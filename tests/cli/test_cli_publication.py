@@ -7,7 +7,8 @@ import pytest
 from command_lines import WIKIDATA, Minting, Run
 
 CC0 = "https://creativecommons.org/publicdomain/zero/1.0/"
-FORMATS = ("turtle", "trig", "ntriples", "nquads", "jsonld", "csv", "sssom", "handle-batch")
+MAPS = ("nginx-map", "apache-map")
+FORMATS = ("turtle", "trig", "ntriples", "nquads", "jsonld", "csv", "sssom", "handle-batch", *MAPS)
 
 
 @pytest.mark.near_and_far
@@ -38,3 +39,19 @@ def test_a_publication_goes_with_formats_of_a_state(run: Run) -> None:
         assert "--for-publication" in run("export", "--for-publication", *words, code=2).err
     answer = run("export", "--for-publication", "--stage", "created", "--json", code=3)
     assert json.loads(answer.err)["field"] == "stage"
+
+
+@pytest.mark.near_and_far
+def test_a_redirect_map_has_published_identifiers_alone(run: Run, rdl: str) -> None:
+    assert rdl
+    for label in ("a", "gone", "draft"):
+        run("register", "h", label, "--target", f"http://t.example/{label}")
+    run("fixate", "h:a", "h:gone")
+    run("revoke", "h:gone", "--reason", "abuse")
+    for format, line in zip(
+        MAPS, ('"/10.1000/a" "http://t.example/a";', "/10.1000/a http://t.example/a"), strict=True
+    ):
+        answer = run("export", "--format", format, "--namespace", "h", by="bob")
+        assert answer.line == line
+        told = "left out: 1 withdrawn, such as https://hdl.handle.net/10.1000/gone"
+        assert answer.err == f"idstore: warning: {told}\n"

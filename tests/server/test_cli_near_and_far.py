@@ -77,6 +77,7 @@ export --format sssom --namespace h --title Valves
 export --format handle-batch --namespace h
 export --format handle-batch --for-publication
 export --for-publication --namespace h
+export --format nginx-map --namespace h
 export --for-publication --stage created
 export --format nothing
 export --format csv --namespace nowhere

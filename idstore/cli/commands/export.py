@@ -60,8 +60,8 @@ def export(
         typer.Option(
             metavar="F",
             help=(
-                "turtle, trig, ntriples, nquads, jsonld, sssom, csv, xlsx or handle-batch; rdf-patch with"
-                " --after. [default: by the suffix of FILE, else turtle]"
+                "turtle, trig, ntriples, nquads, jsonld, sssom, csv, xlsx, handle-batch, nginx-map or"
+                " apache-map; rdf-patch with --after. [default: by the suffix of FILE, else turtle]"
             ),
         ),
     ] = None,
@@ -87,7 +87,8 @@ def export(
     it names, with their events, so that it can be imported.
     Tables (sssom, csv, xlsx) hold identifiers with their names and bindings, without the log.
     With --for-publication the file holds no log in any format: it is for other systems and people to read,
-    and no import takes it.
+    and no import takes it. A redirect map (nginx-map, apache-map) holds the paths of published identifiers
+    and where they lead. A warning tells what it leaves out, such as withdrawn identifiers.
     """
     from idstore.exchange import patch
     from idstore.model.filter import Filter
@@ -228,7 +229,7 @@ def _write(
     wide: bool,
     for_publication: bool,
 ) -> None:
-    from idstore.exchange import exporting, handle_batch
+    from idstore.exchange import exporting
 
     if format not in exporting.FORMATS:
         raise UsageError(f"no format {format!r} to export to; there are {', '.join(exporting.FORMATS)}")
@@ -248,9 +249,11 @@ def _write(
             for_publication=for_publication,
             progress=progress.step,
         )
-        if format == handle_batch.FORMAT:
+        if format in exporting.SELECTIVE:
             omissions.extend(
-                session.perform(registry, exporting.omissions, party, filter, for_publication=for_publication)
+                session.perform(
+                    registry, exporting.omissions, party, filter, format, for_publication=for_publication
+                )
             )
 
     with open_output(file) as target, Progress(call.output) as progress:
