@@ -22,8 +22,8 @@ def export(
     namespace: Annotated[str | None, typer.Option(metavar="N", help="Only this namespace.")] = None,
     stage: Annotated[ListedStage | None, typer.Option(help="Only identifiers in this stage.")] = None,
     owner: Annotated[str | None, typer.Option(metavar="U", help="Only this party's.")] = None,
-    since: arguments.Since = None,
-    until: arguments.Until = None,
+    since: arguments.CreatedSince = None,
+    until: arguments.CreatedUntil = None,
     after: Annotated[
         int | None,
         typer.Option(
