@@ -288,7 +288,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             function=omissions,
             **{**_EXPORTS, "choices": {"format": MEDIA_TYPES, "stage": LISTED}},
         ),
-        _read("describe", (InvalidData,), function=describe, download="target", media={"": "text/turtle"}),
+        _read("describe", _NAMED, function=describe, download="target", media={"": "text/turtle"}),
         _read("digest", _NAMED, function=digest, **_EXPORTS),
         _act(
             "import_file",

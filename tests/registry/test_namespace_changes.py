@@ -154,7 +154,7 @@ def test_licence_and_publisher_stand_in_descriptions_and_mappings(registry: Regi
 
     def described() -> tuple[str, str]:
         about, mapped = io.BytesIO(), io.BytesIO()
-        description.describe(registry, about, ADA)
+        description.describe(registry, about)
         table_export.export_sssom(registry, mapped, ADA)
         return about.getvalue().decode(), mapped.getvalue().decode()
 

@@ -35,8 +35,19 @@ def export(
     ] = None,
     description: Annotated[
         bool,
-        typer.Option("--description", help="A description of the data instead: VoID and DCAT, in Turtle."),
+        typer.Option(
+            "--description",
+            help="A description of what --for-publication writes instead: VoID and DCAT, in Turtle.",
+        ),
     ] = False,
+    download: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--download",
+            metavar="URL",
+            help="With --description: the address of a file with the data, for others to load. Repeatable.",
+        ),
+    ] = None,
     title: Annotated[
         str | None, typer.Option(metavar="T", help="With --description or sssom: the title of the data.")
     ] = None,
@@ -100,14 +111,16 @@ def export(
         wide=wide,
         for_publication=for_publication,
         titled=bool(title or licence) and not description and chosen != "sssom",
+        downloaded=bool(download) and not description,
     )
     if description:
-        if partial or format or digest or after is not None:
+        if stage or owner or since or until or format or digest or after is not None:
             raise UsageError(
-                "--description covers all data that you may see; it goes with --title, --license and --output"
+                "--description covers all that is published; it goes with --namespace, --title, --license,"
+                " --download and --output"
             )
         check_ending(file, [".ttl"], "the description is in Turtle (.ttl)")
-        _describe(call, file, title, licence)
+        _describe(call, file, namespace, title, licence, download or [])
     elif after is not None or (chosen == patch.FORMAT and not digest):
         if partial or digest or format not in (None, patch.FORMAT):
             raise UsageError(
@@ -136,11 +149,14 @@ def export(
             _digest(call, filter)
 
 
-def _check_options(*, of_state: bool, wide: bool, for_publication: bool, titled: bool) -> None:
+def _check_options(
+    *, of_state: bool, wide: bool, for_publication: bool, titled: bool, downloaded: bool
+) -> None:
     """Raise UsageError for options that do not go together.
 
     of_state  whether data of the present state are written, in one of their formats.
     titled    whether a title or a licence is given for what has none.
+    downloaded  whether addresses of files are given for what has none.
     """
     if wide and not of_state:
         raise UsageError("--wide goes with --format csv or xlsx")
@@ -148,6 +164,8 @@ def _check_options(*, of_state: bool, wide: bool, for_publication: bool, titled:
         raise UsageError("--for-publication goes with the format of a state and the options of an extract")
     if titled:
         raise UsageError("--title and --license go with --description or --format sssom")
+    if downloaded:
+        raise UsageError("--download goes with --description")
 
 
 def _format_of(file: str) -> str:
@@ -168,14 +186,28 @@ def _format_of(file: str) -> str:
     return suffixes.get(suffix) or table or "turtle"
 
 
-def _describe(call: Call, file: str, title: str | None, licence: str | None) -> None:
+def _describe(
+    call: Call,
+    file: str,
+    namespace: str | None,
+    title: str | None,
+    licence: str | None,
+    downloads: list[str],
+) -> None:
     from idstore.exchange.description import describe
 
     with open_output(file) as target, Progress(call.output) as progress:
         session.read(
             call,
-            lambda registry, party: session.perform(
-                registry, describe, target, party, title=title, licence=licence, progress=progress.step
+            lambda registry, _: session.perform(
+                registry,
+                describe,
+                target,
+                namespace=namespace,
+                title=title,
+                licence=licence,
+                downloads=downloads,
+                progress=progress.step,
             ),
             detached=True,
         )
