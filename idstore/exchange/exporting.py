@@ -56,6 +56,7 @@ def export(
     licence: str | None = None,
     wide: bool = False,
     for_publication: bool = False,
+    changed_since: int | None = None,
     progress: Progress = unwatched,
 ) -> None:
     """Write the data that the party may see; equal states give equal bytes.
@@ -66,6 +67,7 @@ def export(
     wide            with csv: one row for each identifier; a workbook (xlsx) has it always.
     for_publication  only what a caller without a name sees, whoever the party is; without events, comments
                     and values that are not public. A redirect map (nginx-map, apache-map) has nothing else.
+    changed_since   with handle-batch: only what changed since an earlier file (milliseconds since 1970).
     Raises InvalidData (format, or a choice that the format does not have), UnknownNamespace, OSError.
     Memory: flat, but for handle-batch, which holds the records.
     """
@@ -78,6 +80,12 @@ def export(
         raise InvalidData(f"{format} has no wide form; choose csv or xlsx", field="wide", value=wide)
     titled = title is not None or licence is not None
     _check_choices(format, filter, after=after, titled=titled, for_publication=for_publication)
+    if changed_since is not None and format != handle_batch.FORMAT:
+        raise InvalidData(
+            f"only {handle_batch.FORMAT} gives the changes since a moment; choose that format",
+            field="changed_since",
+            value=changed_since,
+        )
     party = NOBODY if for_publication else party
     match format:
         case patch.FORMAT:
@@ -91,7 +99,7 @@ def export(
                 registry, target, party, filter, title=title, licence=licence, progress=progress
             )
         case handle_batch.FORMAT:
-            handle_batch.export(registry, target, party, filter)
+            handle_batch.export(registry, target, party, filter, changed_since)
         case redirect_maps.NGINX | redirect_maps.APACHE:
             redirect_maps.export(registry, target, format, filter, progress=progress)
         case _:
@@ -107,18 +115,19 @@ def omissions(
     format: str = handle_batch.FORMAT,
     *,
     for_publication: bool = False,
+    changed_since: int | None = None,
 ) -> list[str]:
     """Return what a batch file of handles or a redirect map leaves out, and why, a sentence each.
 
     format           handle-batch, nginx-map or apache-map; other formats leave out nothing.
-    for_publication  as in `export`.
+    for_publication, changed_since  as in `export`.
     Raises as `export`.
     """
     if format in redirect_maps.FORMATS:
         return redirect_maps.omissions(registry, format, filter)
     if format != handle_batch.FORMAT:
         return []
-    return handle_batch.omissions(registry, NOBODY if for_publication else party, filter)
+    return handle_batch.omissions(registry, NOBODY if for_publication else party, filter, changed_since)
 
 
 def _check_choices(format: str, filter: Filter, *, after: int, titled: bool, for_publication: bool) -> None:

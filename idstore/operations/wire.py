@@ -29,7 +29,7 @@ from idstore.registry.log import Remark
 from idstore.validation.report import FindingDocument, ValidationResult, finding_from, finding_json
 
 MOMENTS: Final = frozenset(
-    {"at", "created", "ended", "expires", "minute", "moment", "since", "until", "updated"}
+    {"at", "changed_since", "created", "ended", "expires", "minute", "moment", "since", "until", "updated"}
 )
 """Names of fields and parameters that hold milliseconds since 1970."""
 ITERATORS: Final = (Iterator, Iterable)

@@ -55,3 +55,25 @@ def test_a_redirect_map_has_published_identifiers_alone(run: Run, rdl: str) -> N
         assert answer.line == line
         told = "left out: 1 withdrawn, such as https://hdl.handle.net/10.1000/gone"
         assert answer.err == f"idstore: warning: {told}\n"
+
+
+@pytest.mark.near_and_far
+def test_a_batch_file_of_changes(run: Run, rdl: str) -> None:
+    assert rdl
+    warned = run("export", "--format", "handle-batch", "--changed-since", "2020-01-01")
+    assert warned.out == warned.err == ""
+    run("register", "h", "a", "--target", "http://t.example/a")
+    words = ("export", "--format", "handle-batch", "--namespace", "h", "--changed-since", "yesterday")
+    assert "warning: handles of h are created without HS_ADMIN" in run(*words).err
+    run("namespace", "set", "h", "admin=200:0.NA/10.1000")
+    answer = run(*words)
+    assert answer.err == ""
+    assert answer.lines == [
+        "CREATE 10.1000/a",
+        "1 URL 86400 1110 UTF8 http://t.example/a",
+        "100 HS_ADMIN 86400 1110 ADMIN 200:111111111111:0.NA/10.1000",
+        "",
+    ]
+    assert run(*words, by="bob").out == run(*words, "--for-publication").out == ""
+    run("export", "--changed-since", "yesterday", code=2)
+    run(*words, "--stage", "fixated", code=3)

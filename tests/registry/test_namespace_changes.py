@@ -71,7 +71,7 @@ def test_settings_that_change_no_identifier_can_be_set(registry: Registry) -> No
         (
             {"colour": "red"},
             InvalidData,
-            "h has no 'colour'; what can be set is alias, pass_through, template, publish, description",
+            "what can be set is alias, pass_through, template, publish, admin, description",
         ),
         ({"licence": "free"}, InvalidData, "the licence 'free' is no address"),
         ({"contact": "Ada"}, InvalidData, "the contact 'Ada' is no address"),

@@ -1,6 +1,7 @@
 """``idstore export``."""
 
-from typing import IO, TYPE_CHECKING, Annotated, cast
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -76,6 +77,15 @@ def export(
             ),
         ),
     ] = None,
+    changed_since: Annotated[
+        str | None,
+        typer.Option(
+            "--changed-since",
+            metavar="T",
+            help="With handle-batch: only what changed after this date or time (UTC), that of an earlier"
+            " file: 2026-11-20, 2026-11-20T11:17:35Z, today, yesterday, 30d.",
+        ),
+    ] = None,
     wide: Annotated[
         bool, typer.Option("--wide", help="With csv or xlsx: one row for each identifier.")
     ] = False,
@@ -112,6 +122,7 @@ def export(
         for_publication=for_publication,
         titled=bool(title or licence) and not description and chosen != "sssom",
         downloaded=bool(download) and not description,
+        misplaced=changed_since is not None and (digest or chosen != "handle-batch"),
     )
     if description:
         if stage or owner or since or until or format or digest or after is not None:
@@ -140,7 +151,11 @@ def export(
             until=arguments.timestamp(until),
         )
         if not digest:
-            _write(call, file, chosen, filter, title, licence, wide=wide, for_publication=for_publication)
+            choices = {
+                "for_publication": for_publication,
+                "changed_since": arguments.timestamp(changed_since),
+            }
+            _write(call, file, chosen, filter, choices, title=title, licence=licence, wide=wide)
         elif format or file != inputs.STDIN:
             raise UsageError(
                 "--digest is the same for every format; it goes with the options of an extract only"
@@ -150,13 +165,14 @@ def export(
 
 
 def _check_options(
-    *, of_state: bool, wide: bool, for_publication: bool, titled: bool, downloaded: bool
+    *, of_state: bool, wide: bool, for_publication: bool, titled: bool, downloaded: bool, misplaced: bool
 ) -> None:
     """Raise UsageError for options that do not go together.
 
     of_state  whether data of the present state are written, in one of their formats.
     titled    whether a title or a licence is given for what has none.
     downloaded  whether addresses of files are given for what has none.
+    misplaced  whether a moment of changes is given for a format without.
     """
     if wide and not of_state:
         raise UsageError("--wide goes with --format csv or xlsx")
@@ -166,6 +182,8 @@ def _check_options(
         raise UsageError("--title and --license go with --description or --format sssom")
     if downloaded:
         raise UsageError("--download goes with --description")
+    if misplaced:
+        raise UsageError("--changed-since goes with --format handle-batch")
 
 
 def _format_of(file: str) -> str:
@@ -255,12 +273,14 @@ def _write(
     file: str,
     format: str,
     filter: "Filter",
-    title: str | None,
-    licence: str | None,
-    *,
-    wide: bool,
-    for_publication: bool,
+    choices: Mapping[str, Any],
+    **more: Any,
 ) -> None:
+    """Write data in a format.
+
+    choices  what decides which data; `omissions` depends on it, too.
+    more     what else the format has.
+    """
     from idstore.exchange import exporting
 
     if format not in exporting.FORMATS:
@@ -275,18 +295,12 @@ def _write(
             party,
             filter,
             format,
-            title=title,
-            licence=licence,
-            wide=wide,
-            for_publication=for_publication,
+            **choices,
+            **more,
             progress=progress.step,
         )
         if format in exporting.SELECTIVE:
-            omissions.extend(
-                session.perform(
-                    registry, exporting.omissions, party, filter, format, for_publication=for_publication
-                )
-            )
+            omissions.extend(session.perform(registry, exporting.omissions, party, filter, format, **choices))
 
     with open_output(file) as target, Progress(call.output) as progress:
         session.read(call, act, detached=True)
