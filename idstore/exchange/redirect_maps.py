@@ -40,6 +40,8 @@ _OPTIONS: Final = ResolutionOptions(draw=lambda: 0.0)
 """Of several locations, the same one each time."""
 _NGINX_WORD: Final = 4000
 """Bytes of a word that nginx reads at most, about; a longer one makes it refuse its configuration."""
+_NGINX_PATH: Final = 980
+"""Bytes of a path at most: as a regular expression, it has four times as many."""
 _APACHE_LINE: Final = 1022
 """Bytes of a line that Apache reads at most; it takes the rest of a longer one for another line."""
 _ESCAPED: Final = {b"\\": rb"\\", b'"': rb"\"", b"\n": rb"\n", b"\r": rb"\r", b"\t": rb"\t"}
@@ -116,7 +118,7 @@ def _redirects(
     with registry.records(NOBODY, filter, progress) as records:
         for record in records:
             label = unquote_to_bytes(record.iri.value[len(record.namespace) :])
-            target = _target(registry, record)
+            target = None if record.stage is Stage.TOMBSTONE else _target(registry, record)
             address = None if target is None else location(target) or ""
             yield record, beginnings[record.namespace] + label, address
 
@@ -155,7 +157,7 @@ def _nginx_line(path: bytes, address: str, *, exact: bool) -> bytes:
         else re.sub(rb'[\\"\n\r\t]', lambda match: _ESCAPED[match[0]], path)
     )
     value = address.replace("$", "%24").encode()
-    if max(len(key), len(value)) > _NGINX_WORD or b"\0" in path:
+    if len(path) > _NGINX_PATH or len(value) > _NGINX_WORD or b"\0" in path:
         return b""
     return b'"%b" "%b";\n' % (key, value)
 

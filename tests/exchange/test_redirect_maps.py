@@ -46,6 +46,7 @@ HOSTILE = {
     "CASE.X": None,
     "ü/ä?#%": "http://bücher.example/ü%20ä",
     "long" * 200: "http://t.example/" + "long" * 100,
+    "LONG" * 200: "http://t.example/LONG",
     "longer": "http://t.example/" + "long" * 1200,
 }
 """Labels and targets with characters that mean something in the files."""
@@ -75,6 +76,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
         registry.register("h", "fmt/1", ANN)
         registry.fixate(["h:fmt/1", registry.mint("other", ANN).iri.value], ANN)
         registry.supersede("h:old", ["h:new"], ANN)
+        registry.supersede("h:gone", ["h:new"], ANN)
         registry.revoke("h:gone", "abuse", ROOT)
         registry.fixate([registry.mint("rdl", ANN, Request(target="http://t.example/rdl")).iri.value], ANN)
         yield registry
