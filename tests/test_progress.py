@@ -80,7 +80,7 @@ def test_each_step_is_shown_at_its_start(monkeypatch: pytest.MonkeyPatch) -> Non
         (("export", "--format", "csv"), ["identifiers"]),
         (("export", "--digest"), ["identifiers", "public events"]),
         (("export", "--after", "0"), ["events"]),
-        (("export", "--description"), ["identifiers", "public events"]),
+        (("export", "--description"), ["identifiers"]),
         (("verify",), ["events", "identifiers", "labels", "unexplained triples", "lists"]),
         (("validate",), ["looking for what the shapes are about"]),
         (("validate", "--changed"), ["looking for what the shapes are about"]),
@@ -93,6 +93,7 @@ def test_long_work_shows_its_progress(
     monkeypatch.chdir(tmp_path)
     run("register", "h", "a")
     run("register", "h", "b")
+    run("fixate", "h:b")
     quiet = run(*words)
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     watched = run(*words)

@@ -61,15 +61,22 @@ Relation = Annotated[
     ),
 ]
 Reason = Annotated[str, typer.Option(metavar="T", help="The reason; all who see the identifier can read it.")]
-Since = Annotated[
+MOMENTS: Final = "this date or time (UTC): 2026-11-20, 2026-11-20T11:17:35Z, today, yesterday, 30d"
+CreatedSince = Annotated[
     str | None,
     typer.Option(
+        "--since",
         metavar="T",
-        help="At or after this date or time (UTC): 2026-11-20, 2026-11-20T11:17:35Z, today, yesterday, 30d.",
+        help=f"Only identifiers created at or after {MOMENTS}. Later changes do not count.",
     ),
 ]
-Until = Annotated[
-    str | None, typer.Option(metavar="T", help="Before this date or time (UTC): 2026-11-20, today, 30d.")
+CreatedUntil = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="T",
+        help="Only identifiers created before this date or time (UTC): 2026-11-20, today, 30d.",
+    ),
 ]
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="ID...", help="The identifiers that replace it.")

@@ -70,14 +70,21 @@ def export(
     format: str = "turtle",
     filter: Filter = Filter(),
     *,
+    for_publication: bool = False,
     progress: Progress = unwatched,
 ) -> None:
     """Write all triples that the party may see; the same state gives the same bytes.
 
+    for_publication  only what everyone sees, without events: see `Registry.publication`.
     Raises InvalidData (format), UnknownNamespace, OSError. Memory: flat.
     """
     chosen = rdf_format(format)
-    with registry.nquads(party, filter, progress) as nquads:
+    selected = (
+        registry.publication(filter, progress)
+        if for_publication
+        else registry.nquads(party, filter, progress)
+    )
+    with selected as nquads:
         match chosen:
             case RdfFormat.TURTLE | RdfFormat.TRIG:
                 texts = turtle.lines(nquads, graphs=chosen.supports_datasets)
@@ -176,6 +183,13 @@ def import_registry(
         sorting_in("the import", place),
         SortedImport(files, place, progress) as events,
     ):
+        if not events.whole and not len(events):
+            raise ExchangeError(
+                source,
+                None,
+                "it holds no events: it is a publication, for other systems to read; a registry takes in an"
+                " export with its log",
+            )
         check = partial(_check_state, files, source, party, place)
         return _import(
             registry,

@@ -8,7 +8,7 @@ from typing import Final
 from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.event import KINDS
-from idstore.model.record import Identifier
+from idstore.model.record import Identifier, Stage
 from idstore.model.terms import UNDETERMINED, language
 from idstore.vocabulary import ONTOLOGY
 
@@ -96,6 +96,16 @@ class Filter:
                     f"an export is restricted by namespace, stage, owner and time; leave {name} out",
                     field=name,
                 )
+
+    def check_publication(self) -> None:
+        """Raise InvalidData as `check_export`, and if it chooses drafts."""
+        self.check_export()
+        if self.stage == Stage.CREATED:
+            raise InvalidData(
+                "a publication holds no drafts; choose another stage, or none",
+                field="stage",
+                value=self.stage,
+            )
 
     def check_events(self) -> None:
         """Raise InvalidData if it restricts what events do not have."""

@@ -288,8 +288,13 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             media=MEDIA_TYPES,
             **{**_EXPORTS, "choices": {"format": MEDIA_TYPES, "stage": LISTED}},
         ),
-        _read("export_omissions", _NAMED, function=omissions, **_EXPORTS),
-        _read("describe", (InvalidData,), function=describe, download="target", media={"": "text/turtle"}),
+        _read(
+            "export_omissions",
+            _NAMED,
+            function=omissions,
+            **{**_EXPORTS, "choices": {"format": MEDIA_TYPES, "stage": LISTED}},
+        ),
+        _read("describe", _NAMED, function=describe, download="target", media={"": "text/turtle"}),
         _read("digest", _NAMED, function=digest, **_EXPORTS),
         _act(
             "import_file",
@@ -349,6 +354,7 @@ LOCAL: Final[Mapping[str, str]] = {
     "nquads": "a part of `export`",
     "pristine": "it tells whether a local store can be filled",
     "publish": "a part of `import_file`",
+    "publication": "a part of `export`",
     "quads": "a part of `export`",
     "records": "a part of `export`",
     "refresh": "each answer of a server is of its newest state",

@@ -237,6 +237,12 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
         """The same as lines of N-Quads without the final dot: see `Export.nquads`."""
         return Export(self.core).nquads(party, filter, progress)
 
+    def publication(
+        self, filter: Filter = Filter(), progress: Progress = unwatched
+    ) -> AbstractContextManager[Iterator[str]]:
+        """What everyone sees, without events, as lines of N-Quads: see `Export.publication`."""
+        return Export(self.core).publication(filter, progress)
+
     def records(
         self, party: Party, filter: Filter = Filter(), progress: Progress = unwatched
     ) -> AbstractContextManager[Iterator[Record]]:

@@ -203,10 +203,10 @@ def test_an_extract_describes_its_parties(registry: Registry) -> None:
 
 
 def test_a_description_of_the_data_counts_each_party_once(registry: Registry) -> None:
-    draft(registry, ANN)
-    registry.grant(draft(registry, ANN), BEN, ANN)
+    registry.fixate([draft(registry, ANN), draft(registry, ANN)], ANN)
+    registry.grant(draft(registry, BEN), EVE, BEN)
     target = io.BytesIO()
-    description.describe(registry, target, ROOT)
+    description.describe(registry, target)
     text = target.getvalue().decode()
     assert "void:class ids:Party ;\n\tvoid:entities 2" in text
 

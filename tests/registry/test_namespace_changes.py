@@ -71,7 +71,7 @@ def test_settings_that_change_no_identifier_can_be_set(registry: Registry) -> No
         (
             {"colour": "red"},
             InvalidData,
-            "h has no 'colour'; what can be set is alias, pass_through, template, publish, description",
+            "what can be set is alias, pass_through, template, publish, admin, description",
         ),
         ({"licence": "free"}, InvalidData, "the licence 'free' is no address"),
         ({"contact": "Ada"}, InvalidData, "the contact 'Ada' is no address"),
@@ -154,7 +154,7 @@ def test_licence_and_publisher_stand_in_descriptions_and_mappings(registry: Regi
 
     def described() -> tuple[str, str]:
         about, mapped = io.BytesIO(), io.BytesIO()
-        description.describe(registry, about, ADA)
+        description.describe(registry, about)
         table_export.export_sssom(registry, mapped, ADA)
         return about.getvalue().decode(), mapped.getvalue().decode()
 

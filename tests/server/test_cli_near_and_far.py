@@ -75,6 +75,10 @@ query "SELECT {"
 export --format csv --namespace h
 export --format sssom --namespace h --title Valves
 export --format handle-batch --namespace h
+export --format handle-batch --for-publication
+export --for-publication --namespace h
+export --format nginx-map --namespace h
+export --for-publication --stage created
 export --format nothing
 export --format csv --namespace nowhere
 export --after 1000000

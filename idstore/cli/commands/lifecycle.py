@@ -110,7 +110,10 @@ def revoke(
         str | None,
         typer.Option("--party", metavar="U", help="Revoke all that this party allocated; with --since."),
     ] = None,
-    since: arguments.Since = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="T", help=f"With --party: what it allocated at or after {arguments.MOMENTS}."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List the identifiers without revoking them.")
     ] = False,

@@ -36,8 +36,13 @@ def log(
             metavar="U", help="Only events of this party. (The acting party: --user before the command.)"
         ),
     ] = None,
-    since: arguments.Since = None,
-    until: arguments.Until = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="T", help=f"Only events at or after {arguments.MOMENTS}.")
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="T", help="Only events before this date or time (UTC): 2026-11-20, today, 30d."),
+    ] = None,
     kinds: Annotated[
         list[str] | None,
         typer.Option("--kind", metavar="K", help="Only this kind of event (Mint, Bind, …). Repeatable."),

@@ -64,8 +64,8 @@ def list_(
     deprecated: Annotated[
         bool, typer.Option("--deprecated", help="Only deprecated ones, superseded ones included.")
     ] = False,
-    since: arguments.Since = None,
-    until: arguments.Until = None,
+    since: arguments.CreatedSince = None,
+    until: arguments.CreatedUntil = None,
     older_than: Annotated[
         str | None, typer.Option("--older-than", metavar="T", help="As --until: older than 30d, or a date.")
     ] = None,

@@ -49,7 +49,8 @@ def stats(
     since: Annotated[
         str | None,
         typer.Option(
-            metavar="T", help="With --pace: at or after this date or time (UTC). [default: a day ago]"
+            metavar="T",
+            help=f"With --pace: allocations at or after {arguments.MOMENTS}. [default: a day ago]",
         ),
     ] = None,
 ) -> None:

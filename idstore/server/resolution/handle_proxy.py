@@ -21,10 +21,11 @@ from idstore.model.party import NOBODY
 from idstore.registry.redirects import Redirect, Redirects
 from idstore.registry.resolution import ResolutionOptions
 from idstore.schemes import locations, value_types
-from idstore.server.location import has_dots, location
+from idstore.server.location import has_dots
 from idstore.server.performer import Performer
 from idstore.server.resolution import negotiation
 from idstore.server.resolution.answers import Answers, Found
+from idstore.web_addresses import location
 
 LONGEST_TTL: Final = 2 * 86_400
 """Seconds that a redirect is kept at most, whatever time to live its value has."""

@@ -14,8 +14,9 @@ from starlette.requests import Request
 
 from idstore.model.namespace import Namespace
 from idstore.model.record import Record
-from idstore.server.location import location, origin
+from idstore.server.location import origin
 from idstore.server.resolution.negotiation import DATA, LINKSETS
+from idstore.web_addresses import location
 
 _NAMING: Final = ("id", "label", "uri")
 """Parameters that name an identifier: of ``/resolve``, ``/id/NAMESPACE`` and ``/details.xqy``."""

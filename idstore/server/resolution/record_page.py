@@ -21,10 +21,10 @@ from idstore.model.terms import UNDETERMINED
 from idstore.registry import Registry
 from idstore.registry.resolution import Resolution
 from idstore.server import pages
-from idstore.server.location import location
 from idstore.server.resolution import links
 from idstore.server.resolution.kernel import PROMISES
 from idstore.server.resolution.negotiation import DATA, LINKSETS, TEXT
+from idstore.web_addresses import location
 
 EVENTS: Final = 100
 """Most events of a trail that a page shows."""
