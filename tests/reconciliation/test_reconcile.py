@@ -566,6 +566,80 @@ def test_private_data_of_others_are_not_reported(
     )
 
 
+@pytest.mark.parametrize("format", ["table", "json", "html"])
+def test_the_name_of_a_hidden_identifier_is_not_told(
+    run: Run, mint: Minting, store: Path, a: Path, format: str
+) -> None:
+    secret = mint("--name", "hush-hush")
+    table(a, f"urn:x:1\tskos:exactMatch\t{secret}", f"{secret}\tskos:closeMatch\turn:y:1")
+    assert "hush-hush" in run("reconcile", store, a, "--format", format).out
+    seen = run("reconcile", store, a, "--format", format, by="mallory")
+    assert secret in seen.out and "hush-hush" not in seen.out
+
+
+# words for people
+
+
+def test_names_stand_beside_every_identifier(run: Run, mint: Minting, store: Path, a: Path) -> None:
+    id = mint("--name", "ball valve", "--lang", "en")
+    run("name", id, "Kugelhahn", "--lang", "de")
+    head = "subject_id\tpredicate_id\tobject_id\tobject_label"
+    table(a, f"{id}\tskos:exactMatch\t{WD}Q1\tvalve", f"urn:x:1\tskos:exactMatch\t{id}\t", head=head)
+    told = run("reconcile", store, a).out
+    assert f"{id} “Kugelhahn” → {WD}Q1 “valve”" in told
+    assert f"{id} “Kugelhahn”" in told and "ball valve" not in told
+    told = run("reconcile", store, a, "--lang", "EN").out
+    assert f"{id} “ball valve” → {WD}Q1 “valve”" in told
+    assert f"urn:x:1 → {id} “ball valve”" in told
+    for finding in run("reconcile", store, a, "--json", "--lang", "en").objects:
+        ends = {end for claim in finding["claims"] for end in (claim["id"], claim["target"])}
+        assert finding["names"] == {
+            iri: name for iri, name in ((id, "ball valve"), (f"{WD}Q1", "valve")) if iri in ends
+        }
+
+
+def test_names_that_tables_give_to_targets_are_not_compared(run: Run, a: Path, b: Path) -> None:
+    head = "subject_id\tpredicate_id\tobject_id\tobject_label"
+    for place, name in ((a, "one"), (b, "other")):
+        table(place, f"urn:x:1\tskos:exactMatch\t{WD}Q1\t{name}", head=head)
+    assert kinds(run, a, b) == {}
+
+
+def test_every_finding_says_what_to_decide(run: Run, quarrel: list[Path]) -> None:
+    findings = run("reconcile", *quarrel, "--clusters", "--json").objects
+    assert len({finding["kind"] for finding in findings}) > 5
+    assert all(finding["decide"] for finding in findings)
+    told = run("reconcile", *quarrel, "--clusters").out
+    assert all(finding["decide"] in told for finding in findings)
+
+
+def test_a_line_has_at_most_200_characters_and_json_has_everything(run: Run, a: Path) -> None:
+    name, note = "ball valve " * 30, "\u2028" * 90
+    ends = [f"http://example.org/{'long/' * 30}{number}" for number in range(4)]
+    rows = [f"{end}\tskos:exactMatch\t{WD}Q{number}\t{name}\t{note}" for end in ends for number in (1, 2)]
+    table(
+        a, *rows, "broken\t" + "x" * 300, head="subject_id\tpredicate_id\tobject_id\tsubject_label\tauthor_id"
+    )
+    lines = run("reconcile", a).lines
+    assert max(map(len, lines)) <= 200
+    assert any(line.endswith("…") for line in lines)
+    statements = [line for line in lines if " → " in line and "skos:exactMatch" in line]
+    assert all(f"long/{number} “ball" in "".join(statements) for number in range(4))
+    assert all("→ http://www.wikidata.org/entity/Q" in line for line in statements)
+    told = run("reconcile", a, "--json").out
+    assert ends[0] in told and name.strip() in told
+
+
+def test_joined_identifiers_are_ours_if_a_registry_holds_them(
+    run: Run, mint: Minting, store: Path, a: Path
+) -> None:
+    ids = [mint(), mint()]
+    table(a, *(f"{id}\tskos:exactMatch\t{WD}Q1" for id in ids))
+    words = "end up meaning the same thing; this is the doubtful link"
+    assert f"Two of our identifiers {words}: " in run("reconcile", store, a).out
+    assert f"Two identifiers of one list {words}: " in run("reconcile", a).out
+
+
 # decisions
 
 

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.characters import printable, printable_json
+from idstore.characters import printable_json
 from idstore.cli import arguments, exits, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.commands import imports
@@ -63,6 +63,9 @@ def reconcile(
             "--clusters", help="List also the clusters without a contradiction, which are else counted only."
         ),
     ] = False,
+    lang: Annotated[
+        str | None, typer.Option(metavar="L", help="Show names in this language, where there are some.")
+    ] = None,
     accept: Annotated[
         str | None,
         typer.Option(
@@ -99,7 +102,7 @@ def reconcile(
     chosen = format or ("json" if call.output.json else SUFFIXES.get(ending(file), "table"))
     if chosen not in FORMATS:
         raise UsageError(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")
-    tally = _compare(call, sides, chosen, file, read_as, column, base, relation, clusters)
+    tally = _compare(call, sides, chosen, file, read_as, column, base, relation, clusters, lang or "")
     from idstore.reconciliation.kinds import HARMLESS
 
     return exits.BROKEN if strict and tally.keys() - HARMLESS else exits.DONE
@@ -126,6 +129,7 @@ def _compare(
     base: list[str] | None,
     relation: list[str] | None,
     clusters: bool,
+    language: str,
 ) -> Counter[str]:
     from idstore.exchange import mappings
     from idstore.model.party import Party
@@ -148,6 +152,7 @@ def _compare(
             columns=columns,
             wait=call.wait,
             clusters=clusters,
+            language=language,
             exports=exports,
             progress=show_progress,
         ) as result,
@@ -196,4 +201,4 @@ def _write(result: "Reconciliation", format: str, tally: Counter[str], target: I
                 text = json.dumps(report.json(result, finding), ensure_ascii=False)
                 target.write(f"{printable_json(text)}\n".encode())
         case _:
-            target.writelines(f"{printable(line)}\n".encode() for line in report.lines(result, tally))
+            target.writelines(f"{line}\n".encode() for line in report.lines(result, tally))
