@@ -668,7 +668,7 @@ def test_decisions_are_applied_with_their_author(run: Run, mint: Minting, a: Pat
 @pytest.mark.parametrize(
     ("row", "verdict", "reason"),
     [
-        (f"bind\t{NEVER}\tskos:closeMatch\t{WD}Q1", "refused", "not registered"),
+        (f"bind\t{RDL}nonsense\tskos:closeMatch\t{WD}Q1", "refused", "not a valid rdswip identifier"),
         ("erase\tID\tskos:closeMatch\turn:x:1", "malformed", "'erase' is not an action"),
         ("bind\tID\tskos:closeMatch\tno iri", "refused", "not an absolute IRI"),
         ("bind\tID\tskos:closeMatch", "malformed", "the target is empty"),
@@ -724,7 +724,7 @@ def test_removing_an_absent_binding_changes_nothing(run: Run, mint: Minting, a: 
     before = run("export").out
     assert [one["verdict"] for one in run("reconcile", "--accept", a, "--dry-run", "--json").objects] == [
         "absent",
-        "absent",
+        "foreign",
     ]
     for _ in range(2):
         told = run("reconcile", "--accept", a)
@@ -733,8 +733,8 @@ def test_removing_an_absent_binding_changes_nothing(run: Run, mint: Minting, a: 
                 f"idstore: warning: {a}, line 2: there is no binding to remove: {id} is not bound to {WD}Q1"
                 f" by {SKOS.exactMatch.value}; its record lists its bindings"
             ),
-            (f"idstore: warning: {a}, line 3: there is no binding to remove: {NotRegistered(NEVER).message}"),
-            "idstore: 2 absent; done",
+            "idstore: line 3 is left to another store: not registered here, or not yours to see",
+            "idstore: 1 absent, 1 of another store; done",
         ]
         assert run("export").out == before
     assert "compare sources in a separate command" in run("reconcile", store, "--accept", a, code=2).err
@@ -771,10 +771,65 @@ def test_a_private_unbinding_is_not_revealed(run: Run, mint: Minting, a: Path, s
     run("unbind", id, f"{WD}Q1")
     table(a, f"unbind\t{id}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
     [told] = run("reconcile", "--accept", a, "--dry-run", "--json", by="mallory").objects
-    never = {"line": 2, "verdict": "absent", "id": id, "reason": NotRegistered(id).message}
+    never = {"line": 2, "verdict": "foreign", "id": id, "reason": NotRegistered(id).message}
     assert told == (
         never if secret else {"line": 2, "verdict": "known", "id": id, "reason": "it was taken back before"}
     )
+
+
+@pytest.mark.parametrize("base", [RDL, "http://theirs.example.org/data#"])
+def test_each_of_two_stores_takes_its_own_lines_of_the_same_decisions(
+    run: Run, mint: Minting, a: Path, tmp_path: Path, base: str
+) -> None:
+    ours, other = mint("--name", "ball valve"), tmp_path / "other"
+    run("namespace", "add", "theirs", base, "--scheme", "rdswip", "--store", other)
+    theirs = run("mint", "theirs", "--name", "valve", "--store", other).line
+    run("bind", ours, f"{WD}Q1")
+    run("bind", theirs, f"{WD}Q2", "--store", other)
+    relation = "skos:exactMatch"
+    table(
+        a,
+        f"unbind\t{ours}\t{relation}\t{WD}Q1",
+        f"bind\t{ours}\tskos:closeMatch\t{WD}Q1",
+        f"keep\t{ours}\t{relation}\t{WD}Q3",
+        f"unbind\t{theirs}\t{relation}\t{WD}Q2",
+        f"bind\t{theirs}\t{relation}\t{ours}",
+        head="action\tid\trelation\ttarget",
+    )
+    here = run("reconcile", "--accept", a, "--dry-run")
+    assert [line.split("\t")[1] for line in here.lines] == ["new", "new", *["of another store"] * 2]
+    done = run("reconcile", "--accept", a)
+    assert "lines 5, 6 are left to another store" in done.err and done.out == ""
+    assert done.err.endswith("idstore: 2 new, 2 of another store; done\n")
+    done = run("reconcile", "--accept", a, "--store", other)
+    assert "lines 2, 3 are left to another store" in done.err
+    assert [one["target"] for one in run("show", ours, "--json").object["bindings"]] == [f"{WD}Q1"]
+    [binding] = run("show", theirs, "--store", other, "--json").object["bindings"]
+    assert binding["target"] == ours
+    again = run("reconcile", "--accept", a, "--store", other, "--json").objects
+    assert [one["verdict"] for one in again] == ["foreign", "foreign", "known", "known"]
+
+
+def test_a_statement_to_take_over_is_known_where_another_party_made_it(
+    run: Run, mint: Minting, a: Path
+) -> None:
+    id = mint()
+    run("fixate", id)
+    run("bind", id, f"{WD}Q1", by="bob")
+    table(a, f"bind\t{id}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    [told] = run("reconcile", "--accept", a, "--json").objects
+    assert (told["verdict"], told["reason"]) == ("known", "bound by bob")
+    assert [one["by"] for one in run("show", id, "--json").object["bindings"]] == ["bob"]
+    table(a, f"{id}\tskos:exactMatch\t{WD}Q1", head="id\trelation\ttarget")
+    run("import", a)
+    assert len(run("show", id, "--json").object["bindings"]) == 2, "a table of mappings is no decision"
+
+
+def test_decisions_of_other_stores_alone_make_no_store(run: Run, a: Path, tmp_path: Path) -> None:
+    table(a, f"bind\t{NEVER}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    told = run("reconcile", "--accept", a, "--store", tmp_path / "none")
+    assert told.err.endswith("idstore: 1 of another store; done\n")
+    assert not (tmp_path / "none").exists()
 
 
 # bindings as a table

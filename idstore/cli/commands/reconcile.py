@@ -71,7 +71,8 @@ def reconcile(
         typer.Option(
             "--accept",
             metavar="FILE",
-            help="Carry out decisions: a file saved by the HTML page, or a table with a column action.",
+            help="Carry out decisions: a file saved by the HTML page, or a table with a column action."
+            " One file is for all stores: each takes its own lines.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -83,7 +84,8 @@ def reconcile(
     Compares two or more sources; a single one is checked for contradictions. Of a store, the data that you
     may see is compared. A server other than that of --store is not sent your token, and gives what is public.
     The HTML page needs no network: decide there, save the decisions, and carry them out
-    with --accept, all or none.
+    with --accept, all or none. Give the same file to each store that was compared: lines about
+    identifiers that it does not hold are counted, and left to the other one.
     """
     if accept is not None:
         if sides:
