@@ -1,6 +1,7 @@
 """Findings as one HTML page for a curator's decisions; the page is self-contained and needs no network."""
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Final
 
 from idstore.exchange.mappings import RELATIONS
 from idstore.reconciliation.claims import SharedStatement
+from idstore.reconciliation.decisions import HEADING, TITLES
 from idstore.reconciliation.diagrams import diagram
 from idstore.reconciliation.kinds import (
     CHAIN,
@@ -21,8 +23,9 @@ from idstore.reconciliation.kinds import (
     FindingKind,
     ReconciliationFinding,
 )
+from idstore.reconciliation.labels import short
 from idstore.reconciliation.relations import TARGET
-from idstore.reconciliation.report import Reconciliation, by_kind, joined, short
+from idstore.reconciliation.report import Reconciliation, by_kind, joined
 
 MOST: Final = 2_000
 """Most findings of each kind that a page shows."""
@@ -57,6 +60,8 @@ def page(result: Reconciliation, tally: Counter[str]) -> str:
             for kind, _ in kinds
         ),
         sections=sections or "<p>There is nothing to reconcile.</p>",
+        heading=HEADING,
+        titles=json.dumps(TITLES),
         digest=hashlib.sha256(repr(names).encode()).hexdigest()[:16],
     )
 
@@ -157,6 +162,7 @@ def _chooser(result: Reconciliation, claim: SharedStatement, *, questioned: bool
     options = "".join(f'<option value="{value}">{label}</option>' for value, label in _CHOICES[questioned])
     fields = {"id": claim.subject, "relation": claim.relation, "target": claim.target, **_metadata(claim)}
     fields |= {"name": result.name(claim.subject), "target-name": result.name(claim.target)}
+    fields["short"] = short(claim.relation)
     data = " ".join(f'data-{name}="{escape(value)}"' for name, value in fields.items() if value)
     label = escape(f"Decision about {claim.subject} and {claim.target}")
     return f'<select aria-label="{label}" {data}><option value="">undecided</option>{options}</select>'

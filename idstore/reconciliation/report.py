@@ -1,7 +1,7 @@
 """A reconciliation, and its reports: lines for people, JSON for programs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Final
 
 from idstore import scratch
-from idstore.characters import printable
 from idstore.exchange.mappings import Columns
 from idstore.model.party import Party
 from idstore.reconciliation import findings, sides
@@ -23,9 +22,9 @@ from idstore.reconciliation.kinds import (
     ReconciliationFinding,
     Weakest,
 )
+from idstore.reconciliation.labels import Label, fitted, short
 from idstore.reconciliation.sides import Side
 from idstore.reconciliation.workspace import Progress, Workspace
-from idstore.vocabulary import MAPPING_PREFIXES
 
 Json = dict[str, object]
 
@@ -62,15 +61,6 @@ class Reconciliation:
     def name(self, iri: str) -> str:
         """Return the name of an identifier or target, empty if no side has one. Cost: one look-up."""
         return self.workspace.name_of(iri, self.language)
-
-    def label(self, iri: str, longest: int | None = None, longest_name: int | None = None) -> str:
-        """Return an identifier or target with its name beside it, both cut to so many characters.
-
-        Of an identifier the end is left, since identifiers differ there.
-        """
-        name = cut(self.name(iri), longest_name)
-        shown = iri if longest is None or len(iri) <= longest else f"…{iri[1 - longest :]}"
-        return f"{shown} “{name}”" if name else shown
 
     def decision(self, finding: ReconciliationFinding) -> str:
         """Return what a curator decides about a finding, in a sentence.
@@ -129,12 +119,6 @@ def reconcile(
 
 SHOWN: Final = 10
 """Findings of each kind that a report for people lists."""
-WIDTH: Final = 200
-"""Most characters of a line for people."""
-_SHORTER: Final = ((None, None), (None, 40), (None, 20), (70, 20))
-"""Most characters of an identifier, and of a name, in the order in which a line tries to fit; None: all."""
-Label = Callable[[str], str]
-"""Returns an identifier with its name beside it."""
 
 
 def lines(result: Reconciliation, tally: Counter[str], shown: int = SHOWN) -> Iterator[str]:
@@ -142,13 +126,12 @@ def lines(result: Reconciliation, tally: Counter[str], shown: int = SHOWN) -> It
 
     tally  counts the findings by kind.
 
-    The lines are safe to print and have at most `WIDTH` characters: names are cut first, then identifiers,
-    then the end of the line.
+    The lines are cut to fit: see `labels.fitted`.
     """
     for kind, some in by_kind(result.listed(tally), tally, shown):
         yield f"{kind.title}: {tally[kind.slug]}"
         for finding in some:
-            yield from _fitted(result, finding)
+            yield from fitted(partial(_lines, result, finding), result.name)
         if kind is CLUSTER and not result.clusters:
             yield "  counted only; --clusters lists them"
         elif tally[kind.slug] > len(some):
@@ -168,22 +151,6 @@ def by_kind(
         if tally[finding.kind.slug] <= most:
             some.setdefault(finding.kind.slug, []).append(finding)
     return ((kind, some.get(kind.slug, [])) for kind in KINDS if kind.slug in tally)
-
-
-def _fitted(result: Reconciliation, finding: ReconciliationFinding) -> Iterator[str]:
-    """Yield the lines about a finding, each cut as little as it must be."""
-    labels = [partial(result.label, longest=most, longest_name=name) for most, name in _SHORTER]
-    for versions in zip(*(_lines(result, finding, label) for label in labels), strict=True):
-        lines = [*map(printable, versions)]
-        yield next((line for line in lines if len(line) <= WIDTH), cut(lines[-1], WIDTH))
-
-
-def cut(text: str, longest: int | None) -> str:
-    """Return a text cut to so many characters, at a space if there is one in its second half."""
-    if longest is None or len(text) <= longest:
-        return text
-    words = text[:longest].rpartition(" ")[0]
-    return f"{words if len(words) > longest // 2 else text[: longest - 1]}…"
 
 
 def _lines(result: Reconciliation, finding: ReconciliationFinding, label: Label) -> Iterator[str]:
@@ -236,18 +203,6 @@ def _sources(result: Reconciliation, claim: SharedStatement) -> Iterator[str]:
                 ),
             )
         )
-
-
-def short(iri: str) -> str:
-    """Return an IRI with a well-known prefix, if one applies."""
-    return next(
-        (
-            f"{prefix}:{iri[len(space) :]}"
-            for prefix, space in MAPPING_PREFIXES.items()
-            if iri.startswith(space)
-        ),
-        iri,
-    )
 
 
 # for programs

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from idstore.characters import dropped
-from idstore.errors import IdstoreError, InvalidData, InvalidIdentifier, NotRegistered, UnknownNamespace
+from idstore.errors import IdstoreError, InvalidData, InvalidIdentifier, NotRegistered
 from idstore.model import orcid
 from idstore.model.binding import Binding
 from idstore.model.names import Names
@@ -147,7 +147,7 @@ class Mappings(Bindings):
         """Return why an identifier is none of this registry, as far as the party sees; empty if it is one."""
         try:
             self.store.read(lambda view: self._identify(view, id, party))
-        except (NotRegistered, UnknownNamespace) as error:
+        except NotRegistered as error:
             return error.message
         except InvalidIdentifier:
             if begins_uri(id) and self.store.read(self.core.facts).index.home(id) is None:

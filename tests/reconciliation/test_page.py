@@ -287,6 +287,27 @@ def test_a_decision_shows_at_every_place_of_its_statement(
     assert chooser(page, "lacking", identifiers[0], f"{WD}Q1").first_selected_option.text == "unbind"
 
 
+def test_the_page_says_what_was_decided_as_the_summary_of_the_saved_file_does(
+    page: webdriver.Chrome, identifiers: list[str], downloads: Path, tmp_path: Path, run: Run
+) -> None:
+    first, second, third = identifiers
+    decided = page.find_element(By.ID, "decided")
+    assert not decided.is_displayed()
+    chooser(page, "several-targets", first, f"{WD}Q1").select_by_visible_text("unbind")
+    chooser(page, "several-targets", first, f"{WD}Q2").select_by_visible_text("keep")
+    chooser(page, "claimed-twice", second, f"{WD}Q2").select_by_visible_text("closeMatch instead")
+    chooser(page, "lacking", third, f"{WD}Q10").select_by_visible_text("take over")
+    page.find_element(By.ID, "author").clear()
+    page.find_element(By.ID, "author").send_keys("Ada")
+    page.find_element(By.ID, "save").click()
+    saved = downloads / "decisions.tsv"
+    wait(page, saved.exists)
+    decisions = saved.rename(tmp_path / "decisions.tsv")
+    told = [line.strip() for line in run("reconcile", "--accept", decisions, "--summary").lines]
+    assert told[0] == "What was decided by Ada: 1 removed, 1 changed, 1 added, 1 kept"
+    assert decided.text.splitlines() == told
+
+
 def test_decisions_can_be_forgotten(page: webdriver.Chrome, identifiers: list[str]) -> None:
     chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_visible_text("unbind")
     assert counted(page) == "1 decision"

@@ -832,6 +832,80 @@ def test_decisions_of_other_stores_alone_make_no_store(run: Run, a: Path, tmp_pa
     assert not (tmp_path / "none").exists()
 
 
+@pytest.fixture
+def decided(run: Run, mint: Minting, a: Path) -> tuple[list[str], Path]:
+    """Return two identifiers, and a file of decisions about them that changes, removes, adds and keeps."""
+    ids = [mint("--name", "ball <valve>", "--lang", "en"), mint("--name", "gate valve")]
+    run("name", ids[0], "Kugelhahn", "--lang", "de")
+    rows = [
+        f"unbind\t{ids[0]}\texactMatch\t{WD}Q1\tAda\t",
+        f"bind\t{ids[0]}\tcloseMatch\t{WD}Q1\tAda\tQ one",
+        f"unbind\t{ids[0]}\texactMatch\t{ids[1]}\tAda\t",
+        f"bind\t{ids[1]}\texactMatch\t{WD}Q2\t\t",
+        f"keep\turn:x:1\texactMatch\t{WD}Q1\tBo\t",
+    ]
+    table(a, *rows, head="action\tid\trelation\ttarget\tauthor\tobject_label")
+    return ids, a
+
+
+def test_a_summary_says_what_was_decided(run: Run, decided: tuple[list[str], Path], tmp_path: Path) -> None:
+    (first, second), file = decided
+    before = run("export").out
+    assert run("reconcile", "--accept", file, "--summary", "--lang", "DE").lines == [
+        "What was decided by Ada, Bo: 1 removed, 1 changed, 1 added, 1 kept",
+        "Links removed",
+        f"  {first} “Kugelhahn” skos:exactMatch {second} “gate valve”",
+        "Links changed",
+        f"  {first} “Kugelhahn” skos:closeMatch {WD}Q1 “Q one”, instead of skos:exactMatch",
+        "Links added",
+        f"  {second} “gate valve” skos:exactMatch {WD}Q2",
+        "Links kept",
+        f"  urn:x:1 skos:exactMatch {WD}Q1 “Q one”",
+    ]
+    told = run("reconcile", "--accept", file, "--summary", "--json").objects
+    assert [(one["decided"], one["id"]) for one in told] == [
+        ("changed", first),
+        ("removed", first),
+        ("added", second),
+        ("kept", "urn:x:1"),
+    ]
+    assert told[0]["before"] == SKOS.exactMatch.value and told[0]["authors"] == ["Ada", "Bo"]
+    run("reconcile", "--accept", file, "--summary", "-o", tmp_path / "page.html", "--lang", "en")
+    page = (tmp_path / "page.html").read_text()
+    assert "ball &lt;valve&gt;" in page and "<script" not in page and f"{WD}Q1 “Q one”" in page
+    assert run("export").out == before, "it changes nothing"
+
+
+def test_a_summary_needs_no_store_and_tells_no_hidden_name(
+    run: Run, decided: tuple[list[str], Path], tmp_path: Path
+) -> None:
+    _, file = decided
+    told = run("reconcile", "--accept", file, "--summary", by="mallory").out
+    assert "Kugelhahn" not in told and "valve" not in told
+    assert run("reconcile", "--accept", file, "--summary", "--store", tmp_path / "none").out == told
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_summary_is_short(run: Run, a: Path) -> None:
+    rows = [f"keep\t{RDL}{'long/' * 40}{number}\texactMatch\t{WD}Q1" for number in range(12)]
+    table(a, *rows, head="action\tid\trelation\ttarget")
+    lines = run("reconcile", "--accept", a, "--summary").lines
+    assert len(lines) == 13 and lines[-1] == "  and 2 more; --json lists all"
+    assert max(map(len, lines)) <= 200
+
+
+def test_what_is_no_file_of_decisions_has_no_summary(run: Run, a: Path, b: Path) -> None:
+    table(a, f"urn:x:1\texactMatch\t{WD}Q1", head="id\trelation\ttarget")
+    assert "has no column action" in run("reconcile", "--accept", a, "--summary", code=3).err
+    table(a, f"erase\turn:x:1\texactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    assert "line 2: 'erase' is not an action" in run("reconcile", "--accept", a, "--summary", code=3).err
+    assert "--summary goes with --accept" in run("reconcile", a, b, "--summary", code=2).err
+    assert (
+        "there are table, json, html"
+        in run("reconcile", "--accept", a, "--summary", "--format", "turtle", code=2).err
+    )
+
+
 # bindings as a table
 
 

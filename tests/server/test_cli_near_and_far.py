@@ -180,6 +180,8 @@ verify
 verify --repair-counters
 reconcile STORE bindings.csv
 --json reconcile STORE bindings.csv
+reconcile --accept decisions.csv --summary
+--json reconcile --accept decisions.csv --summary
 reconcile --accept decisions.csv
 links --results results.csv --namespace sp
 --user bob release h:a/v1
