@@ -154,7 +154,9 @@ def by_kind(
 
 
 def _lines(result: Reconciliation, finding: ReconciliationFinding, label: Label) -> Iterator[str]:
-    yield f"  {label(finding.about)}" + (f": {finding.reason}" if finding.reason else "")
+    yield f"  {label(finding.about)}"
+    if finding.reason:
+        yield f"    {finding.reason}"
     yield f"    {_decision(result, finding, label)}"
     for name, by_side in finding.values.items():
         for side, values in by_side.items():
