@@ -64,5 +64,6 @@ class Remedy(StrEnum):
     CREATE_STORE = "create-store"
     INITIALISE = "initialise"
     OPEN_ONCE = "open-once"
+    RESTORE_BACKUP = "restore-backup"
     SIGN_IN = "sign-in"
     USE_VALID_TOKEN = "use-valid-token"  # noqa: S105 no password

@@ -275,7 +275,7 @@ def test_an_identifier_below_an_article_states_its_kind_and_article(registry: Re
         child(registry, article, ADA, "jpg")
     with pytest.raises(errors.InvalidData, match="is not an article"):
         child(registry, found.iri, ADA)
-    with pytest.raises(errors.InvalidData, match="nothing in h is below"):
+    with pytest.raises(errors.InvalidData, match="nothing in h is part of article"):
         registry.mint("h", ADA, Request(metadata={"parent": article, "kind": "pdf"}))
 
 

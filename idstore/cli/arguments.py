@@ -103,7 +103,8 @@ Column = Annotated[
     typer.Option(
         "--column",
         metavar="ROLE=NAME",
-        help="The column of a table for a role: subject=puid, target=uri, name=title.",
+        help='Which column holds the identifiers? Say --column subject="RDS number"; likewise target=uri,'
+        " name=title.",
     ),
 ]
 Base = Annotated[

@@ -88,14 +88,14 @@ class ArticleMinter:
         Raises the error that ends the run.
         """
         from idstore.cli.records import RecordView
-        from idstore.model.names import Names
+        from idstore.model.names import Names, already_leading
 
         self._names = Names(registry.namespaces())
         namespace = registry.namespace(base)
         parent_field = {} if parent is None else {"parent": registry.identify(parent, party)}
         bound = [] if self._base.target is None else registry.bound_to(self._base.target, party)
         if bound:
-            self._call.output.warn(f"{self._base.target} is already identified by {', '.join(bound)}")
+            self._call.output.warn(already_leading(str(self._base.target), bound))
         read: list[ArticleEntry] = []
         results = registry.load(base, party, self._requests(entries, read, parent_field))
         for result, entry in zip(results, _consume(read), strict=False):

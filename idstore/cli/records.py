@@ -62,7 +62,7 @@ class RecordView:
         yield "namespace", f"{self.namespace.name} ({self.namespace.scheme_name})"
         yield "label", record.label
         if record.below is not None:
-            yield record.kind or "below", f"of {record.below}"
+            yield record.kind or "part", f"part of article {record.below}"
         yield "stage", record.stage.value + (" (provisional)" if record.provisional else "")
         yield "owner", record.owner + (f" (offered to {record.offered})" if record.offered else "")
         yield "created", times.iso(record.created)

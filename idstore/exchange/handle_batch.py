@@ -31,6 +31,7 @@ from idstore.exchange import limits
 from idstore.exchange.sources import Readable, Source, opened
 from idstore.model import times
 from idstore.model.filter import Filter
+from idstore.model.names import already_leading
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
@@ -346,9 +347,9 @@ def _carry_out(
             for line, draft in part[: result.number]:
                 url = str(draft.data)
                 others = registry.bound_to(url, party) if draft.leads else ()
-                named = ", ".join(iri for iri in others if iri != result.handle)
-                if named:
-                    shared.append(Flaw(line, f"{url} is already identified by {named}"))
+                others = [iri for iri in others if iri != result.handle]
+                if others:
+                    shared.append(Flaw(line, already_leading(url, others)))
             if result.refusal is not None:
                 line = part[result.number][0]
                 raise result.refusal

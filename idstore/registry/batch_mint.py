@@ -15,6 +15,7 @@ from idstore.errors import (
     NotPermitted,
     RequestConflict,
 )
+from idstore.model.names import already_leading
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -70,7 +71,7 @@ class RequestRow:
 def _told(shared: Sequence[str], id: str) -> str:
     """Return the warning about a target that others have than the identifier itself; empty if none has it."""
     target, others = shared[:1], [other for other in shared[1:] if other != id]
-    return f"{target[0]} is already identified by {', '.join(others)}" if others else ""
+    return already_leading(target[0], others) if others else ""
 
 
 class _RowsRefused(Exception):

@@ -335,7 +335,7 @@ class Bindings(Lookup):
             record = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
             if record.audience.isdisjoint(self.core.party_facts(transaction, party).names):
                 raise NotPermitted(
-                    f"only the grant list of {record.iri} may comment on it",
+                    f"only those who may see {record.iri} (its grant list) may comment on it",
                     id=record.iri,
                     party=party.name,
                 )

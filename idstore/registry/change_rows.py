@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from idstore.errors import IdstoreError, InvalidData
+from idstore.model.names import already_leading
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.registry import iris
@@ -110,5 +111,5 @@ def _outcome(registry: ChangeRows, row: ChangeRow, party: Party) -> LineOutcome:
         shared = registry.shared_targets([iri], party, 1) if row.act == "target" else []
     except IdstoreError as error:
         return refusal(row.line, row.id, error)
-    warning = "".join(f"{one.target} is already identified by {', '.join(one.others)}" for one in shared)
+    warning = "".join(already_leading(one.target, one.others) for one in shared)
     return LineOutcome(row.line, "new" if fresh else "known", iri, warning=warning)

@@ -262,7 +262,7 @@ def check_living(record: Record) -> None:
     """Raise StageConflict for a tombstone, which never changes."""
     if record.stage is Stage.TOMBSTONE:
         raise StageConflict(
-            f"{record.iri} is a tombstone, which never changes",
+            f"{record.iri} is withdrawn (a tombstone), and never changes",
             id=record.iri,
             stage=record.stage.value,
         )

@@ -31,7 +31,7 @@ def arguments_below(
     """
     if not isinstance(namespace.scheme, Deriving) or parent.namespace != namespace.base:
         raise InvalidData(
-            f"nothing in {namespace.name} is below {parent.iri}; mint files and events in the"
+            f"nothing in {namespace.name} is part of article {parent.iri}; mint files and events in the"
             " namespace of their article",
             field="parent",
             value=parent.iri,

@@ -269,11 +269,11 @@ class Lifecycle(Lookup):
 
         def act(transaction: Transaction) -> Event:
             record = self.core.own_record(
-                transaction, self._identify(transaction, id, party), party, "change the grant list of"
+                transaction, self._identify(transaction, id, party), party, "change who may see"
             )
             if grantee.name == record.owner:
                 raise InvalidData(
-                    f"{grantee.name} owns {record.iri} and is always on its grant list",
+                    f"{grantee.name} owns {record.iri} and always sees it (is on its grant list)",
                     party=grantee.name,
                 )
             check_living(record)

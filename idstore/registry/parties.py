@@ -346,7 +346,9 @@ class Parties(Namespaces, Lookup):
         """Return the record of an identifier that can be revoked. Raises StageConflict."""
         record = self.core.load(transaction, iri)
         if record.stage is Stage.TOMBSTONE:
-            raise StageConflict(f"{iri.value} is already a tombstone", id=iri.value, stage=record.stage.value)
+            raise StageConflict(
+                f"{iri.value} is withdrawn already (a tombstone)", id=iri.value, stage=record.stage.value
+            )
         return record
 
 

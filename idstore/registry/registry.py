@@ -150,11 +150,14 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
         proposals: Iterable[Proposal],
         party: Party,
         *,
+        decided: bool = False,
         dry_run: bool = False,
         on_outcome: Callable[[LineOutcome], object] = unobserved,
     ) -> list[LineOutcome]:
         """Bind and unbind as proposed, all or none: see `Mappings.state`."""
-        return Mappings(self.core).state(proposals, party, dry_run=dry_run, on_outcome=on_outcome)
+        return Mappings(self.core).state(
+            proposals, party, decided=decided, dry_run=dry_run, on_outcome=on_outcome
+        )
 
     def enrol(
         self,

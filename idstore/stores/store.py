@@ -70,7 +70,7 @@ class DirectoryStore:
     ) -> None:
         forks.refuse_fork()
         self._process = getpid()
-        if not files.exists(path) and not (ledger is not None and any(path.glob(f"{files.GENERATION}*"))):
+        if not (ledger is not None and any(path.glob(f"{files.GENERATION}*"))) and not files.exists(path):
             if not create:
                 raise StoreUnavailable(
                     f"there is no store at {path}; create one there, or name another",

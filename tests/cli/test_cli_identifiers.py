@@ -76,7 +76,7 @@ def test_mint_and_register_print_the_record_with_json(run: Run, rdl: str) -> Non
 def test_a_second_identifier_for_a_target_gives_a_warning(run: Run, mint: Minting) -> None:
     first = mint("--target", WIKIDATA)
     again = run("mint", "rdl", "--target", WIKIDATA)
-    assert again.err == f"idstore: warning: {WIKIDATA} is already identified by {first}\n"
+    assert again.err == f"idstore: warning: {WIKIDATA}: {first} already leads there\n"
     assert run("mint", "rdl", "--target", WIKIDATA, by="bob").err == ""  # bob sees neither
     third = mint()
     assert first in run("target", third, WIKIDATA).err
@@ -337,7 +337,9 @@ def test_a_tombstone_resolves_to_its_reason(run: Run, mint: Minting) -> None:
     run("deprecate", iri, "--reason", "old", "--by", other)
     run("revoke", iri, "--reason", "spam")
     lines = run("resolve", iri).lines
-    assert lines[0].startswith(f"{iri} is a tombstone since 20") and lines[0].endswith(": spam")
+    assert lines[0].startswith(f"{iri} is withdrawn, with its reason (tombstone) since 20") and lines[
+        0
+    ].endswith(": spam")
     assert lines[1] == f"replaced by {other}"
     found = run("resolve", iri, "--json").object
     assert (found["target"], found["reason"], found["supersededBy"]) == (None, "spam", [other])

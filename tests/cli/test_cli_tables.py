@@ -320,20 +320,20 @@ def test_a_second_identifier_for_a_target_is_told(run: Run, tmp_path: Path, dry_
     run("register", "k", "b")
     hidden = "http://x.example.org/hidden"
     run("register", "k", "c", "--target", hidden, by="bob")
-    told = f"line 2: http://x.example.org/1 is already identified by {first}"
+    told = f"line 2: http://x.example.org/1: {first} already leads there"
     one, two = "http://x.example.org/1", "http://x.example.org/2"
     minted = written(
         tmp_path / "m.csv", ("name", "target"), ("q", one), ("r", two), ("s", two), ("t", hidden)
     )
     warned = run("mint", "k", "--from", minted, *dry_run).err
-    assert told in warned and "line 4: http://x.example.org/2 is already identified by line 3" in warned
+    assert told in warned and "line 4: http://x.example.org/2: line 3 already leads there" in warned
     assert "line 5" not in run("mint", "k", "--from", minted, *dry_run, by="dave").err
     registered = written(tmp_path / "r.csv", ("label", "target"), ("rr", one))
     warned = run("register", "k", "--from", registered, *dry_run).err
-    assert "line 2: http://x.example.org/1 is already identified by" in warned and first in warned
+    assert "line 2: http://x.example.org/1: " in warned and first in warned
     changed = written(tmp_path / "c.csv", ("identifier", "target"), ("k:b", one))
     warned = run("target", "--from", changed, *dry_run).err
-    assert "line 2: http://x.example.org/1 is already identified by" in warned and first in warned
+    assert "line 2: http://x.example.org/1: " in warned and first in warned
     if not dry_run:  # what is so already tells only of others
         assert first in run("target", "--from", changed).err
 

@@ -99,7 +99,9 @@ def set_(
 
     events, others = session.write(call, act)
     if others:
-        call.output.warn(f"{data} is already identified by {', '.join(others)}")
+        from idstore.model.names import already_leading
+
+        call.output.warn(already_leading(data, others))
     print_changes(call, *events)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from idstore.exchange.importing import Imported
     from idstore.exchange.rdf import ImportReport
 
-_SIDES: Final = {"there": "news there", "here": "news here", "both": "changed on both sides"}
+_SIDES: Final = {"there": "new in the other registry", "here": "new here", "both": "changed on both sides"}
 _VERSIONS: Final = ("common", "here", "there", "merged")
 
 
@@ -105,9 +105,11 @@ def _print_merge(
             **({"differences": [*map(_json, changed)]} if dry_run else {}),
         },
     )
-    for shared in report.shared:
-        others = ", ".join(shared.others)
-        output.warn(f"{shared.iri}: {shared.target} is already identified by {others}")
+    if report.shared:
+        from idstore.model.names import already_leading
+
+        for shared in report.shared:
+            output.warn(f"{shared.iri}: {already_leading(shared.target, shared.others)}")
     for imported, existing in report.namesakes:
         output.warn(
             f"{imported.name} stands for {existing.base} here; "

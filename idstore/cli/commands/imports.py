@@ -189,8 +189,11 @@ def carry_out(call: Call, files: list[str], choices: "ImportChoices", metadata: 
 
 
 def _changes(imported: "Imported", choices: "ImportChoices") -> bool:
-    """Return whether an import may have changed something: not if lines of its table are malformed."""
-    return imported.table is None or choices.keep_going or not imported.table.malformed
+    """Return whether an import changes something: not if lines of its table are malformed, or none is new."""
+    from idstore.registry.mappings import changed
+
+    table = imported.table
+    return table is None or (changed(table.outcomes) and (choices.keep_going or not table.malformed))
 
 
 def _kind(file: str, format: str | None, namespace: str | None) -> "ImportKind":

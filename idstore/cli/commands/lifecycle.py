@@ -25,10 +25,10 @@ def fixate(
     dry_run: confirmation.DryRun = False,
     yes: confirmation.Yes = False,
 ) -> None:
-    """Publish identifiers for ever, all of them or none. For their owner.
+    """Publish identifiers for ever (fixate), all of them or none. For their owner.
 
     With their comments, notes and reasons they become visible to everybody. Nothing undoes this: a published
-    identifier can be deprecated, and an administrator can make it a tombstone. On a terminal the command
+    identifier can be deprecated, and an administrator can withdraw it (revoke). On a terminal the command
     shows what becomes visible, and asks.
 
     Undone by: nothing; deprecate advises against use.
@@ -104,7 +104,7 @@ def revoke(
     call: Call,
     id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.FORMS}.")] = None,
     reason: Annotated[
-        str | None, typer.Option(metavar="T", help="The reason; a tombstone shows it to everyone.")
+        str | None, typer.Option(metavar="T", help="The reason; everyone sees it of what was published.")
     ] = None,
     of: Annotated[
         str | None,
@@ -124,12 +124,12 @@ def revoke(
         ),
     ] = False,
 ) -> None:
-    """Revoke abusive identifiers. For administrators.
+    """Withdraw abusive identifiers (revoke). For administrators.
 
-    Created identifiers are released; fixated ones become tombstones, which resolve to the reason. Neither can
-    be undone. An ID with --reason is revoked at once, unless --dry-run is given; on a terminal
-    the command asks. With --party and --since the
-    identifiers are only listed, unless --yes is given.
+    Drafts are released. Published ones stay, withdrawn, with their reason (tombstones), to which they
+    resolve. Neither can be undone. An ID with --reason is revoked at once, unless --dry-run is given; on a
+    terminal the command asks. With --party and --since the identifiers are only listed, unless --yes is
+    given.
 
     Undone by: nothing.
     """
@@ -271,10 +271,10 @@ def replace(
     """Give the identifier of an article to its new copy; print the new identifier of the old copy.
 
     For the owner of the namespace. The old copy gets the suffix _old1, _old2 and so on, and is visible to the
-    same parties as the article. The target moves to the old copy, with the files and events below the
-    article; without --target, ID resolves to both copies until its owner sets a target. Bindings stay, and
-    are listed. A new DOI in the metadata belongs to ID from now on. Nothing undoes this; on a terminal the
-    command asks.
+    same parties as the article. The target moves to the old copy, with the files and events that are
+    part of the article; without --target, ID resolves to both copies until its owner sets a target. Bindings
+    stay, and are listed. A new DOI in the metadata belongs to ID from now on. Nothing undoes this; on a
+    terminal the command asks.
 
     Undone by: nothing; the old copy keeps its own identifier.
     """
@@ -317,7 +317,9 @@ def replace(
 
     result, view, others = session.write(call, act)
     if others:
-        call.output.warn(f"{target} is already identified by {', '.join(others)}")
+        from idstore.model.names import already_leading
+
+        call.output.warn(already_leading(str(target), others))
     for binding in result.bindings:
         call.output.info(
             f"idstore: stays with {view.record.successors[0]}:"
@@ -427,10 +429,10 @@ def grant(
     table: arguments.ChangeTable = None,
     dry_run: arguments.TableDryRun = False,
 ) -> int:
-    """Let a party or group see a created identifier and comment on it.
+    """Let a party or group see a created identifier (grant list) and comment on it.
 
-    For its owner. After fixation everyone sees the identifier, and the grant list can still comment. With
-    --from the columns are party and bind (yes or no); --bind is for all rows.
+    For its owner. After fixation everyone sees the identifier, and those who might see the draft (its grant
+    list) can still comment. With --from the columns are party and bind (yes or no); --bind is for all rows.
 
     Undone by: ungrant.
     """
@@ -458,7 +460,7 @@ def grant(
 
 
 def ungrant(call: Call, id: arguments.Id, user: arguments.User) -> None:
-    """Remove a party or group from the grant list. For the owner of the identifier.
+    """Remove a party or group from those who may see an identifier (grant list). For its owner.
 
     Undone by: grant.
     """

@@ -174,10 +174,10 @@ def resolve(
 
     For a superseded identifier without a target, prints the target of its only successor, or else the IRIs of
     the latest successors, one a line; a warning lists the successions. For any other identifier without a
-    target, prints the target of its owner's first binding by skos:exactMatch or owl:sameAs. For a tombstone,
-    prints reason, date and successors. For a handle that is an alias, prints the target of the other handle;
-    with --type or --index, the data of these values. For an
-    article that was replaced and has no target since, prints the IRIs of both copies.
+    target, prints the target of its owner's first binding by skos:exactMatch or owl:sameAs. For a withdrawn
+    identifier (tombstone), prints reason, date and successors. For a handle that is an alias, prints the
+    target of the other handle; with --type or --index, the data of these values. For an article that was
+    replaced and has no target since, prints the IRIs of both copies.
     """
     from idstore.registry.resolution import ResolutionOptions
     from idstore.schemes import locations
@@ -234,7 +234,8 @@ def _tombstone_text(resolution: "Resolution") -> str:
     from idstore.model import times
 
     since = "" if resolution.ended is None else f" since {times.iso(resolution.ended)}"
-    lines = [f"{resolution.answer.iri} is a tombstone{since}: {printable(resolution.answer.reason or '')}"]
+    withdrawn = f"{resolution.answer.iri} is withdrawn, with its reason (tombstone){since}"
+    lines = [f"{withdrawn}: {printable(resolution.answer.reason or '')}"]
     return "\n".join(lines + [f"replaced by {successor}" for successor in resolution.answer.successors])
 
 

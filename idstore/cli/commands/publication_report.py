@@ -33,8 +33,11 @@ def print_adoption(output: Output, adoption: "Adoption", source: str, *, dry_run
     lists = {
         "new": adoption.new if complete else (),
         "renamed": renamed,
-        "vanished": adoption.vanished,
-        "kept": adoption.kept,
+        _gone(source): adoption.vanished,
+        "your draft here, PRONOM's is not taken in": [
+            iri for iri in adoption.kept if iri not in adoption.withdrawn
+        ],
+        "withdrawn here, PRONOM's is not taken in": adoption.withdrawn,
     }
     record = {
         "dryRun": dry_run,
@@ -67,7 +70,7 @@ def print_relations(output: Output, result: "Related", *, dry_run: bool) -> None
     lists = {
         "bound": bound if complete else (),
         "deprecated": deprecated,
-        "vanished": vanished,
+        _gone("reports"): vanished,
         "passed over": result.passed,
     }
     output.data(
@@ -94,7 +97,11 @@ def _text(head: str, lists: Mapping[str, Sequence[str]], *, complete: bool) -> s
 
 
 def _vanished_text(vanished: Sequence[object], source: str) -> str:
-    return f"; {len(vanished)} vanished from the {source} and stay" if vanished else ""
+    return f"; {len(vanished)} {_gone(source)}" if vanished else ""
+
+
+def _gone(source: str) -> str:
+    return f"no longer in PRONOM's {source}; kept here"
 
 
 def _renaming_json(renaming: "Renaming") -> dict[str, object]:

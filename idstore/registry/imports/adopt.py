@@ -55,6 +55,7 @@ class Adoption:
     vanished   registered before, but no longer published: reported, never deleted.
     unchanged  registered before, with the same name and version.
     kept       a tombstone here, or a local identifier of another thing: left as it is.
+    withdrawn  the tombstones of ``kept``.
     """
 
     namespace: str
@@ -63,6 +64,7 @@ class Adoption:
     vanished: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:
@@ -82,6 +84,7 @@ class _AdoptionPlan:
     vanished: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    withdrawn: list[str] = field(default_factory=list)
     contested: list[str] = field(default_factory=list)
 
     def report(self, namespace: Namespace) -> Adoption:
@@ -96,6 +99,7 @@ class _AdoptionPlan:
             tuple(self.vanished),
             tuple(self.unchanged),
             tuple(self.kept),
+            tuple(self.withdrawn),
         )
 
 
@@ -185,6 +189,8 @@ class PublisherImport(Allocations):
             plan.contested.append(f"{entry.label} ({_titled(entry)}) was issued here and released")
             return
         record = self.core.load(view, holder)
+        if record.stage is Stage.TOMBSTONE:
+            plan.withdrawn.append(holder.value)
         if record.stage is Stage.FIXATED and (_name(record), record.version) == (entry.name, entry.version):
             plan.unchanged.append(holder.value)
         elif not is_imported(event for event, _ in self.core.history(view, holder)):

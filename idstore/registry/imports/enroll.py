@@ -18,6 +18,7 @@ from idstore.errors import (
 )
 from idstore.model import terms
 from idstore.model.event import Event
+from idstore.model.names import already_leading
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
@@ -303,7 +304,7 @@ class ListImport(Mappings, Allocations):
         if line.leads_to is None or "new" not in verdicts:
             return ""
         others = [other for other in self.bound_to(line.leads_to, party) if other != iri]
-        return f"{line.leads_to} is already identified by {', '.join(others)}" if others else ""
+        return already_leading(str(line.leads_to), others) if others else ""
 
     def _relations(
         self, view: View, namespace: Namespace, label: str, *, public: bool

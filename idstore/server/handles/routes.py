@@ -108,7 +108,8 @@ class HandleApi:
             return values
         if record.stage is Stage.TOMBSTONE:
             raise Refusal(
-                Code.HANDLE_NOT_FOUND, f"the handle is a tombstone: {record.reason}; it is never issued again"
+                Code.HANDLE_NOT_FOUND,
+                f"the handle is withdrawn (tombstone): {record.reason}; it is never issued again",
             )
         return record.values
 
@@ -164,7 +165,7 @@ class HandleApi:
         except StageConflict as error:
             if error.fields.get("stage") == Stage.TOMBSTONE.value:
                 raise Refusal(
-                    Code.HANDLE_NOT_FOUND, "the handle is a tombstone; there is nothing to delete"
+                    Code.HANDLE_NOT_FOUND, "the handle is withdrawn (a tombstone); there is nothing to delete"
                 ) from error
             raise
         return answer({"responseCode": Code.SUCCESS, "handle": handle}, pretty=given.pretty)

@@ -21,11 +21,11 @@ from idstore.server.rdswip.operations import OPERATIONS
 from idstore.server.rdswip.parameters import ID, OPERATION, Parameters
 
 _DONE: Final = {
-    "acquire": "Allocated. Only its grant list and administrators see the identifier until you fixate it.",
+    "acquire": "Allocated. Only those on its list of who may see it (grant list) do, until you fixate it.",
     "bind": "Bound.",
     "unbind": "The binding is removed.",
     "release": "Released. The identifier is never issued again.",
-    "fixate": "Fixated. The identifier is public, for ever.",
+    "fixate": "Fixated: the identifier is published for ever.",
     "comment": "The comment is added.",
 }
 

@@ -19,7 +19,7 @@ from idstore.model.record import Record, Stage
 _UNAVAILABLE: Final = "(:unav) not recorded here"
 _ENCODED: Final = re.compile(f"[%{CONTROLS}{LINE_ENDS}{BIDI}]")
 PROMISES: Final = {
-    Stage.CREATED: "a draft: it may still be released, and only its grant list sees it",
+    Stage.CREATED: "a draft: it may still be released, and only those who may see it (grant list) do",
     Stage.FIXATED: "permanent: it is never released and never given to another thing",
     Stage.TOMBSTONE: "withdrawn: it stays taken, and resolves to the reason",
 }
