@@ -522,10 +522,10 @@ def test_a_quiet_import_prints_all_that_is_new_and_else_nothing(run: Run, rdl: s
         assert (outcome.out, outcome.err) == ("", "")
     less = formats.replace('Name="7"', 'Name="seven"').replace('PUID="fmt/60"', 'PUID="fmt/61"')
     assert run(*droid, stdin=text.format(3, less)).lines == [
-        "registered 1 identifiers, renamed 1; 58 are as they were; 1 vanished from the file and stay",
+        "registered 1 identifiers, renamed 1; 58 are as they were; 1 no longer in PRONOM's file; kept here",
         "new\tinfo:pronom/fmt/61",
         "renamed\tinfo:pronom/fmt/7: 7 → seven",
-        "vanished\tinfo:pronom/fmt/60",
+        "no longer in PRONOM's file; kept here\tinfo:pronom/fmt/60",
     ]
     assert run(*droid, stdin=text.format(4, less)).out == ""
 
