@@ -239,7 +239,7 @@ def _plan_deprecation(find: Find, statement: Stated, step: _Step, plan: _Relatio
     if (
         not before.deprecated
         or before.reason != statement.deprecation
-        or not {*step.successors} <= {*before.successors}
+        or not {one.value for one in step.successors} <= {*before.successors}
     ):
         step.reason = statement.deprecation
 
