@@ -110,6 +110,8 @@ class DirectoryStore:
             folder = files.generation_folder(self.path, ledger.generation)
             if open_ledger is not None and not folder.exists():
                 _make_generation(folder)
+            if lock.restarted:
+                _mend_after_restart(ledger, folder)
             generation = opened.enter_context(closing(Generation(folder, mend=True)))
             mark = generation.mark
             head = recovery.bring_up(ledger, generation)
@@ -269,6 +271,18 @@ class DirectoryStore:
     def _check_process(self) -> None:
         if getpid() != self._process:
             raise StoreForked
+
+
+def _mend_after_restart(ledger: Ledger, folder: Path) -> None:
+    """Replace an engine that lacks a change before its mark by its base.
+
+    For the first opening since the system started: only a loss of power leaves such an engine.
+    """
+    with closing(Generation(folder, mend=True)) as generation:
+        whole = recovery.is_whole(ledger, generation, bases.mark(folder))
+    if not whole:
+        _LOG.warning("%s: the engine lost a change in a loss of power, and is rebuilt", folder.parent)
+        bases.mend(folder)
 
 
 def _make_generation(folder: Path) -> None:

@@ -268,6 +268,7 @@ class PowerCuts:
             shutil.copytree(self.disk, left)
         else:
             disk.cut(left, mode, chance)
+            _start_anew(left)
         shutil.rmtree(self.disk)
         self.disk = left
         self.outcome.cuts += 1
@@ -291,6 +292,12 @@ class PowerCuts:
             raise LostError(f"{what}: {error}") from error
         self.promises.backups.clear()
         shutil.rmtree(self.disk / "backups", ignore_errors=True)
+
+
+def _start_anew(disk: Path) -> None:
+    """Let the stores of a disk see that the system was started anew: here it goes on running."""
+    for lock in disk.rglob("lock"):
+        lock.write_bytes(b"")
 
 
 class KilledSteps:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyoxigraph import Store
 from store_files import ALICE, create, generation, ledger, register, run, sound
 
 import idstore
@@ -226,3 +227,24 @@ def test_a_backup_has_a_base_of_its_own(place: Path, tmp_path: Path) -> None:
     break_engine(copy)
     assert sound(copy) == LABELS
     assert ledger(copy).exists()
+
+
+def test_an_engine_that_lost_a_change_in_a_loss_of_power_is_rebuilt(tmp_path: Path) -> None:
+    """Its log can lose a batch in the middle. That is looked for once after each start of the system."""
+    folder = tmp_path / "store"
+    with idstore.open(folder, administrator=ALICE) as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        lost, *_ = [registry.mint("rdl", ALICE, idstore.Request(name="valve")) for _ in range(9)]
+        [event] = [entry.event for entry in registry.log(ALICE, idstore.Filter(id=lost))]
+    engine = Store(str(generation(folder) / "engine"))
+    for node in (lost.node, event.node):
+        for quad in list(engine.quads_for_pattern(node, None, None, None)):
+            engine.remove(quad)
+    engine.flush()
+    del engine
+    with idstore.open(folder) as registry:
+        assert list(registry.verify(ALICE))
+    (folder / "lock").write_text("boot of another time\n")
+    with idstore.open(folder) as registry:
+        assert list(registry.verify(ALICE)) == []
+        assert registry.show(lost, ALICE) == lost
