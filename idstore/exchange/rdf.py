@@ -183,7 +183,8 @@ def import_registry(
         sorting_in("the import", place),
         SortedImport(files, place, progress) as events,
     ):
-        if not events.whole and not len(events):
+        patched = any(name == patch.FORMAT for _, _, name in files)  # one without changes has no events
+        if not (events.whole or patched or len(events)):
             raise ExchangeError(
                 source,
                 None,
