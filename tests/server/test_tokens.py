@@ -71,7 +71,8 @@ def test_limits_that_make_no_sense_are_refused(server: Server, bob: str) -> None
 
 
 @pytest.mark.parametrize(
-    "limit", [{"acts": ["add_token"]}, {"namespaces": ["rdl"]}, {"expires": times.now() + times.DAY}]
+    "limit",
+    [{"acts": ["add_token"]}, {"namespaces": ["rdl"]}, {"expires": times.of(times.now() + times.DAY)}],
 )
 def test_a_token_with_limits_makes_none_without(server: Server, limit: dict[str, object]) -> None:
     reply = server.ask("POST", TOKENS, {}, token=server.token(ALICE, **limit))
