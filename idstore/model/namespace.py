@@ -113,7 +113,7 @@ class Namespace:
     @property
     def context(self) -> Context:
         """The namespace as its scheme sees it."""
-        return _context(self.base, self.settings)
+        return _context(self.base, self.settings, self.scheme_name)
 
     def key_iri(self, label: str) -> str:
         """Return the IRI of a label's comparison key: labels are one name exactly if it is the same."""
@@ -203,13 +203,18 @@ def _valued(scheme_name: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def _context(base: str, settings: tuple[tuple[str, str], ...]) -> Context:
-    return Context(base, dict(settings))
+def _context(base: str, settings: tuple[tuple[str, str], ...], scheme_name: str) -> Context:
+    """Return the context of a namespace; a setting that its scheme got later has its default."""
+    try:
+        defaults = scheme(scheme_name).defaults
+    except UnknownScheme:  # its package is not installed
+        defaults = {}
+    return Context(base, {**defaults, **dict(settings)})
 
 
 @lru_cache(maxsize=8192)
 def _own_shape(base: str, scheme_name: str, settings: tuple[tuple[str, str], ...]) -> NamedNode | None:
-    return own_shape(scheme(scheme_name), _context(base, settings))
+    return own_shape(scheme(scheme_name), _context(base, settings, scheme_name))
 
 
 def parse(iri: NamedNode, quads: Iterable[Quad]) -> Namespace:

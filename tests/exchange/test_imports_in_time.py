@@ -146,3 +146,22 @@ def test_an_allocation_is_revoked_only_with_its_first_allocator(make: Make, tmp_
     assert here.revocable(ANN, 0, ROOT) == [iri]
     assert here.revoke_all(BEN, 0, "spam", ROOT) == []
     assert len(here.revoke_all(ANN, 0, "spam", ROOT)) == 1
+
+
+def test_a_setting_that_a_scheme_got_later_has_its_default(tmp_path: Path) -> None:
+    """The registry of an earlier release lacks it in the namespace and in the event."""
+    whole, file = tmp_path / "whole.nq", tmp_path / "earlier.nq"
+    with idstore.open(tmp_path / "store", administrator=ROOT) as registry:
+        registry.add_namespace("h", "12345", "handle", ROOT)
+        registry.register("h", "Doc", ROOT)
+        with whole.open("wb") as target:
+            rdf.export(registry, target, ROOT, "nquads")
+    lines = whole.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if "setting#" not in line]
+    assert len(kept) < len(lines)
+    file.write_text("".join(kept), encoding="utf-8")
+    with idstore.open(tmp_path / "other", administrator=ROOT) as other:
+        rdf.import_registry(other, [file], ROOT)
+        assert other.show("h:Doc", ROOT).label == "Doc"
+        assert other.register("h", "doc", ROOT).label == "doc"
+        assert not list(other.verify(ROOT))
