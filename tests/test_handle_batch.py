@@ -123,7 +123,8 @@ def test_a_dry_run_does_nothing(registry: Registry) -> None:
 
 def test_a_written_batch_file_survives_a_round_trip(registry: Registry, tmp_path: Path) -> None:
     carry_out(registry, PUBLISHED)
-    registry.register("h", f"https://hdl.handle.net/12345/{quote('odd %3C:;,é # ')}", ALICE)
+    odd = f"https://hdl.handle.net/12345/{quote('odd %3C:;,é # ')}"
+    registry.register("h", odd, ALICE, Request(force=True))
     registry.register("h", "a:b;c%3C é", ALICE)
     registry.set_value(
         "hdl:12345/a:b;c%3C é", Draft("DESC", "x  y\u3000", 5, ttl=0, permissions="1100"), ALICE

@@ -84,7 +84,7 @@ class ActTests(StoreCase):
         assert state.claims == ((key("a").value, record.iri, "0f"),)
         listing = listing_of(record, new=True)
         assert state.lists[1] == (
-            (listing.iri, BASE, PARTY, "created", record.graph.value, record.created, None),
+            (listing.iri, BASE, PARTY, "created", record.graph.value, listing.created, None),
         )
         assert state.counts[0] == ((BASE, PARTY, "created", 1),)
         assert state.counts[2:] == ((1, 1), ((SERIES, (1, 7)),))
