@@ -205,7 +205,7 @@ class DirectoryLock:
 def _boot() -> str:
     """Return the name of the time since the system started, the same until it starts anew, or ``?``."""
     try:
-        return _BOOT.read_text(encoding="ascii").strip()
+        return _BOOT.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return "?"
 
