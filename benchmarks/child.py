@@ -129,7 +129,7 @@ def export(store: str, file: str) -> dict[str, float]:
     """Export the registry as Turtle."""
     from idstore.exchange import rdf
 
-    with idstore.open(store, read_only=True) as registry, Path(file).open("wb") as target:
+    with idstore.open(store, mode="shared") as registry, Path(file).open("wb") as target:
         took = seconds(lambda: rdf.export(registry, target, ADMINISTRATOR))
         most = peak()
     return {"seconds": took, "quads": len(Store.read_only(engine_folder(store))), "peak": most}
@@ -179,7 +179,7 @@ def check(store: str) -> dict[str, float]:
     """Validate a registry against all shapes."""
     from idstore.validation import registries
 
-    with idstore.open(store, read_only=True) as registry:
+    with idstore.open(store, mode="shared") as registry:
         start = time.perf_counter()
         report = registries.check(registry, ADMINISTRATOR)
         took = time.perf_counter() - start
@@ -196,7 +196,7 @@ def changed(store: str, number: str) -> dict[str, float]:
 
     with idstore.open(store) as registry:
         iris = [
-            record.iri.value
+            record.iri
             for record in registry.list(OWNERS[0], idstore.Filter(party=OWNERS[0].name), limit=int(number))
         ]
         before = registry.store.read(lambda view: view.catalogue.sequence)
@@ -218,7 +218,7 @@ def pyshacl(store: str) -> dict[str, float]:
     """Validate against the same shapes with pySHACL."""
     from idstore.validation import pyshacl_engine, registries
 
-    with idstore.open(store, read_only=True) as registry:
+    with idstore.open(store, mode="shared") as registry:
         start = time.perf_counter()
         with registry.quads(ADMINISTRATOR) as quads:
             triples = [quad.triple for quad in quads]

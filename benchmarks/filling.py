@@ -80,7 +80,7 @@ class Bench:
         The copy shares the engine's tables with the store, as every backup does.
         """
         copy = self.path("copy")
-        with idstore.open(self.store(size, namespace), read_only=True) as registry:
+        with idstore.open(self.store(size, namespace), mode="shared") as registry:
             registry.backup(copy, ADMINISTRATOR)
         return copy
 
@@ -129,7 +129,7 @@ def _log(size: int, origin: Path, name: str) -> Iterator[Quad]:
                 if quad.subject.value.startswith(EVENTS):  # type: ignore[union-attr]
                     yield quad
         (namespace,) = (space for space in registry.namespaces() if space.name == name)
-        store, at = registry.store.origin, namespace.created + 1
+        store, at = registry.store.origin, times.milliseconds(namespace.created) + 1
     shutil.rmtree(origin)
     labels, end = _labels(namespace), at + size // _PER_MILLISECOND + 1
     for number in range(size):

@@ -23,7 +23,7 @@ _CLIENT, _THREADS, _NOID, _USED, _ENCODED, _COMMAND_MS = 0.28, 1.0, 2.0, 0.90, 5
 
 def mint(registry: Registry, party: Party, number: int) -> str:
     """Mint an identifier. Returns its IRI."""
-    return registry.mint(NAMESPACE, party, request(number)).iri.value
+    return registry.mint(NAMESPACE, party, request(number)).iri
 
 
 def publish(registry: Registry, party: Party, number: int) -> None:

@@ -183,10 +183,10 @@ def _started(bench: Bench, stack: ExitStack) -> _Sides:
     """Start the servers, and open the registry of this process."""
     store = bench.path("served")
     with open_registry(store) as registry:
-        known = registry.mint(NAMESPACE, ADMINISTRATOR).iri.value
+        known = registry.mint(NAMESPACE, ADMINISTRATOR).iri
     server, empty = _servers(bench, store, stack)
     local = stack.enter_context(open_registry(bench.path("local")))
-    return _Sides(server, empty, local, _token(store), known, local.mint(NAMESPACE, ADMINISTRATOR).iri.value)
+    return _Sides(server, empty, local, _token(store), known, local.mint(NAMESPACE, ADMINISTRATOR).iri)
 
 
 def _servers(bench: Bench, store: Path, stack: ExitStack) -> tuple[ServerProcess, ServerProcess]:

@@ -16,7 +16,7 @@ store = os.environ.get("IDSTORE_STORE") or tempfile.mkdtemp()
 
 with idstore.open(store, administrator=alice) as registry:
     registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", alice)
-    valve = registry.mint("rdl", alice, idstore.Request(name="ball valve", lang="en")).iri.value
+    valve = registry.mint("rdl", alice, idstore.Request(name="ball valve", lang="en")).iri
     registry.bind(valve, idstore.Statement("http://www.wikidata.org/entity/Q1413223"), alice)
     graph = registry.as_graph(visitor)
     print("a visitor sees of the draft:", graph.value(URIRef(valve), RDFS.label))

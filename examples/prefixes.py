@@ -27,8 +27,8 @@ with idstore.open(store, administrator=alice) as registry:
         for other, entry in sorted(resource.get_mappings().items()):
             page = manager.metaregistry[other].get_provider_url(entry)
             target = page or f"https://bioregistry.io/metaregistry/{other}/{entry}"
-            registry.bind(record.iri.value, idstore.Statement(target), alice)
-        identifiers.append(record.iri.value)
+            registry.bind(record.iri, idstore.Statement(target), alice)
+        identifiers.append(record.iri)
     print(f"minted {len(identifiers)} identifiers; a visitor sees {registry.counts(visitor).total}")
     registry.fixate(identifiers, alice)
     last = registry.show(identifiers[-1], visitor)

@@ -130,7 +130,7 @@ for finding in twice:
 # with the reason.
 
 # %%
-before = times.now()
+before = times.current()
 decisions = ["action\tsubject_id\tpredicate_id\tobject_id\tauthor_id\tcomment"]
 for finding in twice:
     for claim in finding.claims:
@@ -150,12 +150,12 @@ assert "claimed-twice" not in remaining
 # ## The changes, and their authors
 
 # %%
-for change in registry.differences(before, times.now(), visitor):
+for change in registry.differences(before, times.current(), visitor):
     assert change.after is not None
     [new] = [binding for binding in change.after.bindings if binding.note]
-    relation = new.relation.value.rpartition("#")[2]
+    relation = new.relation.rpartition("#")[2]
     author = new.annotation(PAV.authoredBy)
-    print(f"~ {change.iri.removeprefix(BASE)}: {relation} {new.target.value}, {author} by {new.by}")
+    print(f"~ {change.iri.removeprefix(BASE)}: {relation} {new.target}, {author} by {new.by}")
 
 # %% [markdown]
 # ## Export

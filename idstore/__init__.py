@@ -9,6 +9,7 @@
 'created'
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from idstore.model.event import Event as Event
     from idstore.model.filter import Filter as Filter
     from idstore.model.namespace import Namespace as Namespace
+    from idstore.model.party import NOBODY as NOBODY
     from idstore.model.party import Party as Party
     from idstore.model.party import PartyFacts as PartyFacts
     from idstore.model.record import Record as Record
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from idstore.registry.lists import Fullness as Fullness
     from idstore.registry.lists import IdentifierCounts as IdentifierCounts
     from idstore.registry.lists import Pace as Pace
+    from idstore.registry.log import EventPage as EventPage
     from idstore.registry.log import LogEntry as LogEntry
     from idstore.registry.log import Remark as Remark
     from idstore.registry.mappings import LineOutcome as LineOutcome
@@ -100,6 +103,7 @@ if TYPE_CHECKING:
     from idstore.remote import connect as connect
     from idstore.schemes import WrittenForm as WrittenForm
     from idstore.stores.contract import Answer as Answer
+    from idstore.stores.contract import StoreCounters as StoreCounters
     from idstore.tokens import NewToken as NewToken
     from idstore.tokens import Token as Token
     from idstore.validation.registries import IncrementalReport as IncrementalReport
@@ -122,6 +126,7 @@ _MODULES: Final = {
     "Digest": "idstore.exchange.digest",
     "Draft": "idstore.registry.handle_values",
     "Event": "idstore.model.event",
+    "EventPage": "idstore.registry.log",
     "ExchangeError": "idstore.errors",
     "Filter": "idstore.model.filter",
     "Fullness": "idstore.registry.lists",
@@ -141,6 +146,7 @@ _MODULES: Final = {
     "LogEntry": "idstore.registry.log",
     "MalformedShapes": "idstore.errors",
     "Namespace": "idstore.model.namespace",
+    "NOBODY": "idstore.model.party",
     "NamespaceExhausted": "idstore.errors",
     "NewToken": "idstore.tokens",
     "NewsPage": "idstore.operations.declared",
@@ -177,6 +183,7 @@ _MODULES: Final = {
     "Statement": "idstore.registry.bindings",
     "Storage": "idstore.model.storage",
     "ReplicaReadOnly": "idstore.errors",
+    "StoreCounters": "idstore.stores.contract",
     "StoreReadOnly": "idstore.errors",
     "StoreClosed": "idstore.errors",
     "StoreForked": "idstore.errors",
@@ -203,6 +210,8 @@ _MODULES: Final = {
 """Public name → its module: errors, and the types of parameters and results of all operations."""
 
 __all__ = [*_MODULES]  # noqa: PLE0604 the keys are strings
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 if not TYPE_CHECKING:  # so that type checkers find a misspelt name

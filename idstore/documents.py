@@ -12,11 +12,11 @@ from pyoxigraph import Literal, NamedNode
 from idstore.errors import UnknownScheme
 from idstore.model import event as events
 from idstore.model import particulars, times
-from idstore.model.binding import Binding
+from idstore.model.binding import Binding, BindingDocument
 from idstore.model.namespace import Namespace, settings_of
-from idstore.model.record import Record, Stage
+from idstore.model.record import Record, RecordDocument, RemarkDocument, Stage
 from idstore.model.terms import UNDETERMINED, Term
-from idstore.model.value import Value
+from idstore.model.value import Value, ValueDocument
 from idstore.vocabulary import (
     DCTERMS,
     IDS,
@@ -58,133 +58,6 @@ _KEYS: Final[Mapping[NamedNode, str]] = {
 _REPEATABLE: Final = {DCTERMS.isReplacedBy}
 _FLAGS: Final = {IDS.internal, IDS.forced, IDS.frozen}
 _NOT_PRINTED: Final = {IDS.requestDigest}
-
-
-class RemarkDocument(TypedDict):
-    """A comment.
-
-    by  name of the party that made it.
-    """
-
-    text: str
-    by: str
-    at: str
-    internal: bool
-
-
-class DataDocument(TypedDict):
-    """The data of a typed value: a text, or bytes in hexadecimal.
-
-    format  ``string`` or ``hex``.
-    value   the text, or the pairs of hexadecimal digits.
-    """
-
-    format: str
-    value: str
-
-
-class ValueDocument(TypedDict):
-    """A typed value of a handle.
-
-    index        its number.
-    type         such as ``URL`` or ``EMAIL``.
-    data         the text or the bytes.
-    ttl          how long a client may cache the value, in seconds; or the end of that time.
-    permissions  four digits: whether administrators may read and write it, and all others.
-    timestamp    moment of the last change.
-    """
-
-    index: int
-    type: str
-    data: DataDocument
-    ttl: int | str
-    permissions: str
-    timestamp: str
-
-
-class BindingDocument(TypedDict):
-    """A binding: a statement that associates the identifier with another URI.
-
-    relation       IRI of the relation.
-    target         the other URI.
-    by             name of the party that made the statement.
-    at             when the party made it.
-    confidence     certainty from 0 to 1.
-    justification  IRI of the method that found the relation.
-    author         who found the relation, if not the party: an IRI or a name.
-    node           its IRI; in answers of a server only.
-    notes          annotations as pairs of predicate and value; in answers of a server only.
-    """
-
-    relation: str
-    target: str
-    by: str
-    at: str
-    note: str | None
-    confidence: NotRequired[float]
-    justification: NotRequired[str]
-    author: NotRequired[str]
-    node: NotRequired[str]
-    notes: NotRequired[list[tuple[str, str]]]
-
-
-class RecordDocument(TypedDict):
-    """An identifier.
-
-    id            its IRI.
-    label         the identifier within its namespace.
-    namespace     name of the namespace.
-    stage         ``created``: seen by its grant list alone; ``fixated``: published for ever; ``tombstone``:
-                  revoked.
-    provisional   whether its scheme calls it not persistent.
-    owner         name of the party that owns it.
-    offeredTo     the party that becomes the owner by accepting a transfer.
-    grants        parties and groups that see it before it is published, the owner included.
-    mayBind       those of the grant list that may bind it.
-    names         language (``und`` for none) → name.
-    version       the version of the identified thing.
-    versionOf     the identifier of the work that it is a version of.
-    target        the URI that it leads to.
-    created       moment of creation.
-    fixated       moment of publication; None before.
-    deprecated    whether it should no longer be used for new things. It stays valid, and resolves.
-    reason        why it is deprecated or a tombstone.
-    below         the article that it is a file or an event of.
-    kind          the kind of that file or event.
-    supersededBy  identifiers that replace it.
-    bindings      statements that associate it with other URIs.
-    comments      what the party may see of the comments.
-    values        typed values of a handle.
-    type          IRI of its class; in answers of a server only.
-    base          base IRI of the namespace; in answers of a server only.
-    """
-
-    id: str
-    label: str
-    namespace: str
-    scheme: str
-    stage: str
-    provisional: bool
-    owner: str
-    offeredTo: str | None
-    grants: list[str]
-    mayBind: list[str]
-    names: dict[str, str]
-    version: str | None
-    versionOf: str | None
-    target: str | None
-    created: str
-    fixated: str | None
-    deprecated: bool
-    reason: str | None
-    below: str | None
-    kind: str | None
-    supersededBy: list[str]
-    bindings: list[BindingDocument]
-    comments: NotRequired[list[RemarkDocument]]
-    values: NotRequired[list[ValueDocument]]
-    type: NotRequired[str]
-    base: NotRequired[str]
 
 
 class NamespaceDocument(TypedDict):
@@ -239,43 +112,21 @@ class EventDocument(TypedDict):
     terms: NotRequired[list[tuple[str, str]]]
 
 
-def record_json(record: Record, namespace: Namespace, remarks: "Sequence[Remark]" = ()) -> RecordDocument:
-    """Return the whole record with the keys of the JSON contract."""
-    document: RecordDocument = {
-        "id": record.iri.value,
-        "label": record.label,
-        "namespace": namespace.name,
-        "scheme": namespace.scheme_name,
-        "stage": record.stage.value,
-        "provisional": record.provisional,
-        "owner": record.owner,
-        "offeredTo": record.offered,
-        "grants": sorted({record.owner, *(name for name, _ in record.grants)}),
-        "mayBind": [name for name, binds in record.grants if binds],
-        "names": dict(record.names),
-        "version": record.version,
-        "versionOf": _text(record.work),
-        "target": _text(record.target),
-        "created": times.iso(record.created),
-        "fixated": None if record.fixated is None else times.iso(record.fixated),
-        "deprecated": record.deprecated,
-        "reason": record.reason,
-        "below": _text(record.below),
-        "kind": record.kind,
-        "supersededBy": [successor.value for successor in record.successors],
-        "bindings": [binding_json(binding) for binding in record.bindings],
-        "comments": [remark_json(remark) for remark in remarks],
-    }
-    if record.values:
-        document["values"] = [value_json(value) for value in record.values]
+def record_json(
+    record: Record, namespace: Namespace, remarks: "Sequence[Remark] | None" = ()
+) -> RecordDocument:
+    """Return the whole record with the keys of the JSON contract, without ``comments`` for None."""
+    document = record.as_dict()
+    document["namespace"], document["scheme"] = namespace.name, namespace.scheme_name
+    if remarks is not None:
+        document["comments"] = [remark_json(remark) for remark in remarks]
     return document
 
 
 def wire_record(record: Record, namespace: Namespace) -> RecordDocument:
     """Return a record as a server sends it: without comments, with what `record_from` needs."""
-    document = record_json(record, namespace)
-    del document["comments"]
-    document["type"], document["base"] = record.type.value, record.namespace
+    document = record_json(record, namespace, None)
+    document["type"], document["base"] = record.type, record.namespace
     document["bindings"] = [wire_binding(binding) for binding in record.bindings]
     return document
 
@@ -284,8 +135,8 @@ def record_from(document: RecordDocument) -> Record:
     """Return the record of a document of `wire_record`."""
     owner, binders = document["owner"], {*document["mayBind"]}
     return Record(
-        iri=NamedNode(document["id"]),
-        type=NamedNode(document["type"]),
+        iri=document["id"],
+        type=document["type"],
         namespace=document["base"],
         label=document["label"],
         stage=Stage(document["stage"]),
@@ -296,51 +147,22 @@ def record_from(document: RecordDocument) -> Record:
         grants=tuple((name, name in binders) for name in document["grants"] if name != owner),
         names=tuple(document["names"].items()),
         version=document["version"],
-        work=_node(document["versionOf"]),
-        target=_node(document["target"]),
+        work=document["versionOf"],
+        target=document["target"],
         deprecated=document["deprecated"],
         reason=document["reason"],
-        successors=tuple(map(NamedNode, document["supersededBy"])),
+        successors=tuple(document["supersededBy"]),
         offered=document["offeredTo"],
         bindings=tuple(map(binding_from, document["bindings"])),
         values=tuple(map(value_from, document.get("values", ()))),
-        below=_node(document["below"]),
+        below=document["below"],
         kind=document["kind"],
     )
 
 
-def binding_json(binding: Binding) -> BindingDocument:
-    """Return a binding with its annotations."""
-    document: BindingDocument = {
-        "relation": binding.relation.value,
-        "target": binding.target.value,
-        "by": binding.by,
-        "at": times.iso(binding.at),
-        "note": binding.note,
-    }
-    metadata = binding_metadata(binding)
-    if "confidence" in metadata:
-        document["confidence"] = float(metadata["confidence"])
-    if "justification" in metadata:
-        document["justification"] = metadata["justification"]
-    if "author" in metadata:
-        document["author"] = metadata["author"]
-    return document
-
-
-def binding_metadata(binding: Binding) -> dict[str, str]:
-    """Return confidence, justification and author of a binding, as far as they are known."""
-    fields = {
-        "confidence": binding.annotation(SSSOM.confidence),
-        "justification": binding.annotation(SSSOM.mapping_justification),
-        "author": binding.annotation(PAV.authoredBy),
-    }
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 def wire_binding(binding: Binding) -> BindingDocument:
     """Return a binding as a server sends it: with what `binding_from` needs."""
-    document = binding_json(binding)
+    document = binding.as_dict()
     document["node"] = binding.node.value
     document["notes"] = [(name.value, str(value)) for name, value in binding.notes]
     return document
@@ -350,24 +172,12 @@ def binding_from(document: BindingDocument) -> Binding:
     """Return the binding of a document of `wire_binding`."""
     return Binding(
         NamedNode(document["node"]),
-        NamedNode(document["relation"]),
-        NamedNode(document["target"]),
+        document["relation"],
+        document["target"],
         document["by"],
         times.parse(document["at"]),
         tuple(events.read_arguments(document["notes"])),
     )
-
-
-def value_json(value: Value) -> ValueDocument:
-    """Return all fields of a value; ``ttl`` is seconds, or a time as text."""
-    return {
-        "index": value.index,
-        "type": value.type,
-        "data": {"format": "string" if isinstance(value.data, str) else "hex", "value": value.text},
-        "ttl": value.ttl if value.until is None else times.iso(value.until),
-        "permissions": value.permissions,
-        "timestamp": times.iso(value.at),
-    }
 
 
 def value_from(document: ValueDocument) -> Value:
@@ -439,9 +249,9 @@ def remark_json(remark: "Remark") -> RemarkDocument:
 def event_json(event: "Event") -> Json:
     """Return an event with its arguments."""
     record: Json = {
-        "event": event.iri.value,
+        "event": event.iri,
         "kind": event.act,
-        "about": event.about.value,
+        "about": event.about,
         "by": event.by,
         "at": times.iso(event.at),
     }
@@ -475,9 +285,9 @@ def event_from(document: Mapping[str, Any]) -> "Event":
     return events.Event(
         *events.split(document["event"]),
         NamedNode(ONTOLOGY + document["kind"]),
-        NamedNode(document["about"]),
+        document["about"],
         document["by"],
-        times.parse(document["at"]),
+        times.milliseconds(times.parse(document["at"])),
         tuple(events.read_arguments(document["terms"])),
     )
 
@@ -500,16 +310,16 @@ def record_fields(record: Record) -> dict[str, str]:
     fields |= {f"name{language_tag(lang)}": text for lang, text in record.names}
     optional = {
         "version": record.version,
-        "target": None if record.target is None else record.target.value,
+        "target": None if record.target is None else record.target,
         "reason": record.reason,
         "deprecated": "yes" if record.deprecated else None,
-        "replaced by": ", ".join(successor.value for successor in record.successors) or None,
+        "replaced by": ", ".join(successor for successor in record.successors) or None,
         "granted to": ", ".join(name for name, _ in record.grants) or None,
         "offered to": record.offered,
     }
     fields |= {name: text for name, text in optional.items() if text is not None}
     return fields | {
-        f"{compact_iri(binding.relation.value)} {binding.target.value}": f"bound by {binding.by}"
+        f"{compact_iri(binding.relation)} {binding.target}": f"bound by {binding.by}"
         for binding in record.bindings
     }
 

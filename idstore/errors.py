@@ -426,9 +426,12 @@ class StoreUnavailable(IdstoreError, OSError):
 
 
 class StoreDamaged(StoreUnavailable):
-    """The contents of the store's files differ from the data written."""
+    """The contents of the store's files differ from the data written, or a file is missing."""
 
     code = "store-damaged"
+
+    def __init__(self, message: str, **fields: object) -> None:
+        super().__init__(message, remedy=Remedy.RESTORE_BACKUP, **fields)
 
 
 class StoreReadOnly(StoreUnavailable):

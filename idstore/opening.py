@@ -4,15 +4,16 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from traceback import clear_frames
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pyoxigraph import NamedNode
 
 from idstore import permissions
-from idstore.errors import StoreUnavailable
+from idstore.errors import InvalidData, StoreUnavailable
 from idstore.remedies import Remedy
 from idstore.stores import files
 from idstore.stores.contract import Answer, Limits, Runner, Store
@@ -22,35 +23,44 @@ if TYPE_CHECKING:
     from idstore.registry import Registry
     from idstore.registry.allocator import Allocator
 
+Mode = Literal["write", "read", "shared"]
+"""How a registry is opened: see `open`."""
+
 
 def open(
     path: str | PathLike[str],
     *,
+    mode: Mode = "write",
     administrator: "Party | None" = None,
     wait: float = 10.0,
-    read_only: bool = False,
-    detached: bool = False,
     runner: Runner[Answer] | None = None,
 ) -> "Registry":
     """Open the registry in a directory. Close it after use, or open it in a ``with`` block.
 
+    mode           ``write``: read and change; one process at a time has the store open so.
+                   ``read``: read a snapshot of the newest state, and keep no process waiting. `Registry.age`
+                   says how old it is, and `Registry.refresh` takes the newest one. Cost: a copy of the
+                   catalogue; of the whole store, in a temporary folder, where this account may not write.
+                   ``shared``: read the store itself, for a moment: other processes read too, but writers wait
+                   until it is closed.
     administrator  create the registry, with this first administrator, if there is none. A directory that is
                    made is for its owner alone; one that exists says by its group and mode who uses it.
     wait           seconds to wait for another process that holds the store.
-    read_only      allow no change, and let other processes read at the same time. A reader without write
-                   permission sees the last applied state, and ``store.behind`` says what is missing.
-    detached       with ``read_only``: read the current state and never keep a writer waiting.
     runner         runs queries; by default each in a process of its own.
 
-    Raises StoreUnavailable (no store, not a store, no permission), StoreBusy.
+    Raises StoreUnavailable (no store, not a store, no permission), StoreBusy; InvalidData: no such mode.
     """
     from idstore.registry import Registry
 
-    folder = files.folder(path)
+    if mode not in get_args(Mode):
+        raise InvalidData(
+            f"{mode!r} is no mode; there are {', '.join(get_args(Mode))}", field="mode", value=mode
+        )
+    folder = _store_folder(path)
     with _released():
-        if read_only:
-            return Registry(_reader(folder, wait, detached=detached, runner=runner))
-        return Registry(_writer(folder, administrator, wait, runner=runner))
+        if mode == "write":
+            return Registry(_writer(folder, administrator, wait, runner=runner))
+        return Registry(_reader(folder, wait, detached=mode == "read", runner=runner))
 
 
 def open_allocator(
@@ -63,7 +73,7 @@ def open_allocator(
     from idstore.registry.allocator import Allocator
 
     with _released():
-        return Allocator(_writer(files.folder(path), administrator, wait))
+        return Allocator(_writer(_store_folder(path), administrator, wait))
 
 
 def open_replica(
@@ -77,7 +87,7 @@ def open_replica(
     from idstore.registry import Registry
     from idstore.stores.store import DirectoryStore
 
-    folder = files.folder(path)
+    folder = _store_folder(path)
     mark = replica_mark(folder)
     if mark is None:
         if not is_vacant(folder):
@@ -158,7 +168,7 @@ def restore(backup: str | PathLike[str], path: str | PathLike[str], *, wait: flo
 
     Raises StoreUnavailable (no backup, the directory is not empty), StoreBusy.
     """
-    source = files.folder(backup)
+    source = _store_folder(backup)
     if not exists(source):
         raise StoreUnavailable(
             f"there is no backup at {backup}; name the folder of a backup", path=str(backup)
@@ -190,6 +200,13 @@ def is_open_to_others(path: str | PathLike[str]) -> bool:
     return permissions.is_open_to_others(Path(path))
 
 
+def _store_folder(path: str | PathLike[str]) -> Path:
+    """Return the folder of a store. Raises StoreUnavailable as `files.folder`, and for its name."""
+    folder = files.folder(path)
+    files.check_name(folder)
+    return folder
+
+
 @contextmanager
 def _released() -> Iterator[None]:
     """Free what an opening holds after an error in it, also an interrupt at any line.
@@ -206,10 +223,10 @@ def _released() -> Iterator[None]:
 def _reader(
     folder: Path, wait: float, *, detached: bool = False, runner: Runner[Answer] | None = None
 ) -> Store:
-    from idstore.stores.reader import open_reader
+    from idstore.stores.reader import ReadOnlyStore
 
-    check_current(folder)
-    return open_reader(folder, wait=wait, detached=detached, runner=runner or _run_query)
+    check = partial(check_current, folder)
+    return ReadOnlyStore(folder, wait=wait, detached=detached, runner=runner or _run_query, check=check)
 
 
 def _writer(

@@ -44,6 +44,7 @@ class Remedy(StrEnum):
 
     # the same act, with another argument
     ACCEPT_HISTORY = "accept-history"
+    GIVE_BASE = "give-base"
     GIVE_METADATA = "give-metadata"
     INSIST = "insist"
     MAP_RELATION = "map-relation"
@@ -63,5 +64,6 @@ class Remedy(StrEnum):
     CREATE_STORE = "create-store"
     INITIALISE = "initialise"
     OPEN_ONCE = "open-once"
+    RESTORE_BACKUP = "restore-backup"
     SIGN_IN = "sign-in"
     USE_VALID_TOKEN = "use-valid-token"  # noqa: S105 no password

@@ -192,6 +192,11 @@ class RemoteRegistry(_Base):
             self._namespaces |= {one.base: one for one in self._call(OPERATIONS["namespaces"])}
         return self._namespaces[record.namespace]
 
+    age = 0.0
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Do nothing: each answer of a server is of its newest state."""
+
     def load(
         self, namespace: str, party: Party, requests: Iterable[Request | InvalidData]
     ) -> Iterator[MintOutcome]:

@@ -115,7 +115,7 @@ class Replication:
         except InvalidData as error:
             raise self._diverged(reached) from error
         self._check_store(page.store)
-        if reached and [one.event.name for one in self._remote.published(reached - 1, 1)] != [mark.event]:
+        if reached and [one.event.iri for one in self._remote.published(reached - 1, 1)] != [mark.event]:
             raise self._diverged(reached)
         return page
 

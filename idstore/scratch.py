@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from typing import Final
+from weakref import finalize
 
 from idstore.errors import StoreUnavailable
 from idstore.forks import LockHandle
@@ -26,15 +27,23 @@ def folder() -> Iterator[Path]:
     The folder is locked while in use. Folders that killed processes of this user left are removed first.
     """
     _sweep(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
-        lock = LockHandle(Path(name), os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            # a disk without locks: no other process can lock and remove the folder there
-            with suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_SH)
-            yield Path(name)
-        finally:
-            lock.close()
+    path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    lock = LockHandle(path, os.O_RDONLY | os.O_DIRECTORY)
+    remove = finalize(lock, _remove_own, os.getpid(), path)  # at the end of the process, if not before
+    try:
+        # a disk without locks: no other process can lock and remove the folder there
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        yield path
+    finally:
+        lock.close()
+        remove()
+
+
+def _remove_own(process: int, path: Path) -> None:
+    """Remove a folder, but not in a fork of the process that made it."""
+    if os.getpid() == process:
+        rmtree(path, ignore_errors=True)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -41,15 +42,15 @@ class Token:
     id          by which it is listed and revoked.
     namespaces  names or bases of the namespaces that it may change; empty: all.
     acts        the operations that may change something with it; empty: all.
-    expires     milliseconds since 1970; None: never.
+    expires     when it ends; None: never.
     """
 
     id: str
     party: str
     namespaces: tuple[str, ...]
     acts: tuple[str, ...]
-    created: int
-    expires: int | None
+    created: datetime
+    expires: datetime | None
 
     @property
     def is_limited(self) -> bool:
@@ -82,7 +83,7 @@ class Tokens:
         party: Party,
         namespaces: Sequence[str] = (),
         acts: Sequence[str] = (),
-        expires: int | None = None,
+        expires: datetime | None = None,
     ) -> NewToken:
         """Make a token. Nothing can return its secret again."""
         made = NewToken(secrets.token_hex(4), _PREFIX + secrets.token_urlsafe(32), party.name)
@@ -93,7 +94,7 @@ class Tokens:
             json.dumps([*namespaces]),
             json.dumps([*acts]),
             times.now(),
-            expires,
+            None if expires is None else times.milliseconds(expires),
         )
         with self._database() as database:
             database.execute("insert into token values (?, ?, ?, ?, ?, ?, ?)", row)
@@ -150,7 +151,7 @@ class TokenReader:
                 self._known = {hash: _token(row) for *row, hash in rows}
                 self._version = version
         token = self._known.get(_hash(secret))
-        expired = token is not None and token.expires is not None and token.expires <= times.now()
+        expired = token is not None and token.expires is not None and token.expires <= times.current()
         return None if expired else token
 
 
@@ -165,14 +166,14 @@ def add_token(
     owner: str | None = None,
     namespaces: Sequence[str] = (),
     acts: Sequence[str] = (),
-    expires: int | None = None,
+    expires: datetime | None = None,
 ) -> NewToken:
     """Make a token, and return its secret this once; only its hash is kept.
 
     owner       the party that it signs in; None: the acting one. Administrators make tokens for others.
     namespaces  names or bases of the namespaces that it may change; empty: all.
     acts        the operations that may change something with it; empty: all.
-    expires     milliseconds since 1970; None: never.
+    expires     when it ends; None: never.
     Raises NotPermitted, InvalidData (a moment in the past, no name), UnknownNamespace.
     """
     signed = party if owner is None else Party(owner)
@@ -180,7 +181,7 @@ def add_token(
         registry.only_administrators(party, acting=True)
     for name in namespaces:
         registry.namespace(name)
-    if expires is not None and expires <= times.now():
+    if expires is not None and times.checked(expires) <= times.current():
         raise InvalidData(f"{times.iso(expires)} is in the past; give a later time", expires=expires)
     for one in (party, signed):
         registry.store.read(partial(_check_acting, registry, one))
@@ -250,6 +251,6 @@ def _token(row: Sequence[object]) -> Token:
         str(party),
         tuple(json.loads(str(namespaces))),
         tuple(json.loads(str(acts))),
-        int(str(created)),
-        None if expires is None else int(str(expires)),
+        times.of(int(str(created))),
+        None if expires is None else times.of(int(str(expires))),
     )

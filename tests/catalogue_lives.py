@@ -179,9 +179,7 @@ class Lives:
             if step.kind == "publish":
                 arguments.append((IDS.stage, IDS.Fixated))
             kind = IDS.Mint if step.kind == "mint" else IDS.Registration
-            event = Event(
-                origin, token, kind, NamedNode(base + label), PARTIES[step.value % 3], at, tuple(arguments)
-            )
+            event = Event(origin, token, kind, base + label, PARTIES[step.value % 3], at, tuple(arguments))
             record = apply(None, event)
             assert record is not None
             public = self.sequence if record.public else None
@@ -251,7 +249,7 @@ class Lives:
             return None
         by = record.offered if step.kind == "accept" and record.offered else record.owner
         origin, token, at = head or ("", 0, 0)
-        return Event(origin, token, kind, record.iri, by, at, arguments)
+        return Event(origin, token, kind, record.node.value, by, at, arguments)
 
 
 def take_all(catalogue: Catalogue, changes: Sequence[tuple[int, Change]]) -> None:

@@ -143,7 +143,7 @@ class History:
         record = self.registry.mint(
             "rdl", Party(owner), Request(name=word, comment=remark, target=f"http://example.org/{word}")
         )
-        self.things.append(Thing(record.iri.value, owner, words={word, remark}))
+        self.things.append(Thing(record.iri, owner, words={word, remark}))
         self.note(self.things[-1])
 
     def note(self, thing: Thing) -> None:

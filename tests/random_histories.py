@@ -43,26 +43,24 @@ def _on(act: Act, found: list[Record]) -> Record:
 Doing = Callable[[Registry, Act, Party, Record], object]
 OTHERS: dict[str, Doing] = {
     "name": lambda registry, act, by, one: registry.name(
-        one.iri.value, f"name {act.value}", by, ("und", "en")[act.value % 2]
+        one.iri, f"name {act.value}", by, ("und", "en")[act.value % 2]
     ),
-    "target": lambda registry, act, by, one: registry.target(one.iri.value, (*URIS, None)[act.value % 3], by),
-    "bind": lambda registry, act, by, one: registry.bind(one.iri.value, _statement(act), by),
-    "unbind": lambda registry, act, by, one: registry.unbind(one.iri.value, _statement(act), by),
-    "comment": lambda registry, act, by, one: registry.comment(one.iri.value, f"remark {act.value}", by),
+    "target": lambda registry, act, by, one: registry.target(one.iri, (*URIS, None)[act.value % 3], by),
+    "bind": lambda registry, act, by, one: registry.bind(one.iri, _statement(act), by),
+    "unbind": lambda registry, act, by, one: registry.unbind(one.iri, _statement(act), by),
+    "comment": lambda registry, act, by, one: registry.comment(one.iri, f"remark {act.value}", by),
     "internal": lambda registry, act, by, one: registry.comment(
-        one.iri.value, f"secret {act.value}", by, internal=True
+        one.iri, f"secret {act.value}", by, internal=True
     ),
-    "grant": lambda registry, act, by, one: registry.grant(
-        one.iri.value, _grantee(act), by, bind=act.value > 3
-    ),
-    "ungrant": lambda registry, act, by, one: registry.ungrant(one.iri.value, _grantee(act), by),
-    "fixate": lambda registry, act, by, one: registry.fixate([one.iri.value], by),
-    "release": lambda registry, act, by, one: registry.release(one.iri.value, by),
-    "revoke": lambda registry, act, by, one: registry.revoke(one.iri.value, f"reason {act.value}", ROOT),
-    "deprecate": lambda registry, act, by, one: registry.deprecate(one.iri.value, f"reason {act.value}", by),
-    "transfer": lambda registry, act, by, one: registry.transfer(one.iri.value, ACTORS[act.value % 4], by),
+    "grant": lambda registry, act, by, one: registry.grant(one.iri, _grantee(act), by, bind=act.value > 3),
+    "ungrant": lambda registry, act, by, one: registry.ungrant(one.iri, _grantee(act), by),
+    "fixate": lambda registry, act, by, one: registry.fixate([one.iri], by),
+    "release": lambda registry, act, by, one: registry.release(one.iri, by),
+    "revoke": lambda registry, act, by, one: registry.revoke(one.iri, f"reason {act.value}", ROOT),
+    "deprecate": lambda registry, act, by, one: registry.deprecate(one.iri, f"reason {act.value}", by),
+    "transfer": lambda registry, act, by, one: registry.transfer(one.iri, ACTORS[act.value % 4], by),
     "accept": lambda registry, act, by, one: registry.transfer(
-        one.iri.value, Party(one.offered or "root"), Party(one.offered or "root")
+        one.iri, Party(one.offered or "root"), Party(one.offered or "root")
     ),
 }
 WHOLE: dict[str, Callable[[Registry, Act, Party], object]] = {

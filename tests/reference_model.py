@@ -458,14 +458,15 @@ class Model:
         refused = self.may(party, thing, owner=not accepts) or (
             "invalid-data" if receiver in self.groups else None
         )
-        if refused is None and (receiver == thing.owner or thing.stage == "tombstone"):
+        withdraws = receiver == thing.owner and thing.offered is not None
+        if refused is None and ((receiver == thing.owner and not withdraws) or thing.stage == "tombstone"):
             refused = CONFLICT
         if refused is None:
             if accepts:
                 thing.owner, thing.offered = receiver, None
                 thing.grants.pop(receiver, None)
             else:
-                thing.offered = receiver
+                thing.offered = None if withdraws else receiver
             self.say("Transfer", thing, party)
         return refused
 

@@ -66,7 +66,7 @@ def _things(registry: Registry) -> dict[str, str]:
     """Add RDS/WIP identifiers: published, replaced, revoked, drafts."""
 
     def mint(party: Party, **fields: object) -> str:
-        return registry.mint("rdl", party, Request(**fields)).iri.value  # type: ignore[arg-type]
+        return registry.mint("rdl", party, Request(**fields)).iri  # type: ignore[arg-type]
 
     things = {
         "valve": mint(ANN, name="valve", lang="en", names={"de-AT": "Ventil"}, target="http://example.org/1"),
@@ -115,9 +115,9 @@ def _handles(registry: Registry) -> dict[str, str]:
     second = registry.add_version(handle, "2.0", ANN, Request(target="http://example.net/report/2"))
     registry.fixate([first, second], ANN)
     pilin = registry.mint("pilin", BEN, Request(target="http://example.org/1", fixate=True))
-    return {name: record.iri.value for name, record in {"report": handle, "pilin": pilin}.items()} | {
-        "first": first.iri.value,
-        "second": second.iri.value,
+    return {name: record.iri for name, record in {"report": handle, "pilin": pilin}.items()} | {
+        "first": first.iri,
+        "second": second.iri,
     }
 
 
@@ -126,7 +126,7 @@ def _formats(registry: Registry) -> dict[str, str]:
 
     def mint(name: str, type: str = "fmt") -> str:
         request = Request(name=name, metadata={"type": type}, fixate=type == "fmt")
-        return registry.mint("own", BEN, request).iri.value
+        return registry.mint("own", BEN, request).iri
 
     formats = {"pdf": mint("Example PDF"), "txt": mint("Plain text"), "xpdf": mint(f"{SECRET} PDF", "x-fmt")}
     registry.bind(formats["pdf"], Statement(MEDIA_TYPE, "skos:broadMatch"), BEN)
@@ -141,6 +141,6 @@ def _articles(registry: Registry) -> dict[str, str]:
     other = registry.mint(
         "sp", ANN, Request(name="Of trees", metadata={**one, "issn": "0028-0836"}, fixate=True)
     )
-    below = {"parent": article.iri.value, "kind": "pdf"}
+    below = {"parent": article.iri, "kind": "pdf"}
     file = registry.mint("sp", ANN, Request(metadata=below, fixate=True))
-    return {"article": article.iri.value, "other": other.iri.value, "file": file.iri.value}
+    return {"article": article.iri, "other": other.iri, "file": file.iri}

@@ -141,10 +141,10 @@ def allocate_repeatedly(place: Path, number: int, queue: "multiprocessing.Simple
     given: list[str] = []
     for turn in range(3):
         with idstore.open(place, wait=120) as registry:
-            given += [registry.mint("numbers", ALICE).iri.value for _ in range(30)]
+            given += [registry.mint("numbers", ALICE).iri for _ in range(30)]
             registry.bind(given[-1], Statement(f"http://example.org/{number}/{turn}", given[-1]), ALICE)
             registry.fixate(given[-1:], ALICE)
-            assert {record.iri.value for record in registry.list(ALICE, limit=None)} >= set(given)
+            assert {record.iri for record in registry.list(ALICE, limit=None)} >= set(given)
     queue.put(given)
 
 

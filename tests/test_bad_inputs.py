@@ -287,5 +287,5 @@ def test_the_key_of_metadata_is_the_request_key(run: Run, registry: Path, tmp_pa
     first = run("mint", "sp", "--metadata", file).line
     with idstore.open(registry) as opened:
         again = opened.mint("sp", ALICE, Request(metadata=metadata(key="a7")))  # type: ignore[arg-type]
-        assert again.iri.value == first
+        assert again.iri == first
     assert run("mint", "sp", "--metadata", file).line == first

@@ -26,7 +26,7 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
 
 
 def mint(registry: Registry) -> str:
-    return registry.mint("rdl", BOB, Request(name="valve")).iri.value
+    return registry.mint("rdl", BOB, Request(name="valve")).iri
 
 
 def checked(registry: Registry) -> IncrementalReport:
@@ -130,5 +130,5 @@ def test_the_checked_position_is_kept_with_the_store(registry: Registry, tmp_pat
     checked(registry)
     mint(registry)
     registry.backup(tmp_path / "copy", ALICE)
-    with idstore.open(tmp_path / "copy", read_only=True) as copy:
+    with idstore.open(tmp_path / "copy", mode="shared") as copy:
         assert check_changed(copy, ALICE).checked == 2

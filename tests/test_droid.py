@@ -282,8 +282,8 @@ def test_new_formats_are_registered_as_published(registry: Registry) -> None:
 def test_all_events_are_part_of_one_import(registry: Registry) -> None:
     take_in(registry, PNG, DRAW)
     batch, *parts = [entry.event for entry in registry.log(Party("bob"))][2:]
-    assert (batch.act, batch.about.value) == ("Import", "info:pronom/")
-    assert [(part.act, part.parent) for part in parts] == [("Registration", batch.iri.value)] * 2
+    assert (batch.act, batch.about) == ("Import", "info:pronom/")
+    assert [(part.act, part.parent) for part in parts] == [("Registration", batch.iri)] * 2
     assert batch.arguments[0][1].value == "DROID signature file version 122 of 2026-01-19T10:53:18"
 
 
@@ -347,7 +347,7 @@ def test_vanished_formats_alone_write_nothing(registry: Registry) -> None:
 @pytest.mark.parametrize("stage", ["created", "fixated", "released"])
 def test_a_local_identifier_of_the_same_name_stops_the_import(registry: Registry, stage: str) -> None:
     registry.add_namespace("own", "http://formats.example.org/", "puid", ALICE)
-    local = registry.mint("own", Party("bob"), idstore.Request(name="ours")).iri.value
+    local = registry.mint("own", Party("bob"), idstore.Request(name="ours")).iri
     if stage == "fixated":
         registry.fixate([local], Party("bob"))
     elif stage == "released":

@@ -5,6 +5,7 @@ Published ones, ones by an independent client, malformed ones, and round trips.
 
 import io
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
 import idstore
-from idstore import Party, Registry
-from idstore.errors import BatchRefused, ExchangeError
+from idstore import Party, Registry, Request
+from idstore.errors import BatchRefused, ExchangeError, InvalidData
 from idstore.exchange import handle_batch
 from idstore.exchange.handle_batch import BatchReport, export, import_batch, omissions, operations
+from idstore.model import times
 from idstore.model.filter import Filter
+from idstore.model.party import NOBODY
 from idstore.model.record import Record
 from idstore.model.value import Value
 from idstore.model.value import index as index_of
@@ -58,6 +61,10 @@ CREATE 12345/hdl3
 DELETE 12345/hdl3
 """
 """Composed of the samples in the Handle.Net technical manual, chapter 4."""
+
+
+UNADMINISTERED = "handles of h are created without HS_ADMIN"
+"""The beginning of a warning."""
 
 
 @pytest.fixture
@@ -116,13 +123,15 @@ def test_a_dry_run_does_nothing(registry: Registry) -> None:
 
 def test_a_written_batch_file_survives_a_round_trip(registry: Registry, tmp_path: Path) -> None:
     carry_out(registry, PUBLISHED)
-    registry.register("h", f"https://hdl.handle.net/12345/{quote('odd %3C:;,é # ')}", ALICE)
+    odd = f"https://hdl.handle.net/12345/{quote('odd %3C:;,é # ')}"
+    registry.register("h", odd, ALICE, Request(force=True))
     registry.register("h", "a:b;c%3C é", ALICE)
     registry.set_value(
         "hdl:12345/a:b;c%3C é", Draft("DESC", "x  y\u3000", 5, ttl=0, permissions="1100"), ALICE
     )
     text, left_out = written(registry)
-    assert [one.partition(" is left out")[0] for one in left_out] == ["'12345/odd %3C:;,é # '"]
+    assert left_out[0].startswith("'12345/odd %3C:;,é # ' is left out")
+    assert left_out[1].startswith(UNADMINISTERED) and len(left_out) == 2
     with idstore.open(tmp_path / "other", administrator=ALICE) as other:
         other.add_namespace("h", "12345", "handle", ALICE)
         assert len(carry_out(other, text).created) == 3
@@ -162,7 +171,7 @@ def test_data_beyond_a_batch_file_are_reported(registry: Registry) -> None:
     odd: list[str | bytes] = ["", "two\nlines", " space", b"\xff"]
     for index, data in enumerate(odd, 10):
         registry.set_value("hdl:12345/hdl2", Draft("DESC", data, index), ALICE)
-    registry.set_value("hdl:12345/hdl2", Draft("DESC", "until", 14, until=1_800_000_000_000), ALICE)
+    registry.set_value("hdl:12345/hdl2", Draft("DESC", "until", 14, until=times.of(1_800_000_000_000)), ALICE)
     registry.fixate(["hdl:12345/hdl1"], ALICE)
     registry.revoke("hdl:12345/hdl1", "abuse", ROOT)
     text, left_out = written(registry)
@@ -170,7 +179,9 @@ def test_data_beyond_a_batch_file_are_reported(registry: Registry) -> None:
     assert [one.partition(" is left out")[0] for one in left_out] == [
         "12345/hdl1",
         *(f"12345/hdl2: value {index} (DESC)" for index in range(10, 15)),
+        left_out[-1],
     ]
+    assert left_out[-1].startswith(UNADMINISTERED)
 
 
 def test_only_readable_values_are_written(registry: Registry) -> None:
@@ -369,4 +380,122 @@ def test_many_values_of_a_handle_do_not_read_it_again_for_each(
     assert [event.act for event in events[1:]] == ["ValueSetting"] * 502
     assert [index_of(event.get(IDS.index)) for event in events[1:]] == [*indexes, 600]
     target = registry.show("hdl:12345/a", ALICE).target
-    assert (target and target.value) == ("http://example.org/1" if type == "URL" else None)
+    assert (target and target) == ("http://example.org/1" if type == "URL" else None)
+
+
+def changed(registry: Registry, since: datetime, party: Party = ALICE) -> tuple[list[str], list[str]]:
+    """Return the operations of a file of changes, each as its lines, and what the file leaves out."""
+    target = io.BytesIO()
+    export(registry, target, party, changed_since=since)
+    left_out = omissions(registry, party, changed_since=since)
+    return target.getvalue().decode().split("\n\n")[:-1], left_out
+
+
+def later(registry: Registry) -> datetime:
+    """Return a moment after which all later events are."""
+    last = max(entry.event.at for entry in registry.log(ROOT))
+    while times.current() <= last:
+        pass
+    return last
+
+
+ADMINISTRATOR = "HS_ADMIN 86400 1110 ADMIN 200:111111111111:0.NA/12345"
+
+
+def test_a_file_of_changes_brings_an_earlier_one_up_to_date(registry: Registry, tmp_path: Path) -> None:
+    registry.set_namespace("h", {"admin": "200:0.NA/12345"}, ROOT)
+    carry_out(registry, PUBLISHED)
+    for label in ("same", "named", "gone", "draft", "alias"):
+        registry.register("h", label, ALICE, Request(target=f"http://example.org/{label}"))
+    registry.set_value("h:gone", Draft("EMAIL", "a@example.org"), ALICE)
+    registry.fixate(["h:gone", "h:same"], ALICE)
+    first, left_out = written(registry)
+    assert left_out == []
+    since = later(registry)
+
+    registry.register("h", "new", ALICE, Request(target="http://example.org/new"))
+    registry.register("h", "brief", ALICE, Request(target="http://example.org/brief"))
+    registry.release("h:brief", ALICE)
+    registry.name("h:named", "a name is no value", ALICE)
+    registry.target("hdl:12345/hdl2", "http://example.org/changed", ALICE)
+    registry.set_value("hdl:12345/hdl2", Draft("EMAIL", "b@example.org", 7), ALICE)
+    registry.unset_values("hdl:12345/hdl1", [1], ALICE)
+    registry.set_value("h:alias", Draft("HS_ADMIN", "300:read_value:0.NA/12345", 100), ALICE)
+    registry.revoke("h:gone", "against\n the rules", ROOT)
+    registry.release("h:draft", ALICE)
+    second, left_out = changed(registry, since)
+    assert left_out == []
+    assert second == [
+        "MODIFY 12345/alias\n100 HS_ADMIN 86400 1110 ADMIN 300:000000000010:0.NA/12345",
+        "DELETE 12345/draft",
+        "REMOVE 2:12345/gone",
+        "MODIFY 12345/gone\n1 DESC 86400 1110 UTF8 against the rules",
+        "REMOVE 1:12345/hdl1",
+        "MODIFY 12345/hdl2\n5 URL 86400 1110 UTF8 http://example.org/changed",
+        "ADD 12345/hdl2\n7 EMAIL 86400 1110 UTF8 b@example.org",
+        f"CREATE 12345/new\n1 URL 86400 1110 UTF8 http://example.org/new\n100 {ADMINISTRATOR}",
+    ]
+    assert changed(registry, later(registry)) == ([], [])
+
+    with idstore.open(tmp_path / "other", administrator=ALICE) as other:
+        other.add_namespace("h", "12345", "handle", ALICE)
+        carry_out(other, first)
+        carry_out(other, "\n\n".join([*second, ""]))
+        assert values(other, "12345/gone") == [
+            (1, "DESC", 86400, "against the rules"),
+            (100, "HS_ADMIN", 86400, f"200:{','.join(RIGHTS)}:0.NA/12345"),
+        ]
+        registry.revoke("h:same", "left out of whole files", ROOT)
+        other.release("h:gone", ALICE)
+        other.release("h:same", ALICE)
+        assert written(other)[0] == written(registry)[0]
+
+
+def test_only_the_last_owner_and_administrators_delete_a_released_handle(registry: Registry) -> None:
+    carry_out(registry, "CREATE 12345/a\n1 URL 86400 1110 UTF8 http://example.org/\n")
+    registry.grant("h:a", BOB, ALICE)
+    since = later(registry)
+    registry.release("h:a", ALICE)
+    for party, expected in ((ALICE, ["DELETE 12345/a"]), (ROOT, ["DELETE 12345/a"]), (BOB, []), (NOBODY, [])):
+        assert changed(registry, since, party) == (expected, [])
+
+
+def test_a_published_draft_is_new_for_those_who_did_not_see_it(registry: Registry) -> None:
+    carry_out(
+        registry,
+        f"CREATE 12345/a\n1 URL 86400 1110 UTF8 http://example.org/\n100 {ADMINISTRATOR}\n"
+        "200 NOTE 86400 1100 UTF8 mine\n",
+    )
+    since = later(registry)
+    for party in (BOB, NOBODY):
+        assert changed(registry, since, party) == ([], [])
+    registry.fixate(["h:a"], ALICE)
+    assert changed(registry, since) == ([], [])
+    for party in (BOB, NOBODY):
+        assert changed(registry, since, party) == (
+            [f"CREATE 12345/a\n1 URL 86400 1110 UTF8 http://example.org/\n100 {ADMINISTRATOR}"],
+            [],
+        )
+
+
+def test_changes_are_restricted_by_namespace_alone(registry: Registry) -> None:
+    with pytest.raises(InvalidData, match="by namespace alone"):
+        export(registry, io.BytesIO(), ALICE, Filter(namespace="h", stage="fixated"), times.of(0))
+    export(registry, io.BytesIO(), ALICE, Filter(namespace="h"), times.of(0))
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("200:0.NA/12345", f"200:{','.join(RIGHTS)}:0.NA/12345"),
+        (" 300:read_value,add_value:12345/A:b ", "300:add_value,read_value:12345/A:b"),
+        ("200:batch=000000000010:0.NA/12345", "200:read_value:0.NA/12345"),
+        ("", ""),
+    ],
+)
+def test_the_administrator_of_a_namespace_is_one_of_the_handle_system(
+    registry: Registry, given: str, kept: str
+) -> None:
+    assert registry.set_namespace("h", {"admin": given}, ROOT).context.settings["admin"] == kept
+    with pytest.raises(InvalidData):
+        registry.set_namespace("h", {"admin": "alice"}, ROOT)

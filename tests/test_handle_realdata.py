@@ -86,7 +86,7 @@ def fill(registry: Registry, texts: list[str], known: dict[str, str]) -> None:
                 f"hdl:{prefix}/{suffix}",
                 ALICE,
                 Request(force=True),  # some repeat their prefix
-            ).iri.value
+            ).iri
         except AlreadyRegistered:  # the same DOI name, in other letters
             assert registry.identify(f"hdl:{text}", ALICE).lower() in {iri.lower() for iri in known.values()}
 

@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         registry.add_namespace("x", BASE, "handle", ADA)
         registry.add_namespace("y", "https://hdl.handle.net/10.50/", "handle", ADA)
         for label in ("a", "b"):
-            registry.fixate([registry.register("x", label, EVE, Request(f"name {label}")).iri.value], EVE)
+            registry.fixate([registry.register("x", label, EVE, Request(f"name {label}")).iri], EVE)
             registry.bind(f"{BASE}{label}", Statement("http://example.org/x"), EVE)
         registry.register("x", "draft", EVE)
         for name, party, filter in (

@@ -29,6 +29,7 @@ LAYERS = (
         "spreadsheets",
         "bioregistry_package",
         "store_socket",
+        "web_addresses",
     },
     {"schemes", "model"},
     {"stores"},

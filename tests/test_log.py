@@ -25,7 +25,8 @@ from idstore.vocabulary import IDS, PUBLIC_LOG, RDF
 ROOT, ALICE, BOB, EVE = (Party(name) for name in ("root", "alice", "bob", "eve"))
 HIGHEST = 2**63 - 1
 """The highest number of an event: the maximum of SQLite."""
-NOON = times.parse("2040-11-20T12:00:00Z")  # later than any real time of a test
+NOON = times.milliseconds(times.parse("2040-11-20T12:00:00Z"))
+"""Later than any real time of a test."""
 
 
 class Clock:
@@ -58,7 +59,7 @@ def registry(folder: Path) -> Iterator[Registry]:
 
 
 def mint(registry: Registry, by: Party = ALICE) -> str:
-    return registry.mint("rdl", by).iri.value
+    return registry.mint("rdl", by).iri
 
 
 def acts(entries: Iterator[LogEntry] | list[LogEntry]) -> list[tuple[str, str]]:
@@ -66,7 +67,7 @@ def acts(entries: Iterator[LogEntry] | list[LogEntry]) -> list[tuple[str, str]]:
 
 
 def about(entries: Iterator[LogEntry], iri: str) -> list[str]:
-    return [entry.event.act for entry in entries if entry.event.about.value == iri]
+    return [entry.event.act for entry in entries if entry.event.about == iri]
 
 
 # filters
@@ -84,9 +85,9 @@ def test_every_field_of_a_filter_restricts_a_list_or_the_log(registry: Registry,
     registry.add_namespace("sp", "http://journals.example.org/", "scholars-portal", ROOT)
     early, draft = mint(registry), mint(registry)
     metadata = {"issn": "0305-4179", "title": "A burn", "doi": "10.5072/a"}
-    article = registry.mint("sp", ROOT, idstore.Request(metadata=metadata)).iri.value
+    article = registry.mint("sp", ROOT, idstore.Request(metadata=metadata)).iri
     clock.moment = NOON + times.DAY
-    late, elsewhere = mint(registry, BOB), registry.mint("other", ALICE).iri.value
+    late, elsewhere = mint(registry, BOB), registry.mint("other", ALICE).iri
     registry.fixate([early, elsewhere], ALICE)
     registry.fixate([late], BOB)
     registry.deprecate(elsewhere, "outdated", ALICE)
@@ -97,8 +98,8 @@ def test_every_field_of_a_filter_restricts_a_list_or_the_log(registry: Registry,
     registry.name(late, "Ventil", BOB, "de")
     listed = {
         "party": ("bob", {late}),
-        "since": (NOON + times.DAY, {late, elsewhere}),
-        "until": (NOON + times.DAY, {early, draft, article}),
+        "since": (times.of(NOON + times.DAY), {late, elsewhere}),
+        "until": (times.of(NOON + times.DAY), {early, draft, article}),
         "namespace": ("other", {elsewhere}),
         "stage": ("created", {draft, article}),
         "deprecated": (True, {elsewhere}),
@@ -114,19 +115,19 @@ def test_every_field_of_a_filter_restricts_a_list_or_the_log(registry: Registry,
     assert listed.keys() | logged.keys() == {field.name for field in fields(Filter)}
     for name, (value, found) in listed.items():
         filter = alone(name, value)
-        assert {record.iri.value for record in registry.list(ROOT, filter)} == found, name
+        assert {record.iri for record in registry.list(ROOT, filter)} == found, name
         if name == "released":
             with pytest.raises(InvalidData, match="have no bindings"):
                 registry.list_bound(bound, ROOT, filter)
             continue
-        assert {record.iri.value for record in registry.list_bound(bound, ROOT, filter)} == found, name
+        assert {record.iri for record in registry.list_bound(bound, ROOT, filter)} == found, name
     for name, (value, done) in logged.items():
         filter = alone(name, value)
         for read in (registry.log(ROOT, filter), registry.news(ROOT, filter)):
-            assert {(entry.event.act, entry.event.about.value) for entry in read} == done, name
+            assert {(entry.event.act, entry.event.about) for entry in read} == done, name
     everything = len(list(registry.log(ROOT)))
     for name in ("since", "until"):
-        some = list(registry.log(ROOT, alone(name, NOON + times.DAY)))
+        some = list(registry.log(ROOT, alone(name, times.of(NOON + times.DAY))))
         assert 0 < len(some) < everything, name
 
 
@@ -167,7 +168,7 @@ def test_an_identifiers_trail_is_its_acts(registry: Registry) -> None:
 
 def sorted_arguments(event: Event) -> Event:
     said = tuple(sorted(event.arguments, key=lambda pair: (pair[0].value, str(pair[1]))))
-    return Event(event.origin, event.token, event.kind, event.about, event.by, event.at, said)
+    return Event(event.origin, event.token, event.kind, event.about, event.by, event.moment, said)
 
 
 def test_the_registrys_trail_is_all_acts_in_order(registry: Registry) -> None:
@@ -218,20 +219,21 @@ def test_trails_are_filtered_by_time(registry: Registry, clock: Clock) -> None:
         registry.name(iri, f"name {hour}", ALICE)
 
     def names_between(since: int | None, until: int | None) -> list[str | None]:
-        found = registry.log(ALICE, Filter(id=iri, since=since, until=until, kinds=["Naming"]))
+        first, last = (None if moment is None else times.of(moment) for moment in (since, until))
+        found = registry.log(ALICE, Filter(id=iri, since=first, until=last, kinds=["Naming"]))
         return [entry.event.arguments[0][1].value for entry in found]
 
     assert names_between(NOON + 2 * 3_600_000, None) == ["name 2", "name 3", "name 4"]
     assert names_between(None, NOON + 2 * 3_600_000) == ["name 1"]
     assert names_between(NOON + 2 * 3_600_000, NOON + 3 * 3_600_000) == ["name 2"]
-    assert acts(registry.log(EVE, Filter(since=NOON + 3_600_000))) == []
+    assert acts(registry.log(EVE, Filter(since=times.of(NOON + 3_600_000)))) == []
 
 
 def test_filters_reveal_nothing_hidden(registry: Registry) -> None:
     draft = mint(registry)
     assert acts(registry.log(EVE, Filter(party="alice"))) == []
     assert acts(registry.log(EVE, Filter(kinds=["Mint"]))) == []
-    assert acts(registry.log(EVE, Filter(since=0))) == [
+    assert acts(registry.log(EVE, Filter(since=times.of(0)))) == [
         ("Initialization", "root"),
         ("NamespaceAddition", "root"),
     ]
@@ -276,9 +278,9 @@ def test_a_clock_set_back_repeats_the_last_time(registry: Registry, clock: Clock
     clock.moment = NOON + 1000
     mint(registry)
     clock.moment = NOON - times.DAY
-    assert registry.show(mint(registry), ALICE).created == NOON + 1000
+    assert registry.show(mint(registry), ALICE).created == times.of(NOON + 1000)
     clock.moment = NOON + 2000
-    assert registry.show(mint(registry), ALICE).created == NOON + 2000
+    assert registry.show(mint(registry), ALICE).created == times.of(NOON + 2000)
 
 
 def test_numbers_of_events_do_not_run_out_while_the_clock_stops(registry: Registry, clock: Clock) -> None:
@@ -287,7 +289,9 @@ def test_numbers_of_events_do_not_run_out_while_the_clock_stops(registry: Regist
 
         def act(transaction: Transaction) -> None:
             about, remark = NamedNode("http://rdl.example.org/data#"), ((RDF.value, Literal("valves")),)
-            event = Event(transaction.origin, number, IDS.Comment, about, "root", transaction.moment, remark)
+            event = Event(
+                transaction.origin, number, IDS.Comment, about.value, "root", transaction.moment, remark
+            )
             transaction.enlist(Change(((event, PUBLIC_LOG),)))
 
         return act
@@ -296,7 +300,7 @@ def test_numbers_of_events_do_not_run_out_while_the_clock_stops(registry: Regist
     for number in (HIGHEST, HIGHEST - 1):
         registry.store.write(use_up(number))
         made.append(registry.show(mint(registry), ALICE).created)
-    assert made[1] > made[0] > clock.moment
+    assert made[1] > made[0] > times.of(clock.moment)
     events = [entry.event for entry in registry.log(ROOT)]
     assert [event.order for event in events] == sorted(event.order for event in events)
     assert list(registry.verify(ROOT)) == []
@@ -350,13 +354,13 @@ def test_a_follower_of_the_public_feed_misses_nothing(registry: Registry, seed: 
         entry.event.iri for entry in registry.log(ROOT) if entry.publication is not None
     }
     assert {entry.event.iri for entry in registry.log(EVE)} == {entry.event.iri for entry in seen}
-    assert sorted(entry.event.iri.value for entry in news) == sorted(entry.event.iri.value for entry in seen)
+    assert sorted(entry.event.iri for entry in news) == sorted(entry.event.iri for entry in seen)
 
 
 def act_at_random(registry: Registry, chance: random.Random) -> None:
     """Do an act of a random owner on a random identifier of hers."""
     party = chance.choice((ALICE, BOB))
-    drafts = [record.iri.value for record in registry.list(party, Filter(party=party.name, stage="created"))]
+    drafts = [record.iri for record in registry.list(party, Filter(party=party.name, stage="created"))]
     choices: list[Callable[[], object]] = [lambda: mint(registry, party)]
     if drafts:
         draft = chance.choice(drafts)
@@ -383,7 +387,7 @@ def test_lists_between_two_moments(registry: Registry, clock: Clock) -> None:
         filter = Filter(
             since=times.parse(since) if since else None, until=times.parse(until) if until else None
         )
-        return [minted.index(record.iri.value) for record in registry.list(ALICE, filter)]
+        return [minted.index(record.iri) for record in registry.list(ALICE, filter)]
 
     assert listed() == [4, 3, 2, 1, 0]
     assert listed("2040-11-22", "2040-11-24") == [3, 2]
@@ -403,10 +407,10 @@ def test_drafts_older_than_some_days_are_listed_for_their_owner(registry: Regist
     registry.grant(others, ALICE, BOB)
     clock.moment = NOON + 40 * times.DAY
     mint(registry)
-    filter = Filter(party="alice", stage="created", until=times.now() - 30 * times.DAY)
-    assert [record.iri.value for record in registry.list(ALICE, filter)] == [old]
+    filter = Filter(party="alice", stage="created", until=times.of(times.now() - 30 * times.DAY))
+    assert [record.iri for record in registry.list(ALICE, filter)] == [old]
     assert registry.list(BOB, filter) == []
-    assert [record.iri.value for record in registry.list(ROOT, filter)] == [old]
+    assert [record.iri for record in registry.list(ROOT, filter)] == [old]
 
 
 def test_many_audiences_are_listed_newest_first(registry: Registry) -> None:
@@ -417,10 +421,10 @@ def test_many_audiences_are_listed_newest_first(registry: Registry) -> None:
             registry.grant(minted[-1], Party(f"p{number}"), chosen)
         if number % 7 == 0:
             registry.fixate([minted[-1]], chosen)
-    assert [record.iri.value for record in registry.list(ROOT)] == minted[::-1]
-    assert [record.iri.value for record in registry.list(ROOT, limit=3)] == minted[:-4:-1]
-    assert [record.iri.value for record in registry.list(ALICE, Filter(party="alice"))] == minted[::2][::-1]
-    assert [record.iri.value for record in registry.list(ROOT, Filter(stage="fixated"))] == minted[::7][::-1]
+    assert [record.iri for record in registry.list(ROOT)] == minted[::-1]
+    assert [record.iri for record in registry.list(ROOT, limit=3)] == minted[:-4:-1]
+    assert [record.iri for record in registry.list(ALICE, Filter(party="alice"))] == minted[::2][::-1]
+    assert [record.iri for record in registry.list(ROOT, Filter(stage="fixated"))] == minted[::7][::-1]
 
 
 def test_earlier_events_of_another_store_hide_no_pace(
@@ -429,7 +433,7 @@ def test_earlier_events_of_another_store_hide_no_pace(
     with idstore.open(tmp_path / "other", administrator=ROOT) as other:
         other.add_namespace("theirs", "http://theirs.example.org/data#", "rdswip", ROOT)
         for _ in range(40):
-            other.fixate([other.mint("theirs", ROOT).iri.value], ROOT)
+            other.fixate([other.mint("theirs", ROOT).iri], ROOT)
         with (tmp_path / "theirs.nq").open("wb") as file:
             rdf.export(other, file, ROOT, "nquads")
     registry.allow("rdl", [], ROOT, per_minute=3)
@@ -437,7 +441,7 @@ def test_earlier_events_of_another_store_hide_no_pace(
     for _ in range(3):
         mint(registry)
     rdf.import_registry(registry, [tmp_path / "theirs.nq"], ROOT)
-    assert [(one.party, one.total) for one in registry.pace(ROOT, clock.moment)] == [("alice", 3)]
+    assert [(one.party, one.total) for one in registry.pace(ROOT, times.of(clock.moment))] == [("alice", 3)]
     with pytest.raises(NotPermitted, match="which is the limit"):
         mint(registry)
     clock.moment += 60_001

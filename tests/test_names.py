@@ -4,6 +4,7 @@ from itertools import combinations
 
 import pytest
 
+from idstore.model import times
 from idstore.model.names import Names, sketch
 from idstore.model.namespace import Namespace
 from idstore.schemes import scheme, well_known
@@ -11,7 +12,9 @@ from idstore.schemes import scheme, well_known
 
 def namespace(base: str, scheme_name: str, **settings: str) -> Namespace:
     context = scheme(scheme_name).context(base, settings)
-    return Namespace(context.base, "n", scheme_name, tuple(sorted(context.settings.items())), "alice", 0)
+    return Namespace(
+        context.base, "n", scheme_name, tuple(sorted(context.settings.items())), "alice", times.of(0)
+    )
 
 
 NAMESPACES = (
@@ -149,5 +152,5 @@ def test_an_address_that_namespaces_share_tells_none_of_them() -> None:
 
 
 def test_a_namespace_whose_scheme_is_not_installed_has_no_names() -> None:
-    missing = Namespace("http://x.example.org/", "x", "missing", (), "alice", 0)
+    missing = Namespace("http://x.example.org/", "x", "missing", (), "alice", times.of(0))
     assert Names([missing]).key("http://x.example.org/1") == "http://x.example.org/1"

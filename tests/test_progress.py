@@ -25,12 +25,18 @@ class Terminal(io.StringIO):
         (io.StringIO(), Output(), "xterm", False),
         (Terminal(), Output(quiet=True), "xterm", False),
         (Terminal(), Output(), "dumb", False),
+        (Terminal(), Output(), "DUMB", False),
+        (Terminal(), Output(), "unknown", False),
+        (Terminal(), Output(), "", False),
+        (Terminal(), Output(), None, False),
     ],
 )
 def test_progress_is_shown_on_a_terminal_only(
-    stream: io.StringIO, output: Output, term: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+    stream: io.StringIO, output: Output, term: str | None, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TERM", term)
+    monkeypatch.delenv("TERM", raising=False)
+    if term is not None:
+        monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress(output) as progress:
         progress.step("reading", 1, 4)
@@ -74,7 +80,7 @@ def test_each_step_is_shown_at_its_start(monkeypatch: pytest.MonkeyPatch) -> Non
         (("export", "--format", "csv"), ["identifiers"]),
         (("export", "--digest"), ["identifiers", "public events"]),
         (("export", "--after", "0"), ["events"]),
-        (("export", "--description"), ["identifiers", "public events"]),
+        (("export", "--description"), ["identifiers"]),
         (("verify",), ["events", "identifiers", "labels", "unexplained triples", "lists"]),
         (("validate",), ["looking for what the shapes are about"]),
         (("validate", "--changed"), ["looking for what the shapes are about"]),
@@ -87,6 +93,7 @@ def test_long_work_shows_its_progress(
     monkeypatch.chdir(tmp_path)
     run("register", "h", "a")
     run("register", "h", "b")
+    run("fixate", "h:b")
     quiet = run(*words)
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     watched = run(*words)

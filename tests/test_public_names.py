@@ -1,5 +1,6 @@
 """The public names of the package: errors, and the types that operations take and give."""
 
+import dataclasses
 import inspect
 import typing
 from collections.abc import Iterator
@@ -33,6 +34,34 @@ def test_every_type_of_an_operation_is_public() -> None:
         for hint in typing.get_type_hints(function).values():
             for kind in classes(hint):
                 assert getattr(idstore, kind.__name__, None) is kind, (operation.name, kind)
+
+
+AS_TERMS = {
+    ("Binding", "node"), ("Binding", "notes"), ("Event", "kind"), ("Event", "arguments"),
+    ("ValidationResult", "focus"), ("ValidationResult", "value"),
+}  # fmt: skip
+"""Fields of results that are RDF terms."""
+
+
+def test_results_have_texts_and_not_terms() -> None:
+    results = {
+        kind
+        for operation in OPERATIONS.values()
+        for kind in classes(
+            typing.get_type_hints(operation.function or getattr(idstore.Registry, operation.name))["return"]
+        )
+    }
+    found, unread = set(), list(results)
+    while unread:
+        kind = unread.pop()
+        fields = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+        for name, hint in typing.get_type_hints(kind).items() if fields else ():
+            inner = {*classes(hint)} - results
+            results |= inner
+            unread += inner
+            if name in fields and "pyoxigraph" in str(hint):
+                found.add((kind.__name__, name))
+    assert found == AS_TERMS
 
 
 def test_the_version_and_unknown_names() -> None:

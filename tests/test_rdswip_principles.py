@@ -56,7 +56,7 @@ def test_a_namespace_is_filled_to_the_threshold_and_then_grows(
 def test_released_identifiers_count_towards_the_threshold(registry: Registry) -> None:
     registry.add_namespace("rdl", BASE, "rdswip", ROOT, {"digits": "1"})
     for _ in range(8):
-        registry.release(registry.mint("rdl", ALICE).iri.value, ALICE)
+        registry.release(registry.mint("rdl", ALICE).iri, ALICE)
     assert len(registry.mint("rdl", ALICE).label) == 3
 
 

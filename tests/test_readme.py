@@ -21,6 +21,7 @@ LANGUAGES = {
     "toml",
     "turtle",
     "ini",
+    "apache",
     "nginx",
     "yaml",
 }

@@ -20,7 +20,7 @@ from idstore.model.party import Party
 from idstore.registry import Registry
 from idstore.registry.bindings import Statement
 from idstore.registry.requests import Request
-from idstore.stores.reader import open_reader
+from idstore.stores.reader import ReadOnlyStore
 from idstore.stores.snapshots import Use
 from idstore.stores.store import DirectoryStore
 from idstore.vocabulary import RDF
@@ -52,7 +52,7 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
 def filled(registry: Registry) -> str:
     """Return a public identifier with the texts in a name, comment, note, target, binding and reason."""
     public = registry.register("h", "public", ALICE, Request(name=f"by {SECRET}", target=f"mailto:{ADDRESS}"))
-    iri = public.iri.value
+    iri = public.iri
     registry.comment(iri, f"ask {SECRET} or {ADDRESS}", ALICE)
     registry.bind(iri, Statement(f"http://example.org/?who={ADDRESS}", note=SECRET), ALICE)
     registry.bind(iri, Statement("http://example.org/9", author=SECRET), ALICE)
@@ -68,7 +68,7 @@ def is_sound(registry: Registry) -> bool:
 
 def test_a_text_is_gone_from_every_file_and_everything_else_stays(registry: Registry, tmp_path: Path) -> None:
     iri = filled(registry)
-    draft = registry.register("h", "draft", BOB, Request(comment=f"draft about {SECRET}")).iri.value
+    draft = registry.register("h", "draft", BOB, Request(comment=f"draft about {SECRET}")).iri
     assert isinstance(registry.store, DirectoryStore)
     registry.store.snapshot().close()
     registry.store.publish().release()
@@ -85,8 +85,8 @@ def test_a_text_is_gone_from_every_file_and_everything_else_stays(registry: Regi
     assert not traces(tmp_path, SECRET, ADDRESS)
     after = registry.show(iri, ALICE)
     assert after.reason == result.pseudonym
-    assert after.target is not None and after.target.value == f"mailto:{address}"
-    assert {binding.target.value for binding in after.bindings} == {
+    assert after.target is not None and after.target == f"mailto:{address}"
+    assert {binding.target for binding in after.bindings} == {
         "http://example.org/9",
         f"http://example.org/?who={address}",
     }
@@ -94,7 +94,7 @@ def test_a_text_is_gone_from_every_file_and_everything_else_stays(registry: Regi
     [begun] = [entry.event for entry in registry.log(BOB, Filter(id=draft))]
     assert begun.text(RDF.value) == f"draft about {result.pseudonym}"
     assert is_sound(registry)
-    assert registry.mint("h", ALICE).iri.value
+    assert registry.mint("h", ALICE).iri
     registry.close()
     assert not traces(tmp_path, SECRET, ADDRESS)
     with idstore.open(tmp_path / "store") as again:
@@ -103,11 +103,11 @@ def test_a_text_is_gone_from_every_file_and_everything_else_stays(registry: Regi
 
 
 def test_a_name_is_replaced_in_ownership_access_lists_and_log(registry: Registry, tmp_path: Path) -> None:
-    mine = registry.register("h", "b", BOB, Request(comment="hm")).iri.value
+    mine = registry.register("h", "b", BOB, Request(comment="hm")).iri
     registry.grant(mine, CAROL, BOB)
-    other = registry.register("h", "c", CAROL).iri.value
+    other = registry.register("h", "c", CAROL).iri
     registry.grant(other, BOB, CAROL)
-    registry.fixate([registry.register("h", "d", BOB).iri.value], BOB)
+    registry.fixate([registry.register("h", "d", BOB).iri], BOB)
     registry.suspend(BOB, "abuse", ALICE)
     count = len(registry.list(ALICE))
     result = registry.redact_party(BOB.name, "asked", ALICE)
@@ -261,7 +261,7 @@ def test_a_reader_in_another_process_keeps_a_snapshot_until_it_ends(
     registry: Registry, tmp_path: Path
 ) -> None:
     filled(registry)
-    with open_reader(tmp_path / "store"):  # the snapshot is that of the publisher, too
+    with ReadOnlyStore(tmp_path / "store"):  # the snapshot is that of the publisher, too
         registry.redact_text(SECRET, "because", ALICE)
         assert traces(tmp_path, SECRET)
     wait_until(lambda: not traces(tmp_path, SECRET))

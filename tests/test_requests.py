@@ -25,7 +25,7 @@ while len(list(ready.parent.glob("ready-*"))) < int(sys.argv[3]):
 for number in range(int(sys.argv[4])):
     request = idstore.Request(f"valve {number}", request_key=f"order {number}")
     with idstore.open(folder, wait=60) as registry:
-        print(registry.mint("rdl", idstore.Party("alice"), request).iri.value, flush=True)
+        print(registry.mint("rdl", idstore.Party("alice"), request).iri, flush=True)
 """
 
 
@@ -47,7 +47,7 @@ def registry(folder: Path) -> Iterator[Registry]:
 
 
 def mint(registry: Registry, request: Request = KEYED, namespace: str = "rdl", by: Party = ALICE) -> str:
-    return registry.mint(namespace, by, request).iri.value
+    return registry.mint(namespace, by, request).iri
 
 
 def test_concurrent_requests_of_processes_give_the_same_identifier(folder: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_repeated_request_gives_the_present_record(registry: Registry) -> None
     registry.name(iri, "better valve", ALICE)
     registry.fixate([iri], ALICE)
     found = registry.mint("rdl", ALICE, KEYED)
-    assert (found.iri.value, found.stage.value, found.names) == (iri, "fixated", (("und", "better valve"),))
+    assert (found.iri, found.stage.value, found.names) == (iri, "fixated", (("und", "better valve"),))
 
 
 def test_keys_are_stored_as_digests(registry: Registry) -> None:

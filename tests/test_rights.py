@@ -14,6 +14,7 @@ import pytest
 import idstore
 from idstore import Filter, Party, Registry, Request, Statement
 from idstore.errors import IdstoreError, InvalidData, NotPermitted, NotRegistered, StageConflict
+from idstore.model import times
 from idstore.model.party import node
 from idstore.vocabulary import IDS
 
@@ -115,7 +116,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 def staged(registry: Registry, stage: str) -> str:
     """Return a shared identifier in a stage; a party beside its owner has bound it."""
-    iri = registry.mint("rdl", OWNER, Request(target="http://example.org/")).iri.value
+    iri = registry.mint("rdl", OWNER, Request(target="http://example.org/")).iri
     for grantee in ("grantee", "staff", "suspended"):
         registry.grant(iri, Party(grantee), OWNER)
     registry.grant(iri, BINDER, OWNER, bind=True)
@@ -130,7 +131,7 @@ def staged(registry: Registry, stage: str) -> str:
 
 
 def supersede(registry: Registry, iri: str, by: Party) -> None:
-    successor = registry.mint("rdl", OWNER).iri.value
+    successor = registry.mint("rdl", OWNER).iri
     registry.fixate([successor], OWNER)
     registry.supersede(iri, [successor], by)
 
@@ -258,7 +259,7 @@ def test_only_a_published_identifier_is_a_successor(registry: Registry, stage: s
 
 
 def test_grants_are_the_owners_without_saying(registry: Registry) -> None:
-    with pytest.raises(InvalidData, match="is always on its grant list"):
+    with pytest.raises(InvalidData, match="is on its grant list"):
         registry.grant(staged(registry, "created"), OWNER, OWNER)
 
 
@@ -273,10 +274,12 @@ def test_only_administrators_govern(registry: Registry) -> None:
         lambda by: registry.leave(Party("ben"), Party("staff"), by),
         lambda by: registry.suspend(Party("ben"), "spam", by),
         lambda by: registry.reinstate(Party("ben"), by),
-        lambda by: registry.revocable(Party("ben"), 0, by),
-        lambda by: registry.revoke_all(Party("ben"), 0, "spam", by),
+        lambda by: registry.revocable(Party("ben"), times.of(0), by),
+        lambda by: registry.revoke_all(Party("ben"), times.of(0), "spam", by),
         lambda by: list(registry.verify(by)),
         lambda by: registry.repair_counters(by),
+        lambda by: registry.counters(by),
+        lambda by: registry.events_since(by, "commit:0"),
     ]
     assert [outcome(partial(act, OWNER)) for act in acts] == ["not-permitted"] * len(acts)
     assert [outcome(partial(act, Party("suspended"))) for act in acts] == ["not-permitted"] * len(acts)
@@ -288,7 +291,7 @@ def test_a_suspended_administrator_reads_and_does_nothing(registry: Registry) ->
     registry.add_party(deputy, ROOT, "administrator")
     iri = staged(registry, "created")
     registry.suspend(deputy, "leave", ROOT)
-    assert registry.show(iri, deputy).iri.value == iri
+    assert registry.show(iri, deputy).iri == iri
     assert list(registry.verify(deputy)) == []
     for act in (
         lambda: registry.repair_counters(deputy),
@@ -307,7 +310,7 @@ def test_only_a_suspended_party_gets_the_reason(registry: Registry) -> None:
         assert any(known.suspended == "spam" for known in registry.parties(Party(who))) is told
         assert (
             any(
-                entry.event.about.value.endswith("/suspended")
+                entry.event.about.endswith("/suspended")
                 for entry in registry.log(Party(who))
                 if entry.event.act == "Suspension"
             )
@@ -340,7 +343,7 @@ def test_only_its_owner_governs_a_namespace(registry: Registry) -> None:
 def test_nothing_is_offered_to_a_group(registry: Registry) -> None:
     """A group could not accept."""
     registry.add_party(Party("team"), ROOT, "group")
-    offered = registry.mint("rdl", OWNER).iri.value
+    offered = registry.mint("rdl", OWNER).iri
     with pytest.raises(InvalidData, match="team is a group, and groups own nothing"):
         registry.transfer(offered, Party("team"), OWNER)
     with pytest.raises(InvalidData, match="team is a group, and groups own nothing"):

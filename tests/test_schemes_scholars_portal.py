@@ -101,6 +101,18 @@ def test_the_policy_s_address_is_a_written_form() -> None:
     assert f"http://journals2.scholarsportal.info/details.xqy?uri=/{label}.xml" in forms
 
 
+def test_an_article_has_addresses_under_its_own_base() -> None:
+    label = "03054179/v31i0004/530_apcbttsfhh"
+    forms = {form.kind: form.text for form in SCHEME.written_forms(label, CONTEXT)}
+    own = [f"{CONTEXT.base}details/{label}.xml", f"{CONTEXT.base}details.xqy?uri=/{label}.xml"]
+    assert [forms["own-web"], forms["own-details"]] == own
+    for text in (*own, own[1].replace("=/", "=%2F"), f"{own[1]}&school=toronto", f"{own[0]}#abstract"):
+        assert SCHEME.label(text, CONTEXT) == label
+    there = SCHEME.context("http://journals.scholarsportal.info/", {})
+    kinds = {form.kind for form in SCHEME.written_forms(label, there)}
+    assert kinds == forms.keys() - {"own-web", "own-details"}
+
+
 def test_the_scheme_derives() -> None:
     assert isinstance(SCHEME, Deriving)
 

@@ -271,7 +271,7 @@ def test_verify_finds_data_without_an_event(registry: Registry) -> None:
             transaction.origin,
             transaction.token(),
             IDS.NamespaceFreeze,
-            directory,
+            directory.value,
             ADA.name,
             transaction.moment,
         )
@@ -359,7 +359,9 @@ def test_two_processes_at_once_place_nothing_twice(registry: Registry, tmp_path:
 
 def test_the_order_of_placements_does_not_matter(registry: Registry) -> None:
     paths(registry, *[("kluwer", 120 * GB)] * 3, ("wiley", 1))
-    events = [entry.event for entry in registry.log(ADA) if entry.event.about == registry.storages()[0].iri]
+    events = [
+        entry.event for entry in registry.log(ADA) if entry.event.about == registry.storages()[0].iri.value
+    ]
     begun, *rest = events
     backwards = apply(None, begun)
     for event in reversed(rest):

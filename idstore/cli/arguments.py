@@ -12,6 +12,7 @@ from idstore.cli.termination import UsageError
 from idstore.errors import UnknownNamespace
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from decimal import Decimal
 
     from idstore.cli.call import Call
@@ -60,15 +61,22 @@ Relation = Annotated[
     ),
 ]
 Reason = Annotated[str, typer.Option(metavar="T", help="The reason; all who see the identifier can read it.")]
-Since = Annotated[
+MOMENTS: Final = "this date or time (UTC): 2026-11-20, 2026-11-20T11:17:35Z, today, yesterday, 30d"
+CreatedSince = Annotated[
     str | None,
     typer.Option(
+        "--since",
         metavar="T",
-        help="At or after this date or time (UTC): 2026-11-20, 2026-11-20T11:17:35Z, today, yesterday, 30d.",
+        help=f"Only identifiers created at or after {MOMENTS}. Later changes do not count.",
     ),
 ]
-Until = Annotated[
-    str | None, typer.Option(metavar="T", help="Before this date or time (UTC): 2026-11-20, today, 30d.")
+CreatedUntil = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="T",
+        help="Only identifiers created before this date or time (UTC): 2026-11-20, today, 30d.",
+    ),
 ]
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="ID...", help="The identifiers that replace it.")
@@ -95,7 +103,8 @@ Column = Annotated[
     typer.Option(
         "--column",
         metavar="ROLE=NAME",
-        help="The column of a table for a role: subject=puid, target=uri, name=title.",
+        help='Which column holds the identifiers? Say --column subject="RDS number"; likewise target=uri,'
+        " name=title.",
     ),
 ]
 Base = Annotated[
@@ -188,13 +197,13 @@ def _pairs(texts: list[str] | None, example: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def timestamp(text: str | None, *, ahead: bool = False) -> int | None:
+def timestamp(text: str | None, *, ahead: bool = False) -> "datetime | None":
     """Return the `moment` that a text stands for, or None. Raises InvalidData."""
     return None if text is None else moment(text, ahead=ahead)
 
 
-def moment(text: str, *, ahead: bool = False) -> int:
-    """Return the milliseconds since 1970 of a date, a time, ``today``, ``yesterday``, or ``30d`` (days ago).
+def moment(text: str, *, ahead: bool = False) -> "datetime":
+    """Return the moment of a date, a time, ``today``, ``yesterday``, or ``30d`` (days ago).
 
     ahead  whether ``30d`` is 30 days from now.
     Raises InvalidData.
@@ -203,9 +212,9 @@ def moment(text: str, *, ahead: bool = False) -> int:
 
     days = re.fullmatch(r"([0-9]{1,6})d", text)
     if days is not None:
-        return times.writable(times.now() + int(days[1]) * times.DAY * (1 if ahead else -1), text)
+        return times.of(times.now() + int(days[1]) * times.DAY * (1 if ahead else -1))
     if text in ("today", "yesterday"):
-        return (times.day(times.now()) - (text == "yesterday")) * times.DAY
+        return times.of((times.day(times.now()) - (text == "yesterday")) * times.DAY)
     return times.parse(text)
 
 

@@ -88,14 +88,14 @@ class ArticleMinter:
         Raises the error that ends the run.
         """
         from idstore.cli.records import RecordView
-        from idstore.model.names import Names
+        from idstore.model.names import Names, already_leading
 
         self._names = Names(registry.namespaces())
         namespace = registry.namespace(base)
         parent_field = {} if parent is None else {"parent": registry.identify(parent, party)}
         bound = [] if self._base.target is None else registry.bound_to(self._base.target, party)
         if bound:
-            self._call.output.warn(f"{self._base.target} is already identified by {', '.join(bound)}")
+            self._call.output.warn(already_leading(str(self._base.target), bound))
         read: list[ArticleEntry] = []
         results = registry.load(base, party, self._requests(entries, read, parent_field))
         for result, entry in zip(results, _consume(read), strict=False):
@@ -104,7 +104,7 @@ class ArticleMinter:
                 self._refuse(entry, result.error)
                 continue
             record, fresh = result.record, result.fresh
-            remarks = registry.remarks(record.iri.value, party) if self._needs_comments(fresh=fresh) else ()
+            remarks = registry.remarks(record.iri, party) if self._needs_comments(fresh=fresh) else ()
             if not fresh:
                 self._note_not_applied(record, [remark.text for remark in remarks])
             self._print(RecordView(record, namespace, remarks), entry, fresh=fresh)
@@ -154,7 +154,7 @@ class ArticleMinter:
             "--name": base.name is None or (base.lang.lower(), base.name) in record.names,
             "--comment": base.comment is None or base.comment in remarks,
             "--target": base.target is None
-            or (record.target is not None and self._names.same(record.target.value, base.target)),
+            or (record.target is not None and self._names.same(record.target, base.target)),
         }
         for option in (option for option, is_present in present.items() if not is_present):
             self._not_applied[option] = self._not_applied.get(option, 0) + 1

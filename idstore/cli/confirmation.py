@@ -54,7 +54,7 @@ def publications(registry: "Registry", party: "Party", events: "Iterable[Event]"
 
     texts = {RDF.value: "comment", SKOS.note: "note", IDS.reason: "reason"}
     for event in events:
-        iri = event.about.value
+        iri = event.about
         yield f"{iri}\tbecomes visible to everybody, for ever"
         for entry in registry.log(party, Filter(id=iri)):
             if not (entry.event.internal or entry.event.confined):

@@ -22,6 +22,8 @@ TRACEBACK = "IDSTORE_TRACEBACK"
 _CHUNK: Final = 1 << 16
 """Bytes that are copied at once."""
 _CAPITALISED_WORD: Final = re.compile(r"\A[A-Z][a-z]*(?=[ :])")
+_PLAIN_TERMINALS: Final = frozenset({"", "dumb", "unknown"})
+"""Values of ``TERM``, in lower case, of terminals that cannot rewrite a line."""
 _LISTED: Final = 10
 """Items of each kind that a report lists without --json."""
 
@@ -44,6 +46,12 @@ class Output:
         """
         with stdout_errors():
             print(_dumps(record) if self.json else safe(text))
+
+    def heading(self, *columns: str) -> None:
+        """Print the names of columns above the rows on a terminal; programs get the rows alone."""
+        if not (self.json or self.quiet) and sys.stdout is not None and sys.stdout.isatty():
+            with stdout_errors():
+                print("\t".join(columns).upper())
 
     def new_identifier(self, iri: str, record: Mapping[str, object]) -> None:
         """Print a new identifier on standard output; if that fails, name it on standard error.
@@ -87,8 +95,8 @@ class Output:
             not (self.quiet or self.json)
             and sys.stderr is not None
             and not sys.stderr.closed
-            and os.environ.get("TERM") != "dumb"
             and sys.stderr.isatty()
+            and os.environ.get("TERM", "").lower() not in _PLAIN_TERMINALS
         )
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from idstore.characters import printable
-from idstore.documents import Json, binding_metadata, compact_iri, language_tag, namespace_types, record_json
+from idstore.documents import Json, compact_iri, language_tag, namespace_types, record_json
 from idstore.model import times
 from idstore.model.record import Stage
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from idstore.registry.allocator import Allocator
     from idstore.registry.lists import Fullness
     from idstore.registry.log import Remark
+
+
+COLUMNS: Final = ("identifier", "stage", "owner", "created", "name")
+"""The columns of `RecordView.line`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class RecordView:
     @property
     def iri(self) -> str:
         """IRI of the identifier."""
-        return self.record.iri.value
+        return self.record.iri
 
     def line(self, lang: str | None = None) -> str:
         """Return IRI, stage, owner, time of creation and name, separated by tabs.
@@ -58,7 +62,7 @@ class RecordView:
         yield "namespace", f"{self.namespace.name} ({self.namespace.scheme_name})"
         yield "label", record.label
         if record.below is not None:
-            yield record.kind or "below", f"of {record.below.value}"
+            yield record.kind or "part", f"part of article {record.below}"
         yield "stage", record.stage.value + (" (provisional)" if record.provisional else "")
         yield "owner", record.owner + (f" (offered to {record.offered})" if record.offered else "")
         yield "created", times.iso(record.created)
@@ -68,21 +72,21 @@ class RecordView:
         if record.version is not None:
             yield "version", record.version
         if record.work is not None:
-            yield "version of", record.work.value
+            yield "version of", record.work
         if record.target is not None:
-            yield "target", record.target.value
+            yield "target", record.target
         yield from (("value", f"{value.index} {value.type} {value.text}") for value in record.values)
         if record.deprecated or record.reason is not None:
             yield "revoked" if record.stage is Stage.TOMBSTONE else "deprecated", record.reason or "yes"
-        yield from (("replaced by", successor.value) for successor in record.successors)
-        yield from ((part.kind or "old copy", part.iri.value) for part in self.parts)
+        yield from (("replaced by", successor) for successor in record.successors)
+        yield from ((part.kind or "old copy", part.iri) for part in self.parts)
         yield from (("granted to", name + (" (may bind)" if binds else "")) for name, binds in record.grants)
         yield from (("bound to", _binding_text(binding)) for binding in record.bindings)
         yield from (("comment", _remark_text(remark)) for remark in self.remarks)
 
     def json(self) -> Json:
         """Return the whole record with the keys of the JSON contract."""
-        parts = [{"id": part.iri.value, "kind": part.kind} for part in self.parts]
+        parts = [{"id": part.iri, "kind": part.kind} for part in self.parts]
         return {
             **record_json(self.record, self.namespace, self.remarks),
             **({"parts": parts} if parts else {}),
@@ -102,9 +106,7 @@ def record_views(
 ) -> list[RecordView]:
     """Return records with namespace and, with ``remarks``, comments. Comments cost a read of the log each."""
     return [
-        RecordView(
-            record, registry.home(record), registry.remarks(record.iri.value, party) if remarks else ()
-        )
+        RecordView(record, registry.home(record), registry.remarks(record.iri, party) if remarks else ())
         for record in records
     ]
 
@@ -205,9 +207,9 @@ def _joined(value: object) -> str:
 
 def _binding_text(binding: "Binding") -> str:
     note = f": {binding.note}" if binding.note else ""
-    metadata = "".join(f", {name} {compact_iri(value)}" for name, value in binding_metadata(binding).items())
-    relation = compact_iri(binding.relation.value)
-    return f"{binding.target.value} ({relation}, {binding.by}, {times.iso(binding.at)}{metadata}){note}"
+    metadata = "".join(f", {name} {compact_iri(value)}" for name, value in binding.metadata.items())
+    relation = compact_iri(binding.relation)
+    return f"{binding.target} ({relation}, {binding.by}, {times.iso(binding.at)}{metadata}){note}"
 
 
 def _remark_text(remark: "Remark") -> str:

@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[Remedy, str]] = {
     Remedy.BIND: "idstore bind",
     Remedy.CREATE_STORE: "idstore init, --store DIR",
     Remedy.DEPRECATE: "idstore deprecate",
+    Remedy.GIVE_BASE: "--base subject=IRI",
     Remedy.GIVE_METADATA: "--metadata FILE",
     Remedy.GRANT: "idstore grant",
     Remedy.INITIALISE: "idstore init",
@@ -46,6 +47,7 @@ COMMANDS: Final[Mapping[Remedy, str]] = {
     Remedy.RAISE_LIMIT: "--timeout",
     Remedy.READ_LOG: "idstore log --id",
     Remedy.REINSTATE: "idstore reinstate",
+    Remedy.RESTORE_BACKUP: "idstore restore BACKUP --store NEW-FOLDER",
     Remedy.SET_BINARY_VALUE: "idstore handle set --hex",
     Remedy.SET_NAME: "idstore name",
     Remedy.SET_TARGET: "idstore target, idstore bind",
@@ -61,5 +63,10 @@ COMMANDS: Final[Mapping[Remedy, str]] = {
 
 
 def with_command(message: str, remedy: Remedy | None) -> str:
-    """Return a message of the library with the command that carries out its remedy, in parentheses."""
+    """Return a message of the library with the command that carries out its remedy.
+
+    It stands at the end, in parentheses; an option stands before its value, if the message says that.
+    """
+    if remedy is Remedy.NAME_COLUMN:
+        return message.replace("? Say ", f"? Say {COMMANDS[remedy]} ")
     return message if remedy is None else f"{message} ({COMMANDS[remedy]})"

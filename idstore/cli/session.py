@@ -98,7 +98,7 @@ def open_reader(call: Call, *, detached: bool = False) -> "Iterator[tuple[Regist
     path = folder(call)
     with (
         store_option_hint(path),
-        opening.open(path, wait=call.wait, read_only=True, detached=detached) as registry,
+        opening.open(path, wait=call.wait, mode="read" if detached else "shared") as registry,
     ):
         warn_if_behind(call, path, registry.store.behind)
         yield registry, party
@@ -250,7 +250,7 @@ def _raise_no_store(call: Call, path: Path) -> None:
     from idstore import opening
 
     with store_option_hint(path):
-        opening.open(path, wait=call.wait, read_only=True).close()
+        opening.open(path, wait=call.wait, mode="shared").close()
 
 
 def _administrators(registry: "Registry", party: "Party") -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from idstore.characters import printable
 from idstore.cli import exits
 from idstore.cli.call import Call
+from idstore.cli.remedies import with_command
 
 if TYPE_CHECKING:
     from idstore.registry.mappings import LineOutcome
@@ -47,7 +48,12 @@ class TableLines:
         shown  whether the identifiers of new rows are known: labels are drawn as they are allocated.
         """
         rows = [
-            (one.line, str(one.verdict), one.id if shown or one.verdict != "new" else "", one.reason)
+            (
+                one.line,
+                str(one.verdict),
+                one.id if shown or one.verdict != "new" else "",
+                with_command(one.reason, one.remedy),
+            )
             for one in outcomes
         ]
         rows += [(line, "malformed", "", reason) for line, reason in self._flaws]

@@ -54,6 +54,8 @@ _SHORT_MATHS: Final = re.compile(r"\$(\\?[^$\\A-Za-z])\$")
 _MATHS: Final = re.compile(r"(?<!\\)\$[^$]+\$|\\(?:ensuremath|begin)\b|\\[(\[]")
 _WORD: Final = re.compile(r"[^\s{}\"#=,]+|")
 """A value without braces or quotes: a number, or the name of a string."""
+_ARTICLES: Final = frozenset({"article", "misc", "review", "suppperiodical"})
+"""Types of entries that are articles, or may be."""
 _INHERITING: Final = ("xref", "xdata")
 _OWN: Final = frozenset({"doi", "crossref", "pages"})
 """Fields that say something of one entry alone."""
@@ -143,12 +145,12 @@ class _BibtexReader:
         """
         first = line + (block.start_line or 0)
         values: Mapping[str, str] | InvalidData
-        parent, key = "", ""
+        parent, key, kind = "", "", ""
         if isinstance(block, self._entry):
             values = {field.key: str(field.value) for field in block.fields}
             broken = [field for field in block.fields if not _is_value(str(field.value))]
             other = next((name for name in _INHERITING if name in values), None)
-            key = block.key.lower()
+            key, kind = block.key.lower(), block.entry_type.lower()
             if broken:
                 place = line + (broken[0].start_line or 0)
                 reason = (
@@ -166,7 +168,7 @@ class _BibtexReader:
         for child in children:
             child.inherit(values)
         if not children:
-            self._waiting.append(_Waiting(first, values, parent))
+            self._waiting.append(_Waiting(first, values, parent, kind))
         while self._waiting and (not self._waiting[0].parent or len(self._waiting) > limits.BIBTEX_WAITING):
             yield self._finished(self._waiting.popleft())
 
@@ -180,6 +182,8 @@ class _BibtexReader:
         values = {} if isinstance(waiting.values, InvalidData) else waiting.values
         formula = any(_MATHS.search(values.get(name, "")) for name in ("title", "subtitle"))
         doubts = (*_unused(values), *([FORMULA] if formula else []))
+        if values and waiting.kind not in _ARTICLES:
+            doubts = (f"the entry is of type {waiting.kind}, which is no article", *doubts)
         return ArticleEntry(
             self._file, waiting.line, self._fields(waiting.line, waiting.values), doubts=doubts
         )
@@ -269,11 +273,13 @@ class _Waiting:
 
     values  its fields as they are written, or its error.
     parent  the key of the entry that it takes missing fields from, empty if there is none, or it was found.
+    kind    its type, in lower case; empty if it is no BibTeX.
     """
 
     line: int
     values: Mapping[str, str] | InvalidData
     parent: str
+    kind: str
 
     def inherit(self, values: Mapping[str, str] | InvalidData) -> None:
         """Take the missing fields from another entry, but for its DOI, which names something else."""

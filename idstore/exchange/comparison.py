@@ -90,7 +90,7 @@ def leave_out(events: SortedImport, merge: Merge, transaction: Transaction, prog
         left.private += reception.verdict == "private"
         left.parties += reception.verdict == "parties"
         left.held += [about] if reception.verdict == "held" else []
-        events.leave_out(id for id, event, _ in rows if event.name in reception.out)
+        events.leave_out(id for id, event, _ in rows if event.iri in reception.out)
         compared += len(rows)
         progress("comparing", compared, total)
     return left
@@ -130,7 +130,7 @@ def valid(event: Event) -> Iterator[None]:
     except InvalidData as error:
         if "limit" not in error.fields:
             raise
-        about = event.about.value
+        about = event.about
         place = about if len(about) <= _SHOWN else f"{about[:_SHOWN]}…"
         raise InvalidData(f"of {place}: {error.message}", remedy=error.remedy, **error.fields) from error
     except IdstoreError:

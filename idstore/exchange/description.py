@@ -1,50 +1,59 @@
-"""Description of a registry as a dataset (VoID and DCAT), with counts of the data that a party may see."""
+"""Description of what a registry publishes, as a dataset (VoID and DCAT), and of each namespace as a part."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
-from typing import IO
+from typing import IO, Final
+from urllib.parse import urlsplit
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
+from idstore.exchange import exporting, rdf, workbooks
+from idstore.exchange.sources import ending
 from idstore.model import particulars, terms, times
+from idstore.model.filter import Filter
 from idstore.model.namespace import Namespace, number, shared
-from idstore.model.party import Party
 from idstore.model.terms import Term
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
+from idstore.registry.export import read
 from idstore.vocabulary import DCAT, DCTERMS, IDS, PREFIXES, PROV, RDF, REGISTRY_GRAPH, VOID, store_name
 
 _PREFIXES = {**PREFIXES, "void": "http://rdfs.org/ns/void#"}
-
-_LISTED = {IDS.grantee, IDS.bindGrantee, IDS.offeredTo}
-"""Properties of a published identifier outside its record, which is already counted."""
+_TIMES: Final = (DCTERMS.created, DCTERMS.modified, IDS.fixated, PROV.generatedAtTime)
+_SUFFIXES: Final = {**rdf.SUFFIXES, ".csv": "csv", workbooks.SUFFIX: workbooks.FORMAT}
+"""Formats of files by the ends of their names."""
 
 
 def describe(
     registry: Registry,
     target: IO[bytes],
-    party: Party,
     *,
+    namespace: str | None = None,
     title: str | None = None,
     licence: str | None = None,
     publisher: str | None = None,
+    downloads: Sequence[str] = (),
     progress: Progress = unwatched,
 ) -> None:
-    """Describe the data that the party may see: number of triples, entities by class, vocabularies, dates.
+    """Describe what an export for publication holds: numbers of triples and entities, vocabularies, dates.
 
-    title    title of the data; None: it has none.
-    licence  IRI of the licence of the data; None: the one that all namespaces state.
-    publisher  name or IRI of the publisher of the data; None: the one that all namespaces state.
-    Licence and publisher of each namespace are those of its part of the data.
+    namespace  the only namespace described, by name or base; None: the data of all, and each as a part.
+    title    title of the data; None: the name of the namespace, else none.
+    licence  IRI of the licence of the data; None: the one that all described namespaces state.
+    publisher  name or IRI of the publisher of the data; None: the one that all described namespaces state.
+    downloads  addresses of files with the data.
     The same state gives the same bytes.
-    Raises InvalidData, OSError. Cost: every triple is read. Memory: flat but for the names of classes.
+    Raises UnknownNamespace, InvalidData, OSError.
+    Cost: every published triple is read. Memory: flat but for the names of classes.
     """
+    spaces = registry.namespaces() if namespace is None else [registry.namespace(namespace)]
     properties: list[tuple[NamedNode, Term]] = []
+    title = title if namespace is None or title is not None else spaces[0].name
     if title is not None:
         properties.append((DCTERMS.title, Literal(terms.check_text(title, "title"))))
-    spaces = registry.namespaces()
     licence = licence or shared(spaces, "licence")
     if licence is not None:
         properties.append((DCTERMS.license, terms.iri(licence, "IRI of a licence")))
@@ -52,24 +61,62 @@ def describe(
     if publisher is not None:
         properties.append((DCTERMS.publisher, particulars.term("publisher", publisher)))
     tally = _Tally()
-    with registry.quads(party, progress=progress) as quads:
-        for quad in quads:
+    with registry.publication(Filter(namespace=namespace), progress) as lines:
+        for quad in read(lines):
             tally.add(quad)
-    dataset = NamedNode(store_name(registry.store.origin))
-    triples = chain(tally.triples(dataset, properties), _parts(dataset, spaces))
-    serialize(triples, target, format=RdfFormat.TURTLE, prefixes=_PREFIXES)
+    whole = NamedNode(store_name(registry.store.origin))
+    dataset = whole if namespace is None else spaces[0].iri
+    triples = chain(
+        tally.triples(dataset, whole, properties),
+        chain.from_iterable(_part(whole, dataset, space, tally) for space in spaces),
+        chain.from_iterable(distribution(whole, dataset, one, _media_type(one)) for one in downloads),
+    )
+    serialize(dict.fromkeys(triples), target, format=RdfFormat.TURTLE, prefixes=_PREFIXES)
 
 
-def _parts(dataset: NamedNode, spaces: Iterable[Namespace]) -> Iterator[Triple]:
-    """Yield what the namespaces state of their parts of the data."""
-    for space in spaces:
-        stated = [(key, text) for key, text in space.particulars if key in ("licence", "publisher")]
-        if stated:
-            yield Triple(dataset, VOID.subset, space.iri)
-            yield Triple(space.iri, RDF.type, VOID.Dataset)
-            yield Triple(space.iri, VOID.uriSpace, Literal(space.base))
-        for key, text in stated:
+def _part(whole: NamedNode, dataset: NamedNode, space: Namespace, tally: "_Tally") -> Iterator[Triple]:
+    """Yield a namespace as a part of the data: what it states, and its size.
+
+    dataset  the described one, which has title, licence and publisher already.
+    """
+    yield Triple(whole, VOID.subset, space.iri)
+    for kind in (VOID.Dataset, DCAT.Dataset):
+        yield Triple(space.iri, RDF.type, kind)
+    yield Triple(space.iri, VOID.uriSpace, Literal(space.base))
+    yield Triple(space.iri, VOID.entities, number(tally.entities[space.base]))
+    stated = ["description", "contact"]
+    if space.iri != dataset:
+        yield Triple(space.iri, DCTERMS.title, Literal(space.name))
+        stated += ["licence", "publisher"]
+    for key, text in space.particulars:
+        if key in stated:
             yield Triple(space.iri, particulars.PREDICATES[key], particulars.term(key, text))
+
+
+def distribution(
+    whole: NamedNode, dataset: NamedNode, address: str, media_type: str | None
+) -> Iterator[Triple]:
+    """Yield the description of a file with the data of a dataset. Raises InvalidData (address).
+
+    whole  the dataset of all data, whose name begins that of the distribution.
+    """
+    file = terms.iri(address, "address of a file")
+    node = NamedNode(f"{whole.value}#{terms.hashed(address):016x}")
+    yield Triple(dataset, VOID.dataDump, file)
+    yield Triple(dataset, DCAT.distribution, node)
+    yield Triple(node, RDF.type, DCAT.Distribution)
+    yield Triple(node, DCAT.downloadURL, file)
+    yield Triple(node, DCAT.accessURL, file)
+    if media_type is not None:
+        kind = media_type.partition(";")[0]
+        iri = NamedNode(f"https://www.iana.org/assignments/media-types/{kind}")
+        yield Triple(node, DCAT.mediaType, iri)
+
+
+def _media_type(address: str) -> str | None:
+    """Return the media type that the end of an address stands for, None if it is unknown."""
+    format = _SUFFIXES.get(ending(urlsplit(address).path))
+    return None if format is None else exporting.MEDIA_TYPES[format]
 
 
 @dataclass(slots=True)
@@ -77,15 +124,17 @@ class _Tally:
     """Counts over quads that are grouped by subject.
 
     few       subjects whose quads may be scattered: parties, and all other subjects in the registry graph.
-    described parties: several private graphs may describe one.
+    described parties: several graphs may describe one.
     subjects  number of the other subjects.
+    entities  number of identifiers by base.
     """
 
     quads: int = 0
     subjects: int = 0
     few: set[object] = field(default_factory=set)
     described: set[object] = field(default_factory=set)
-    times: list[int] = field(default_factory=list)
+    entities: Counter[str] = field(default_factory=Counter)
+    times: list[datetime] = field(default_factory=list)
     classes: Counter[NamedNode] = field(default_factory=Counter)
     spaces: set[str] = field(default_factory=set)
     _before: object = None
@@ -93,12 +142,8 @@ class _Tally:
     def add(self, quad: Quad) -> None:
         """Count one quad."""
         self.quads += 1
-        if quad.subject != self._before and quad.predicate not in _LISTED:
-            if (
-                quad.graph_name == REGISTRY_GRAPH
-                or quad.predicate == IDS.suspended
-                or quad.object == IDS.Party
-            ):
+        if quad.subject != self._before:
+            if quad.graph_name == REGISTRY_GRAPH or quad.object == IDS.Party:
                 self.few.add(quad.subject)
             else:
                 self.subjects += 1
@@ -108,12 +153,19 @@ class _Tally:
             self.described.add(quad.subject)
         elif quad.predicate == RDF.type and isinstance(quad.object, NamedNode):
             self.classes[quad.object] += 1
-        elif quad.predicate == PROV.endedAtTime and isinstance(quad.object, Literal):
+        elif quad.predicate == IDS.inNamespace and isinstance(quad.object, NamedNode):
+            self.entities[quad.object.value] += 1
+        elif quad.predicate in _TIMES and isinstance(quad.object, Literal):
             moment = times.parse(quad.object.value)
             self.times = [min([moment, *self.times]), max([moment, *self.times])]
 
-    def triples(self, dataset: NamedNode, properties: list[tuple[NamedNode, Term]]) -> Iterator[Triple]:
-        """Yield the description: the properties of the dataset, and the counts."""
+    def triples(
+        self, dataset: NamedNode, whole: NamedNode, properties: list[tuple[NamedNode, Term]]
+    ) -> Iterator[Triple]:
+        """Yield the description: the properties of the dataset, and the counts.
+
+        whole  the dataset of all data, whose name begins those of parts by class.
+        """
         classes = self.classes + Counter({IDS.Party: len(self.described)})
         for kind in (VOID.Dataset, DCAT.Dataset):
             yield Triple(dataset, RDF.type, kind)
@@ -128,7 +180,7 @@ class _Tally:
         for space in sorted(self.spaces):
             yield Triple(dataset, VOID.vocabulary, NamedNode(space))
         parts = {
-            kind: NamedNode(f"{dataset.value}#{terms.hashed(kind.value):016x}")
+            kind: NamedNode(f"{whole.value}#{terms.hashed(dataset.value + kind.value):016x}")
             for kind in sorted(classes, key=str)
         }
         for part in parts.values():

@@ -1,5 +1,6 @@
 """Digest of a registry, or of the part that a party sees: the SHA-256 of the RDFC-1.0 canonical form.
 
+The mark `ids:partial` does not count: it tells who exported, not what there is, and no change sets it.
 A registry has no blank nodes. Its canonical form therefore is its N-Quads in canonical spelling, sorted by
 code point, each once (https://www.w3.org/TR/rdf-canon/, section 4.4;
 https://www.w3.org/TR/rdf12-n-quads/#canonical-quads).
@@ -19,6 +20,7 @@ from idstore.model.party import Party
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.scratch import sorting_in
+from idstore.vocabulary import IDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,13 @@ def digest(
 ) -> Digest:
     """Return the digest of the statements that `idstore.exchange.rdf.export` writes for that party.
 
-    It does not depend on a format: equal statements give equal digests.
+    The mark of a partial export does not count. The digest does not depend on a format: equal statements give
+    equal digests.
     Raises UnknownNamespace. Memory: flat; the statements are sorted on disk.
     """
     sha256, statements = hashlib.sha256(), 0
     with registry.quads(party, filter, progress) as quads:
-        for line in canonical(quads):
+        for line in canonical(quad for quad in quads if quad.predicate != IDS.partial):
             sha256.update(line)
             statements += 1
     return Digest(sha256.hexdigest(), statements)

@@ -88,7 +88,7 @@ class EndpointProjection:
                 self.is_redacted |= change.event.kind.value.endswith(_REDACTION)
                 _merge(self._quads(change.removed), removed, added)
                 _merge(self._quads(change.added), added, removed)
-                position = _Position(change.number, change.event.name)
+                position = _Position(change.number, change.event.iri)
                 if len(removed) + len(added) >= _BATCH:
                     self._send(store, position, removed, added)
             page = self._page(position)

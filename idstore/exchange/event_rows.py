@@ -77,7 +77,12 @@ def row_of(subject: str, pairs: Pairs, values: Mapping[str, str]) -> tuple[tuple
             request_node(parse_term(value).value).value for name, value in arguments if name == _REQUEST
         )
     row = (about, at, origin, token, kind, by, encoded, is_general(_named(kind), about), request)
-    own = {_TYPE: values[_TYPE], ABOUT: values[ABOUT], _BY: party, _AT: f'"{times.lexical(at)}{_DATED}'}
+    own = {
+        _TYPE: values[_TYPE],
+        ABOUT: values[ABOUT],
+        _BY: party,
+        _AT: f'"{times.lexical(times.of(at))}{_DATED}',
+    }
     named = f"<{event_name(origin, token)}>" == subject
     if named and own.items() <= values.items() and len(values) == len(pairs):
         return row, []
@@ -97,7 +102,7 @@ def event_of(row: Sequence[Any]) -> Event:
     """
     key, at, origin, token, kind, by, encoded = row
     arguments = tuple([_argument(line) for line in encoded.split("\n")]) if encoded else ()
-    return Event(origin, token, _named(kind), NamedNode(key), by, at, arguments)
+    return Event(origin, token, _named(kind), key, by, at, arguments)
 
 
 @lru_cache(maxsize=4096)
@@ -134,11 +139,11 @@ def _party(iri: str) -> tuple[str, str]:
 def _moment(text: str) -> int:
     """Read a date and time from N-Triples, in milliseconds since 1970. Raises ValueError, InvalidData."""
     if text.endswith(_DATED) and "\\" not in text:
-        return times.parse(text[1 : -len(_DATED)])
+        return times.milliseconds(times.parse(text[1 : -len(_DATED)]))
     term = parse_term(text)
     if not isinstance(term, Literal):
         raise ValueError(text)  # noqa: TRY004 it is the file's fault
-    return times.parse(term.value)
+    return times.milliseconds(times.parse(term.value))
 
 
 def _same(text: str, canonical_text: str) -> bool:

@@ -1,12 +1,21 @@
 """Exports of a registry in every format: the one place that knows which writer a format has."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import IO, Final
 
 from idstore.errors import InvalidData
-from idstore.exchange import handle_batch, patch, rdf, table_export, wide_table, workbooks
+from idstore.exchange import (
+    handle_batch,
+    patch,
+    rdf,
+    redirect_maps,
+    table_export,
+    wide_table,
+    workbooks,
+)
 from idstore.model.filter import Filter
-from idstore.model.party import Party
+from idstore.model.party import NOBODY, Party
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 
@@ -20,11 +29,20 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     "csv": "text/csv; charset=utf-8",
     workbooks.FORMAT: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     handle_batch.FORMAT: "text/plain; charset=utf-8",
+    **dict.fromkeys(redirect_maps.FORMATS, "text/plain"),
     patch.FORMAT: "text/plain; charset=utf-8",
 }
 """Format → media type."""
-FORMATS: Final = (*rdf.FORMATS, *table_export.FORMATS, workbooks.FORMAT, handle_batch.FORMAT)
+FORMATS: Final = (
+    *rdf.FORMATS,
+    *table_export.FORMATS,
+    workbooks.FORMAT,
+    handle_batch.FORMAT,
+    *redirect_maps.FORMATS,
+)
 """Formats of a state; changes have the format `patch.FORMAT`."""
+SELECTIVE: Final = (handle_batch.FORMAT, *redirect_maps.FORMATS)
+"""Formats that cannot hold everything: see `omissions`."""
 
 
 def export(
@@ -38,6 +56,8 @@ def export(
     title: str | None = None,
     licence: str | None = None,
     wide: bool = False,
+    for_publication: bool = False,
+    changed_since: datetime | None = None,
     progress: Progress = unwatched,
 ) -> None:
     """Write the data that the party may see; equal states give equal bytes.
@@ -46,6 +66,9 @@ def export(
     after           with rdf-patch: only changes after this number; without it all.
     title, licence  with sssom: of the mapping set.
     wide            with csv: one row for each identifier; a workbook (xlsx) has it always.
+    for_publication  only what a caller without a name sees, whoever the party is; without events, comments
+                    and values that are not public. A redirect map (nginx-map, apache-map) has nothing else.
+    changed_since   with handle-batch: only what changed since the moment of an earlier file.
     Raises InvalidData (format, or a choice that the format does not have), UnknownNamespace, OSError.
     Memory: flat, but for handle-batch, which holds the records.
     """
@@ -56,7 +79,15 @@ def export(
         )
     if wide and format not in wide_table.FORMATS:
         raise InvalidData(f"{format} has no wide form; choose csv or xlsx", field="wide", value=wide)
-    _check_choices(format, filter, after=after, titled=title is not None or licence is not None)
+    titled = title is not None or licence is not None
+    _check_choices(format, filter, after=after, titled=titled, for_publication=for_publication)
+    if changed_since is not None and format != handle_batch.FORMAT:
+        raise InvalidData(
+            f"only {handle_batch.FORMAT} gives the changes since a moment; choose that format",
+            field="changed_since",
+            value=str(changed_since),
+        )
+    party = NOBODY if for_publication else party
     match format:
         case patch.FORMAT:
             patch.export(registry, target, party, after, progress=progress)
@@ -69,19 +100,49 @@ def export(
                 registry, target, party, filter, title=title, licence=licence, progress=progress
             )
         case handle_batch.FORMAT:
-            handle_batch.export(registry, target, party, filter)
+            handle_batch.export(registry, target, party, filter, changed_since)
+        case redirect_maps.NGINX | redirect_maps.APACHE:
+            redirect_maps.export(registry, target, format, filter, progress=progress)
         case _:
-            rdf.export(registry, target, party, format, filter, progress=progress)
+            rdf.export(
+                registry, target, party, format, filter, for_publication=for_publication, progress=progress
+            )
 
 
-def omissions(registry: Registry, party: Party, filter: Filter = Filter()) -> list[str]:
-    """Return what a batch file of handles leaves out, and why, a sentence each. Raises UnknownNamespace."""
-    return handle_batch.omissions(registry, party, filter)
+def omissions(
+    registry: Registry,
+    party: Party,
+    filter: Filter = Filter(),
+    format: str = handle_batch.FORMAT,
+    *,
+    for_publication: bool = False,
+    changed_since: datetime | None = None,
+) -> list[str]:
+    """Return what a batch file of handles or a redirect map leaves out, and why, a sentence each.
+
+    format           handle-batch, nginx-map or apache-map; other formats leave out nothing.
+    for_publication, changed_since  as in `export`.
+    Raises as `export`.
+    """
+    if format in redirect_maps.FORMATS:
+        return redirect_maps.omissions(registry, format, filter)
+    if format != handle_batch.FORMAT:
+        return []
+    return handle_batch.omissions(registry, NOBODY if for_publication else party, filter, changed_since)
 
 
-def _check_choices(format: str, filter: Filter, *, after: int, titled: bool) -> None:
+def _check_choices(format: str, filter: Filter, *, after: int, titled: bool, for_publication: bool) -> None:
     """Raise InvalidData for a choice that the format does not have."""
-    filter.check_export()
+    if for_publication:
+        filter.check_publication()
+    else:
+        filter.check_export()
+    if for_publication and format == patch.FORMAT:
+        raise InvalidData(
+            f"{format} gives the changes of the log, and a publication has no events; choose another format",
+            field="for_publication",
+            value=for_publication,
+        )
     if format == patch.FORMAT and filter != Filter():
         raise InvalidData(
             f"{format} gives changes of all data; choose no namespace, stage or time", field="format"

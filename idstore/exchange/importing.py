@@ -333,9 +333,11 @@ def _import_bindings(
     format = _format_of(ImportKind.BINDINGS, name, choices)
     with mappings.read(file, format, choices.columns, metadata, force=choices.force) as reading:
         proposals = list(mappings.proposals(reading.rows, malformed))
+        decided = "action" in reading.columns
     outcomes = registry.state(
         _watched(proposals, progress),
         party,
+        decided=decided,
         dry_run=choices.dry_run or bool(malformed),
         on_outcome=malformed.check,
     )

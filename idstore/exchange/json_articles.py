@@ -41,6 +41,11 @@ _FOREIGN: Final = frozenset(
 """Keys that only CSL-JSON and Crossref's JSON have."""
 _NUMBERING: Final = ("part-number", "number", "pages", "firstPage", "startPage")
 """Keys beside those that are read that say where an article is: of CSL-JSON, and of other programs."""
+_ARTICLES: Final = frozenset({
+    "article", "article-journal", "article-magazine", "article-newspaper", "journal-article", "review",
+    "review-book",
+})  # fmt: skip
+"""Types of articles in CSL-JSON, and Crossref's."""
 _LIST: Final = re.compile(
     rb'\s*\{\s*(?:"items"\s*:\s*\['
     rb'|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)',
@@ -222,14 +227,16 @@ def _unused(record: Any) -> Iterator[str]:
     """Yield what numbers an article of CSL-JSON beside its volume and issue and is no part of these."""
     if not _is_foreign(record):
         return
-    kind = record.get("message-type")
+    kinds = [kind] if (kind := record.get("message-type")) not in (None, "work", "work-list") else []
     record = record["message"] if isinstance(record.get("message"), dict) else record
+    if not kinds and (kind := record.get("type")) not in (None, *_ARTICLES):
+        kinds = [kind]
     if _with_supplement(record) is None:
         yield f"the field supplement-number ({_number(record, 'supplement-number')}) is not used"
     for name in _NUMBERING:
         if (text := _number(record, name)) and not (name == "number" and _issue(record)):
             yield f"the field {name} ({text}) is not used"
-    if kind not in (None, "work", "work-list"):
+    for kind in kinds:
         yield f"the record is of the type {kind}, which is no article"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import datetime
 from email.message import Message
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage
@@ -65,7 +66,7 @@ class Politeness:
 class LinkResult:
     """The result of checking one target.
 
-    at        time of the request, milliseconds since 1970.
+    at        time of the request.
     outcome   ``answers``; ``moved``: another address answers; ``broken``: no response, or an error status;
               ``unsure``: the host asks for a later or an authenticated request, or host names cannot be
               resolved now; ``passed over``: no web address, or one of the local network.
@@ -74,7 +75,7 @@ class LinkResult:
     """
 
     target: str
-    at: int
+    at: datetime
     outcome: str
     status: int = 0
     location: str = ""
@@ -88,7 +89,7 @@ class LinkResult:
 
 def check(target: str, politeness: Politeness = Politeness()) -> LinkResult:
     """Check one target. Raises nothing: errors become results."""
-    at = times.now()
+    at = times.current()
     try:
         parts = urlsplit(target)
         if parts.scheme not in _WEB or not parts.hostname:
@@ -294,8 +295,8 @@ def _no_results(path: Path, line: int | None, reason: str) -> ExchangeError:
     return ExchangeError(str(path), line, reason, "nothing was asked")
 
 
-def is_fresh(row: tuple[str, ...] | None, since: int) -> bool:
-    """Return whether a row is conclusive and no older than ``since`` (milliseconds since 1970)."""
+def is_fresh(row: tuple[str, ...] | None, since: datetime) -> bool:
+    """Return whether a row is conclusive and no older than ``since``."""
     if row is None or row[HEADER.index("outcome")] in _UNSURE:
         return False
     try:

@@ -359,16 +359,19 @@ def _check_needed(
     """Raise ExchangeError: a needed column is missing. Without one, all rows must have a type of that end."""
     for role in needed:
         if role not in by_role and _TYPES.get(role) not in known:
-            words, remedy = _remedy(role, table.header)
-            raise ExchangeError(table.name, 1, f"no column is known to be the {role}; {words}", remedy=remedy)
+            free = next((name for name in table.header if name not in by_role.values()), table.header[0])
+            words, remedy = _remedy(role, table.header, free)
+            raise ExchangeError(table.name, 1, f"no column is known to be the {role}{words}", remedy=remedy)
 
 
-def _remedy(role: str, header: Sequence[str]) -> tuple[str, Remedy]:
+def _remedy(role: str, header: Sequence[str], free: str) -> tuple[str, Remedy]:
+    """Return what to do without a column of a role, in words; ``free`` is a column without a role."""
     separator = next((sign for sign in _SEPARATORS if sign in header[0]), None) if len(header) == 1 else None
     if separator is None:
-        return f"name that column, as in {role}={header[0]}", Remedy.NAME_COLUMN
+        wanted = "identifiers" if role == "subject" else f"{role}s"
+        return f'. Which column holds the {wanted}? Say {role}="{free}"', Remedy.NAME_COLUMN
     divided = (
-        f"the header looks divided by {_SEPARATORS[separator]}: csv is divided by commas, tsv and sssom by"
+        f"; the header looks divided by {_SEPARATORS[separator]}: csv is divided by commas, tsv and sssom by"
     )
     return f"{divided} tabs; name the format of the table, or convert it", Remedy.NAME_FORMAT
 

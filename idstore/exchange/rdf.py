@@ -70,14 +70,21 @@ def export(
     format: str = "turtle",
     filter: Filter = Filter(),
     *,
+    for_publication: bool = False,
     progress: Progress = unwatched,
 ) -> None:
     """Write all triples that the party may see; the same state gives the same bytes.
 
+    for_publication  only what everyone sees, without events: see `Registry.publication`.
     Raises InvalidData (format), UnknownNamespace, OSError. Memory: flat.
     """
     chosen = rdf_format(format)
-    with registry.nquads(party, filter, progress) as nquads:
+    selected = (
+        registry.publication(filter, progress)
+        if for_publication
+        else registry.nquads(party, filter, progress)
+    )
+    with selected as nquads:
         match chosen:
             case RdfFormat.TURTLE | RdfFormat.TRIG:
                 texts = turtle.lines(nquads, graphs=chosen.supports_datasets)
@@ -176,6 +183,14 @@ def import_registry(
         sorting_in("the import", place),
         SortedImport(files, place, progress) as events,
     ):
+        patched = any(name == patch.FORMAT for _, _, name in files)  # one without changes has no events
+        if not (events.whole or patched or len(events)):
+            raise ExchangeError(
+                source,
+                None,
+                "it holds no events: it is a publication, for other systems to read; a registry takes in an"
+                " export with its log",
+            )
         check = partial(_check_state, files, source, party, place)
         return _import(
             registry,
@@ -400,7 +415,7 @@ class _Intake:
         count, first = self._events.of_origins(forbidden)
         if first is not None:
             raise self._refused(
-                f"{count} of its events, first {first.iri.value} ({first.act} by {first.by}), are this"
+                f"{count} of its events, first {first.iri} ({first.act} by {first.by}), are this"
                 " registry's own, but its log lacks them: they are forged, or were lost here; if nobody else"
                 " can have written the file, accept its own history",
                 Remedy.ACCEPT_HISTORY,
@@ -505,7 +520,7 @@ class _Intake:
             self._events.claim(claim.key.value, number, claim.holder.value)
         other = None if self._empty else self._bulk.claim(history.claims[0].key)
         if other is not None:
-            raise taken(first.about, other.holder)
+            raise taken(NamedNode(first.about), other.holder)
         return history
 
     def _follows(self, line: str, state: set[str]) -> bool:

@@ -69,11 +69,11 @@ def export_csv(
 
 
 def _rows(record: Record, namespace: str) -> Iterator[Sequence[str]]:
-    head = [record.iri.value, namespace, record.stage.value, record.owner, times.iso(record.created)]
+    head = [record.iri, namespace, record.stage.value, record.owner, times.iso(record.created)]
     head += [
         "" if record.fixated is None else times.iso(record.fixated),
         record.version or "",
-        record.target.value if record.target else "",
+        record.target or "",
     ]
     pairs = list(zip_longest(record.names, _by_key(record)))
     for name, binding in pairs or [(None, None)]:
@@ -89,7 +89,7 @@ def _rows(record: Record, namespace: str) -> Iterator[Sequence[str]]:
 def _binding_cells(binding: Binding) -> list[str]:
     properties = (SKOS.note, SSSOM.confidence, SSSOM.mapping_justification, PAV.authoredBy)
     values = [binding.annotation(name) or "" for name in properties]
-    return [binding.relation.value, binding.target.value, *values, binding.by, times.iso(binding.at)]
+    return [binding.relation, binding.target, *values, binding.by, times.iso(binding.at)]
 
 
 def export_sssom(
@@ -171,10 +171,10 @@ def _mapping(record: Record, binding: Binding, curies: Curies) -> Sequence[str]:
     )
     is_iri = ":" in author
     return [
-        curies.short(record.iri.value, record.namespace),
+        curies.short(record.iri, record.namespace),
         names.get(UNDETERMINED) or next(iter(names.values()), ""),
-        curies.short(binding.relation.value),
-        curies.short(binding.target.value),
+        curies.short(binding.relation),
+        curies.short(binding.target),
         curies.short(justification or UNSPECIFIED),
         curies.short(author) if is_iri else "",
         "" if is_iri else author.replace("\\", r"\\").replace("|", r"\|"),

@@ -69,7 +69,7 @@ def _rows(held: IO[str], columns: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _fixed(record: Record, namespace: str) -> list[str]:
     return [
-        record.iri.value,
+        record.iri,
         namespace,
         record.label,
         record.stage.value,
@@ -78,9 +78,9 @@ def _fixed(record: Record, namespace: str) -> list[str]:
         "" if record.fixated is None else times.iso(record.fixated),
         record.version or "",
         "yes" if record.deprecated else "",
-        request_tables.BETWEEN.join(iri.value for iri in record.successors),
+        request_tables.BETWEEN.join(iri for iri in record.successors),
         record.reason or "",
-        record.target.value if record.target else "",
+        record.target or "",
     ]
 
 
@@ -100,6 +100,6 @@ def _relations(record: Record) -> Mapping[str, str]:
     """Return the targets of bindings by relation."""
     found = dict[str, dict[str, None]]()
     for binding in sorted(record.bindings, key=lambda one: one.key):
-        header = request_tables.header_of(binding.relation.value)
-        found.setdefault(header, {})[binding.target.value] = None
+        header = request_tables.header_of(binding.relation)
+        found.setdefault(header, {})[binding.target] = None
     return {header: request_tables.BETWEEN.join(targets) for header, targets in found.items()}

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NotRequired, TypedDict
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -11,27 +13,53 @@ from idstore.model.terms import Term, text_of
 from idstore.vocabulary import IDS, MAPPING_PREFIXES, PAV, PROV, RDF, SKOS, SSSOM
 
 
+class BindingDocument(TypedDict):
+    """A binding: a statement that associates the identifier with another URI.
+
+    relation       IRI of the relation.
+    target         the other URI.
+    by             name of the party that made the statement.
+    at             when the party made it.
+    confidence     certainty from 0 to 1.
+    justification  IRI of the method that found the relation.
+    author         who found the relation, if not the party: an IRI or a name.
+    node           its IRI; in answers of a server only.
+    notes          annotations as pairs of predicate and value; in answers of a server only.
+    """
+
+    relation: str
+    target: str
+    by: str
+    at: str
+    note: str | None
+    confidence: NotRequired[float]
+    justification: NotRequired[str]
+    author: NotRequired[str]
+    node: NotRequired[str]
+    notes: NotRequired[list[tuple[str, str]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Binding:
     """A statement that associates the identifier with another URI.
 
     node      IRI of the statement, derived from the event that created it.
     by        name of the party that made the statement.
-    at        when the party made it, in milliseconds since 1970.
+    at        when the party made it.
     notes     annotations as predicate and value: note, confidence, justification, author.
     """
 
     node: NamedNode
-    relation: NamedNode
-    target: NamedNode
+    relation: str
+    target: str
     by: str
-    at: int
+    at: datetime
     notes: tuple[tuple[NamedNode, Term], ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Relation, target and party. Of two bindings with one key, the later one adds a source."""
-        return (self.relation.value, self.target.value, self.by)
+        return (self.relation, self.target, self.by)
 
     def adds_to(self, earlier: Iterable["Binding"]) -> bool:
         """Whether the binding says more than earlier ones with its key: an author, or a method that found it.
@@ -54,13 +82,41 @@ class Binding:
         """Return the text of the annotation (note, confidence, justification or author), or None."""
         return next((value.value for name, value in self.notes if name == predicate), None)
 
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Confidence, justification and author, as far as they are known."""
+        fields = {
+            "confidence": self.annotation(SSSOM.confidence),
+            "justification": self.annotation(SSSOM.mapping_justification),
+            "author": self.annotation(PAV.authoredBy),
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def as_dict(self) -> BindingDocument:
+        """Return the binding with its annotations as JSON has them."""
+        document: BindingDocument = {
+            "relation": self.relation,
+            "target": self.target,
+            "by": self.by,
+            "at": times.iso(self.at),
+            "note": self.note,
+        }
+        metadata = self.metadata
+        if "confidence" in metadata:
+            document["confidence"] = float(metadata["confidence"])
+        if "justification" in metadata:
+            document["justification"] = metadata["justification"]
+        if "author" in metadata:
+            document["author"] = metadata["author"]
+        return document
+
     def statement(self, subject: NamedNode) -> list[tuple[NamedNode, Term]]:
         """Return predicates and objects of the statement's node. The plain triple is not part of them."""
         return [
             (RDF.type, IDS.Binding),
             (RDF.subject, subject),
-            (RDF.predicate, self.relation),
-            (RDF.object, self.target),
+            (RDF.predicate, NamedNode(self.relation)),
+            (RDF.object, NamedNode(self.target)),
             (PROV.wasAttributedTo, node(self.by)),
             (PROV.generatedAtTime, times.literal(self.at)),
             *self.notes,
@@ -84,8 +140,8 @@ def parse_binding(name: NamedNode, quads: Iterable[Quad]) -> Binding:
     )
     return Binding(
         name,
-        relation,
-        target,
+        relation.value,
+        target.value,
         party_of(values[PROV.wasAttributedTo]),
         times.parse(text_of(values[PROV.generatedAtTime])),
         tuple((key, value) for key, value in notes if isinstance(value, NamedNode | Literal)),

@@ -109,7 +109,7 @@ def _check(change: Change) -> None:
     if not change.events or not isinstance(change.begins, bool):
         raise ValueError("the change has no event, or the second field (begins) is not true or false")
     for event, _ in (*change.events, *change.moved):
-        _number(event.token), _number(event.at), event.iri
+        _number(event.token), _number(event.moment), event.node
     for listing in change.listings:
         Stage(listing.stage), _number(listing.created), _number(listing.fixated or 0)
 

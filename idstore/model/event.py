@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat
@@ -48,7 +49,7 @@ class Event:
     kind       the class of the act.
     about      identifier, namespace, party or registry.
     by         name of the party that acted.
-    at         milliseconds since 1970.
+    moment     when, in milliseconds since 1970; `at` is the same as a datetime.
     arguments  everything else that determines the outcome: the property that the event sets, and its value.
                In triples the properties of records become terms of their own (`vocabulary.ARGUMENTS`).
     """
@@ -56,25 +57,30 @@ class Event:
     origin: str
     token: int
     kind: NamedNode
-    about: NamedNode
+    about: str
     by: str
-    at: int
+    moment: int
     arguments: tuple[tuple[NamedNode, Term], ...] = ()
 
     @property
-    def iri(self) -> NamedNode:
+    def iri(self) -> str:
         """The IRI of the event."""
-        return NamedNode(self.name)
+        return event_name(self.origin, self.token)
 
     @property
-    def name(self) -> str:
-        """The IRI of the event, as text."""
-        return event_name(self.origin, self.token)
+    def node(self) -> NamedNode:
+        """The event as a node."""
+        return NamedNode(self.iri)
+
+    @property
+    def at(self) -> datetime:
+        """When the party acted."""
+        return times.of(self.moment)
 
     @property
     def order(self) -> tuple[int, str, int]:
         """The sort key among events about the same thing: time, origin, token."""
-        return (self.at, self.origin, self.token)
+        return (self.moment, self.origin, self.token)
 
     @property
     def act(self) -> str:
@@ -125,7 +131,7 @@ class Event:
     def _properties(self) -> tuple[tuple[NamedNode, Term], ...]:
         return (
             (RDF.type, self.kind),
-            (IDS.about, self.about),
+            (IDS.about, NamedNode(self.about)),
             (PROV.wasAssociatedWith, node(self.by)),
             (PROV.endedAtTime, times.literal(self.at)),
             *((argument_term(name), value) for name, value in self.arguments),
@@ -145,11 +151,11 @@ class Event:
     def quads(self, graph: NamedNode) -> list[Quad]:
         """Return the triples of the event as quads of ``graph``."""
         iri = self.iri
-        return [Quad(iri, predicate, value, graph) for predicate, value in self._properties()]
+        return [Quad(NamedNode(iri), predicate, value, graph) for predicate, value in self._properties()]
 
     def lines(self, graph: NamedNode) -> str:
         """Return the `quads` as N-Quads."""
-        return lines(f"<{self.name}>", self._properties(), graph)
+        return lines(f"<{self.iri}>", self._properties(), graph)
 
 
 REDACTED: Final = "redacted-"
@@ -163,19 +169,18 @@ def encode(event: Event) -> list[object]:
         event.origin,
         event.token,
         event.act,
-        event.about.value,
+        event.about,
         event.by,
-        event.at,
+        event.moment,
         [(name.value, str(value)) for name, value in event.arguments],
     ]
 
 
 def decode(values: list[Any]) -> Event:
     """Read the output of `encode`."""
-    origin, token, act, about, by, at, pairs = values
-    return Event(
-        origin, token, NamedNode(ONTOLOGY + act), NamedNode(about), by, at, tuple(read_arguments(pairs))
-    )
+    origin, token, act, text, by, at, pairs = values
+    about = NamedNode(text).value  # it raises ValueError for what is no IRI
+    return Event(origin, token, NamedNode(ONTOLOGY + act), about, by, at, tuple(read_arguments(pairs)))
 
 
 def read_arguments(pairs: Iterable[Sequence[str]]) -> list[tuple[NamedNode, Any]]:
@@ -188,7 +193,7 @@ def digest(event: Event) -> int:
     """Return a 63-bit checksum of an event, independent of how a store writes numbers and times."""
     pairs = [f"{name.value} {_stable(value)}" for name, value in event.arguments]
     return hashed(
-        "\0".join((event.name, event.kind.value, event.about.value, event.by, str(event.at), *sorted(pairs)))
+        "\0".join((event.iri, event.kind.value, event.about, event.by, str(event.moment), *sorted(pairs)))
     )
 
 
@@ -246,9 +251,9 @@ def parse(iri: NamedNode, quads: Iterable[Quad]) -> Event:
         origin,
         token,
         kind,
-        about,
+        about.value,
         party_name(by),
-        times.parse(head[PROV.endedAtTime].value),
+        times.milliseconds(times.parse(head[PROV.endedAtTime].value)),
         tuple(sorted(arguments, key=lambda pair: (pair[0].value, str(pair[1])))),
     )
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.event import KINDS
-from idstore.model.record import Identifier
+from idstore.model.record import Identifier, Stage
 from idstore.model.terms import UNDETERMINED, language
 from idstore.vocabulary import ONTOLOGY
 
@@ -44,7 +45,7 @@ class Filter:
     None, False and an empty ``kinds`` restrict nothing.
 
     party       the owner of the identifiers; of the log: the party that acted.
-    since       from this moment on, milliseconds since 1970: the time of creation; of the log: of the event.
+    since       from this moment on: the time of creation; of the log: of the event.
     until       before this moment.
     namespace   of lists and exports: the name or the base of the namespace.
     stage       of lists and exports: ``created``, ``fixated`` or ``tombstone``.
@@ -58,8 +59,8 @@ class Filter:
     """
 
     party: str | None = None
-    since: int | None = None
-    until: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
     namespace: str | None = None
     stage: str | None = None
     id: Identifier | None = None
@@ -70,7 +71,7 @@ class Filter:
     released: bool = False
 
     def __post_init__(self) -> None:
-        """Raise InvalidData: no such stage, a moment is no number of milliseconds, or a language none."""
+        """Raise InvalidData: no such stage, a moment is no datetime with a time zone, or a language none."""
         check_stage(self.stage)
         if self.without_name not in (None, UNDETERMINED):
             language(str(self.without_name))
@@ -96,6 +97,16 @@ class Filter:
                     field=name,
                 )
 
+    def check_publication(self) -> None:
+        """Raise InvalidData as `check_export`, and if it chooses drafts."""
+        self.check_export()
+        if self.stage == Stage.CREATED:
+            raise InvalidData(
+                "a publication holds no drafts; choose another stage, or none",
+                field="stage",
+                value=self.stage,
+            )
+
     def check_events(self) -> None:
         """Raise InvalidData if it restricts what events do not have."""
         for name in OF_LISTS:
@@ -111,6 +122,6 @@ class Filter:
                     value=kind,
                 )
 
-    def is_within(self, moment: int) -> bool:
+    def is_within(self, moment: datetime) -> bool:
         """Whether a moment is in its period."""
         return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)

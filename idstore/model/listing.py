@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from idstore.model import times
 from idstore.model.record import Record, Stage
 from idstore.vocabulary import event_name
 
@@ -37,13 +38,13 @@ def listing_of(record: Record, *, new: bool) -> Listing:
     """Return the catalogue's entry for a record."""
     audience = None if record.public or record.stage is Stage.RELEASED else record.graph.value
     return Listing(
-        record.iri.value,
+        record.iri,
         record.namespace,
         record.owner,
         record.stage.value,
         audience,
-        record.created,
-        record.fixated,
+        times.milliseconds(record.created),
+        None if record.fixated is None else times.milliseconds(record.fixated),
         new,
     )
 

@@ -1,6 +1,6 @@
 """Comparison of texts that name things: one name in several written forms is one name."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
@@ -15,6 +15,11 @@ from idstore.schemes import Hosted, well_known
 _PROTOCOLS: Final = ("http://", "https://")
 _SIZE: Final = 4096
 """Number of texts whose keys are kept."""
+
+
+def already_leading(target: str, others: Sequence[str]) -> str:
+    """Return in words which other identifiers have a target, or are bound to it as the same thing."""
+    return f"{target}: {', '.join(others)} already lead{'s' * (len(others) == 1)} there"
 
 
 def sketch(text: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
@@ -71,7 +72,7 @@ class Namespace:
     """A base IRI with a scheme, the scheme's settings and an owner.
 
     settings    all settings of the scheme, sorted by name.
-    created     milliseconds since 1970.
+    created     when it was added.
     allocators  parties and groups that may allocate identifiers; empty: every party.
     per_minute  how many identifiers a party may allocate in a minute; None: no limit.
     frozen      whether the namespace allocates no more identifiers.
@@ -84,7 +85,7 @@ class Namespace:
     scheme_name: str
     settings: tuple[tuple[str, str], ...]
     owner: str
-    created: int
+    created: datetime
     allocators: frozenset[str] = frozenset()
     per_minute: int | None = None
     frozen: bool = False
@@ -251,7 +252,7 @@ def apply(before: Namespace | None, event: Event) -> Namespace:
     """Return the namespace after an event about it. A pure function: it defines the meaning of the log."""
     if before is None:
         return Namespace(
-            event.about.value,
+            event.about,
             event.text(IDS.name) or "",
             event.text(IDS.scheme) or "",
             _settings(event.arguments),

@@ -2,21 +2,22 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NotRequired, TypeAlias, TypedDict
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData
 from idstore.model import times
-from idstore.model.binding import Binding, parse_binding
+from idstore.model.binding import Binding, BindingDocument, parse_binding
 from idstore.model.event import Event
 from idstore.model.names import Names
 from idstore.model.namespace import TRUE
 from idstore.model.party import node, party_of
 from idstore.model.terms import Term, iri_of, lines, name_of, tagged
-from idstore.model.value import Value
+from idstore.model.value import Value, ValueDocument
 from idstore.model.value import parse as parse_value
 from idstore.vocabulary import (
     DCTERMS,
@@ -62,7 +63,7 @@ _RESERVED = frozenset(
 )
 
 
-EQUIVALENCES = frozenset({SKOS.exactMatch, OWL.sameAs})
+EQUIVALENCES = frozenset({SKOS.exactMatch.value, OWL.sameAs.value})
 """Relations that say that a target is the identified thing itself."""
 RELATIONS = frozenset({IDS.hasPriorityOver, IDS.hasLowerPriorityThan, IDS.canContain, IDS.canBeContainedIn})
 """Relations of the ontology between identified things, which bindings may use."""
@@ -74,13 +75,86 @@ def reserved(relation: NamedNode) -> bool:
     return relation in _RESERVED or (relation.value.startswith(OWN_SPACES) and relation not in RELATIONS)
 
 
+class RemarkDocument(TypedDict):
+    """A comment.
+
+    by  name of the party that made it.
+    """
+
+    text: str
+    by: str
+    at: str
+    internal: bool
+
+
+class RecordDocument(TypedDict):
+    """An identifier.
+
+    id            its IRI.
+    label         the identifier within its namespace.
+    namespace     name of the namespace.
+    stage         ``created``: seen by its grant list alone; ``fixated``: published for ever; ``tombstone``:
+                  revoked.
+    provisional   whether its scheme calls it not persistent.
+    owner         name of the party that owns it.
+    offeredTo     the party that becomes the owner by accepting a transfer.
+    grants        parties and groups that see it before it is published, the owner included.
+    mayBind       those of the grant list that may bind it.
+    names         language (``und`` for none) → name.
+    version       the version of the identified thing.
+    versionOf     the identifier of the work that it is a version of.
+    target        the URI that it leads to.
+    created       moment of creation.
+    fixated       moment of publication; None before.
+    deprecated    whether it should no longer be used for new things. It stays valid, and resolves.
+    reason        why it is deprecated or a tombstone.
+    below         the article that it is a file or an event of.
+    kind          the kind of that file or event.
+    supersededBy  identifiers that replace it.
+    bindings      statements that associate it with other URIs.
+    comments      what the party may see of the comments.
+    values        typed values of a handle.
+    type          IRI of its class; in answers of a server only.
+    base          base IRI of the namespace; in answers of a server only.
+    """
+
+    id: str
+    label: str
+    namespace: str
+    scheme: NotRequired[str]
+    stage: str
+    provisional: bool
+    owner: str
+    offeredTo: str | None
+    grants: list[str]
+    mayBind: list[str]
+    names: dict[str, str]
+    version: str | None
+    versionOf: str | None
+    target: str | None
+    created: str
+    fixated: str | None
+    deprecated: bool
+    reason: str | None
+    below: str | None
+    kind: str | None
+    supersededBy: list[str]
+    bindings: list[BindingDocument]
+    comments: NotRequired[list[RemarkDocument]]
+    values: NotRequired[list[ValueDocument]]
+    type: NotRequired[str]
+    base: NotRequired[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """The state of an identifier.
 
-    type        class of the identifier.
-    created     milliseconds since 1970.
-    fixated     milliseconds since 1970, None before fixation.
+    iri         the identifier.
+    type        IRI of its class.
+    namespace   base of its namespace.
+    created     when it was allocated.
+    fixated     when it was published, None before.
     grants      parties on the grant list besides the owner, each with whether it may bind.
     names       pairs of language (``und`` for none) and text.
     version     the version of the identified thing, if names alone do not tell it.
@@ -97,28 +171,33 @@ class Record:
     kind        the kind of that file or event.
     """
 
-    iri: NamedNode
-    type: NamedNode
+    iri: str
+    type: str
     namespace: str
     label: str
     stage: Stage
     owner: str
-    created: int
-    fixated: int | None = None
+    created: datetime
+    fixated: datetime | None = None
     provisional: bool = False
     grants: tuple[tuple[str, bool], ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     version: str | None = None
-    work: NamedNode | None = None
-    target: NamedNode | None = None
+    work: str | None = None
+    target: str | None = None
     deprecated: bool = False
     reason: str | None = None
-    successors: tuple[NamedNode, ...] = ()
+    successors: tuple[str, ...] = ()
     offered: str | None = None
     bindings: tuple[Binding, ...] = ()
     values: tuple[Value, ...] = ()
-    below: NamedNode | None = None
+    below: str | None = None
     kind: str | None = None
+
+    @property
+    def node(self) -> NamedNode:
+        """The identifier as a node."""
+        return NamedNode(self.iri)
 
     @property
     def audience(self) -> frozenset[str]:
@@ -164,7 +243,7 @@ class Record:
         """Return the value with the index, or None."""
         return next((value for value in self.values if value.index == index), None)
 
-    def resolves_to(self, names: Names) -> NamedNode | None:
+    def resolves_to(self, names: Names) -> str | None:
         """Return the target; without one, that of the owner's oldest live binding by an equivalence, or None.
 
         A mere relation never stands in for a target. A binding to another identifier of the namespace, in
@@ -177,9 +256,38 @@ class Record:
             for binding in self.bindings
             if binding.by == self.owner
             and binding.relation in EQUIVALENCES
-            and names.kind(binding.target.value) != self.namespace
+            and names.kind(binding.target) != self.namespace
         ]
         return min(own, key=lambda binding: (binding.at, binding.node.value)).target if own else None
+
+    def as_dict(self) -> RecordDocument:
+        """Return the record as JSON has it: texts, lists and objects; ``namespace`` is the base."""
+        document: RecordDocument = {
+            "id": self.iri,
+            "label": self.label,
+            "namespace": self.namespace,
+            "stage": self.stage.value,
+            "provisional": self.provisional,
+            "owner": self.owner,
+            "offeredTo": self.offered,
+            "grants": sorted({self.owner, *(name for name, _ in self.grants)}),
+            "mayBind": [name for name, binds in self.grants if binds],
+            "names": dict(self.names),
+            "version": self.version,
+            "versionOf": self.work,
+            "target": self.target,
+            "created": times.iso(self.created),
+            "fixated": None if self.fixated is None else times.iso(self.fixated),
+            "deprecated": self.deprecated,
+            "reason": self.reason,
+            "below": self.below,
+            "kind": self.kind,
+            "supersededBy": [*self.successors],
+            "bindings": [binding.as_dict() for binding in self.bindings],
+        }
+        if self.values:
+            document["values"] = [value.as_dict() for value in self.values]
+        return document
 
     def quads(self) -> list[Quad]:
         """Return the triples of record, bindings and values as quads; none for a released identifier."""
@@ -196,7 +304,7 @@ class Record:
     def _properties(self) -> list[tuple[NamedNode, Term]]:
         """Return predicates and objects of the identifier in its graph, without bindings and grants."""
         return [
-            (RDF.type, self.type),
+            (RDF.type, NamedNode(self.type)),
             (IDS.inNamespace, NamedNode(self.namespace)),
             (SKOS.notation, Literal(self.label)),
             (IDS.stage, _STAGES[self.stage]),
@@ -212,12 +320,12 @@ class Record:
         """
         if self.stage is Stage.RELEASED:
             return
-        iri, graph = self.iri, self.graph
+        iri, graph = self.node, self.graph
         yield iri, self._properties(), graph
         if self.grants or self.offered:
             yield iri, self._grant_list(), self.private_graph
         for binding in self.bindings:
-            yield iri, ((binding.relation, binding.target),), graph
+            yield iri, ((NamedNode(binding.relation), NamedNode(binding.target)),), graph
             yield binding.node, binding.statement(iri), graph
         for value in self.values:
             yield value.node(iri), value.properties(iri), graph if value.public else self.owner_graph
@@ -238,21 +346,21 @@ class Record:
         if self.version is not None:
             yield OWL.versionInfo, Literal(self.version)
         if self.work is not None:
-            yield DCTERMS.isVersionOf, self.work
+            yield DCTERMS.isVersionOf, NamedNode(self.work)
         if self.target is not None:
-            yield IDS.target, self.target
+            yield IDS.target, NamedNode(self.target)
         if self.deprecated:
             yield OWL.deprecated, TRUE
         if self.reason is not None:
             yield IDS.reason, Literal(self.reason)
         for successor in self.successors:
-            yield DCTERMS.isReplacedBy, successor
+            yield DCTERMS.isReplacedBy, NamedNode(successor)
         yield from self._place()
 
     def _place(self) -> Iterable[tuple[NamedNode, Term]]:
         """Yield what the identifier is below, and its kind there, if its label tells."""
         if self.below is not None:
-            yield IDS.below, self.below
+            yield IDS.below, NamedNode(self.below)
         if self.kind is not None:
             yield IDS.kind, Literal(self.kind)
 
@@ -269,7 +377,7 @@ def written(id: Identifier) -> str:
         case NamedNode():
             return id.value
         case Record():
-            return id.iri.value
+            return id.iri
     raise InvalidData(f"{id!r} is no identifier; give a text, an IRI or a record", field="id", value=repr(id))
 
 
@@ -308,8 +416,8 @@ def parse(
     grants = [(party_of(value), False) for value in values.get(IDS.grantee, ())]
     grants += [(party_of(value), True) for value in values.get(IDS.bindGrantee, ())]
     return Record(
-        iri=iri,
-        type=iri_of(values[RDF.type][0]),
+        iri=iri.value,
+        type=values[RDF.type][0].value,
         namespace=values[IDS.inNamespace][0].value,
         label=values[SKOS.notation][0].value,
         stage=_STAGE_OF[iri_of(values[IDS.stage][0])],
@@ -320,16 +428,11 @@ def parse(
         grants=tuple(sorted(grants)),
         names=tuple(sorted(name_of(value) for value in values.get(RDFS.label, ()))),
         version=version.value if version else None,
-        work=iri_of(work) if work else None,
-        target=iri_of(target) if target else None,
+        work=work.value if work else None,
+        target=target.value if target else None,
         deprecated=OWL.deprecated in values,
         reason=reason.value if reason else None,
-        successors=tuple(
-            sorted(
-                (iri_of(value) for value in values.get(DCTERMS.isReplacedBy, ())),
-                key=lambda value: value.value,
-            )
-        ),
+        successors=tuple(sorted(value.value for value in values.get(DCTERMS.isReplacedBy, ()))),
         offered=party_of(offered) if offered else None,
         bindings=tuple(
             sorted(
@@ -338,7 +441,7 @@ def parse(
             )
         ),
         values=tuple(sorted(map(parse_value, typed), key=lambda value: value.index)),
-        below=iri_of(below) if below else None,
+        below=below.value if below else None,
         kind=kind.value if kind else None,
     )
 

@@ -12,7 +12,7 @@ from idstore.model.binding import Binding
 from idstore.model.event import Event
 from idstore.model.party import party_of
 from idstore.model.record import Record, Stage
-from idstore.model.terms import iri_of, name_of
+from idstore.model.terms import name_of
 from idstore.model.value import Value, drop, first_url, from_event, put
 from idstore.model.value import index as index_of
 from idstore.schemes import value_types
@@ -45,11 +45,13 @@ def _begin(event: Event) -> Record:
     published = arguments.get(IDS.stage) == IDS.Fixated
     below, target = arguments.get(IDS.below), arguments.get(IDS.target)
     successors = (
-        _sorted(map(iri_of, event.all(DCTERMS.isReplacedBy))) if DCTERMS.isReplacedBy in arguments else ()
+        tuple(sorted(value.value for value in event.all(DCTERMS.isReplacedBy)))
+        if DCTERMS.isReplacedBy in arguments
+        else ()
     )
     record = Record(
         event.about,
-        kind,
+        kind.value,
         namespace.value,
         arguments[SKOS.notation].value,
         Stage.FIXATED if published else Stage.CREATED,
@@ -62,9 +64,9 @@ def _begin(event: Event) -> Record:
         version=None if version is None else version.value,
         deprecated=bool(successors),
         successors=successors,
-        below=below if isinstance(below, NamedNode) else None,
+        below=below.value if isinstance(below, NamedNode) else None,
         kind=arguments[IDS.kind].value if IDS.kind in arguments else None,
-        target=target if isinstance(target, NamedNode) and IDS.index not in arguments else None,
+        target=target.value if isinstance(target, NamedNode) and IDS.index not in arguments else None,
     )
     # the target of a handle is one of its values
     return _set_target(record, event) if IDS.index in arguments else record
@@ -99,10 +101,7 @@ def _add_names(record: Record, event: Event) -> Record:
 
 
 def _set_version(record: Record, event: Event) -> Record:
-    work = event.get(DCTERMS.isVersionOf)
-    return replace(
-        record, version=event.text(OWL.versionInfo), work=work if isinstance(work, NamedNode) else None
-    )
+    return replace(record, version=event.text(OWL.versionInfo), work=event.text(DCTERMS.isVersionOf))
 
 
 def _set_target(record: Record, event: Event) -> Record:
@@ -113,7 +112,7 @@ def _set_target(record: Record, event: Event) -> Record:
             record, target=None, values=tuple(value for value in record.values if value.iri is None)
         )
     if index is None:
-        return replace(record, target=target)
+        return replace(record, target=target.value)
     existing = record.value(index_of(index))
     if existing is None or existing.iri is None:
         existing = Value(index_of(index), value_types.URL, "")
@@ -143,11 +142,10 @@ def _bind(record: Record, event: Event) -> Record:
     relation, target = event.get(RDF.predicate), event.get(RDF.object)
     assert isinstance(relation, NamedNode) and isinstance(target, NamedNode)
     notes = tuple((name, value) for name, value in event.arguments if name not in _ARGUMENTS)
-    binding = Binding(
-        NamedNode(binding_name(event.origin, event.token)), relation, target, event.by, event.at, notes
-    )
+    name = NamedNode(binding_name(event.origin, event.token))
+    binding = Binding(name, relation.value, target.value, event.by, event.at, notes)
     # the target first: its comparison is much faster than that of keys
-    if not binding.adds_to(existing for existing in record.bindings if existing.target == target):
+    if not binding.adds_to(existing for existing in record.bindings if existing.target == target.value):
         return record
     return replace(record, bindings=(*record.bindings, binding))
 
@@ -198,19 +196,15 @@ def _supersede(record: Record, event: Event) -> Record:
 
 def _undeprecate(record: Record, event: Event) -> Record:
     """Return the record without its deprecation, or without some of its successors if the event names any."""
-    taken_back = {iri_of(value) for value in event.all(DCTERMS.isReplacedBy)}
+    taken_back = {value.value for value in event.all(DCTERMS.isReplacedBy)}
     successors = tuple(iri for iri in record.successors if taken_back and iri not in taken_back)
     reason = record.reason if taken_back else None
     deprecated = bool(successors) or reason is not None
     return replace(record, deprecated=deprecated, reason=reason, successors=successors)
 
 
-def _successors(record: Record, event: Event) -> tuple[NamedNode, ...]:
-    return _sorted({*record.successors, *(iri_of(value) for value in event.all(DCTERMS.isReplacedBy))})
-
-
-def _sorted(nodes: Iterable[NamedNode]) -> tuple[NamedNode, ...]:
-    return tuple(sorted(nodes, key=lambda node: node.value))
+def _successors(record: Record, event: Event) -> tuple[str, ...]:
+    return tuple(sorted({*record.successors, *(value.value for value in event.all(DCTERMS.isReplacedBy))}))
 
 
 def _move(record: Record, event: Event) -> Record:
@@ -219,7 +213,7 @@ def _move(record: Record, event: Event) -> Record:
     The replacement of the article itself changes nothing: its new target is another event.
     """
     below = event.get(IDS.below)
-    return replace(record, below=below) if isinstance(below, NamedNode) else record
+    return replace(record, below=below.value) if isinstance(below, NamedNode) else record
 
 
 def _transfer(record: Record, event: Event) -> Record:

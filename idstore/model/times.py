@@ -1,4 +1,4 @@
-"""Times: milliseconds since 1970-01-01T00:00Z internally, ISO 8601 in UTC externally."""
+"""Times: datetimes in UTC with milliseconds, ISO 8601 in texts, and milliseconds since 1970 in the store."""
 
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -12,72 +12,81 @@ from idstore.vocabulary import XSD
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = 86_400_000
 """Milliseconds in a day."""
-_FIRST, _LAST = (
-    (date.min.toordinal() - date(1970, 1, 1).toordinal()) * DAY,
-    (date.max.toordinal() - date(1970, 1, 1).toordinal() + 1) * DAY - 1,
-)
-"""The first and the last time that ISO 8601 can write: an offset can lead out of the years 1 to 9999."""
 
 
 def now() -> int:
-    """Return the current time."""
+    """Return the current time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
-def checked(moment: int) -> int:
-    """Return a time unchanged. Raises InvalidData: it is not a number of milliseconds, such as a datetime."""
-    if not isinstance(moment, int):
+def current() -> datetime:
+    """Return the current time."""
+    return of(now())
+
+
+def of(milliseconds: int) -> datetime:
+    """Return the time so many milliseconds after 1970. Raises InvalidData outside the years 1 to 9999.
+
+    >>> of(1500)
+    datetime.datetime(1970, 1, 1, 0, 0, 1, 500000, tzinfo=datetime.timezone.utc)
+    """
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        raise _outside(f"{milliseconds} milliseconds since 1970 are", str(milliseconds)) from None
+
+
+def milliseconds(moment: datetime) -> int:
+    """Return the milliseconds since 1970; parts of one do not count.
+
+    >>> milliseconds(of(1500))
+    1500
+    """
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def checked(moment: object) -> datetime:
+    """Return a time in UTC, without parts of a millisecond.
+
+    Raises InvalidData: it is no `datetime`, has no time zone, or is outside the years 1 to 9999 in UTC.
+    """
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
         raise InvalidData(
-            f"{moment!r} is no moment; give milliseconds since 1970, as int(when.timestamp() * 1000)",
-            moment=str(moment),
+            f"{moment!r} is no moment; give a datetime with its time zone, as datetime.now(UTC)",
+            field="moment",
+            value=str(moment),
         )
-    return moment
+    try:
+        return of(milliseconds(moment.astimezone(UTC)))
+    except OverflowError:
+        raise _outside(f"{str(moment)!r} is, in UTC,", str(moment)) from None
 
 
-def iso(moment: int) -> str:
+def iso(moment: datetime) -> str:
     """Return a time in ISO 8601, always with milliseconds.
 
-    >>> iso(0)
+    >>> iso(of(0))
     '1970-01-01T00:00:00.000Z'
     """
-    number, rest = divmod(moment, DAY)
-    seconds, thousandths = divmod(rest, 1000)
-    minutes, second = divmod(seconds, 60)
-    hour, minute = divmod(minutes, 60)
-    return f"{day_text(number)}T{hour:02}:{minute:02}:{second:02}.{thousandths:03}Z"
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 @lru_cache(maxsize=256)
-def literal(moment: int) -> Literal:
+def literal(moment: datetime) -> Literal:
     """Return the xsd:dateTime literal in its canonical form, which engines do not rewrite."""
     return Literal(lexical(moment), datatype=XSD.dateTime)
 
 
-def lexical(moment: int) -> str:
+def lexical(moment: datetime) -> str:
     """Return the canonical lexical form of xsd:dateTime, without trailing zeros.
 
-    >>> lexical(1500)
+    >>> lexical(of(1500))
     '1970-01-01T00:00:01.5Z'
     """
     return iso(moment)[:-1].rstrip("0").rstrip(".") + "Z"
 
 
-def writable(moment: int, text: str = "") -> int:
-    """Return the time unchanged.
-
-    Raises InvalidData, with the original text if any, outside the years 1 to 9999.
-    """
-    if not _FIRST <= moment <= _LAST:
-        subject = f"{text!r} is, in UTC," if text else f"{moment} milliseconds since 1970 are"
-        raise InvalidData(
-            f"{subject} not within the years 1 to 9999; use a time within them",
-            field="moment",
-            text=text or str(moment),
-        )
-    return moment
-
-
-def parse(text: str) -> int:
+def parse(text: str) -> datetime:
     """Read a date or time in ISO 8601. Defaults: offset UTC, time midnight.
 
     Raises InvalidData.
@@ -90,14 +99,18 @@ def parse(text: str) -> int:
             field="moment",
             text=text,
         ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return writable((moment - _EPOCH) // timedelta(milliseconds=1), text)
+    return checked(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
-def day(moment: int) -> int:
+def _outside(subject: str, text: str) -> InvalidData:
+    return InvalidData(
+        f"{subject} not within the years 1 to 9999; use a time within them", field="moment", text=text
+    )
+
+
+def day(milliseconds: int) -> int:
     """Return the number of days since 1970-01-01 (UTC)."""
-    return moment // DAY
+    return milliseconds // DAY
 
 
 @lru_cache(maxsize=256)

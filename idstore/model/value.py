@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypedDict
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -18,23 +19,57 @@ DATA_LIMIT: Final = 1 << 20
 """Maximum size of the data of a value, in bytes (of UTF-8 for a text)."""
 
 
+_UNSET: Final = times.of(0)
+"""The time of a value that was not set yet."""
+
+
+class DataDocument(TypedDict):
+    """The data of a typed value: a text, or bytes in hexadecimal.
+
+    format  ``string`` or ``hex``.
+    value   the text, or the pairs of hexadecimal digits.
+    """
+
+    format: str
+    value: str
+
+
+class ValueDocument(TypedDict):
+    """A typed value of a handle.
+
+    index        its number.
+    type         such as ``URL`` or ``EMAIL``.
+    data         the text or the bytes.
+    ttl          how long a client may cache the value, in seconds; or the end of that time.
+    permissions  four digits: whether administrators may read and write it, and all others.
+    timestamp    moment of the last change.
+    """
+
+    index: int
+    type: str
+    data: DataDocument
+    ttl: int | str
+    permissions: str
+    timestamp: str
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A typed value of a handle.
 
     data         a text in the form that the type requires, or bytes.
-    at           time of the last change, in milliseconds since 1970.
+    at           time of the last change.
     ttl          how long a client may cache the value, in seconds.
-    until        alternative to ``ttl``: the end of that time, in milliseconds since 1970.
+    until        alternative to ``ttl``: the end of that time.
     permissions  four digits, see `idstore.schemes.value_types.PERMITTED`.
     """
 
     index: int
     type: str
     data: str | bytes
-    at: int = 0
+    at: datetime = _UNSET
     ttl: int = value_types.TTL
-    until: int | None = None
+    until: datetime | None = None
     permissions: str = value_types.PERMISSIONS
 
     @property
@@ -48,14 +83,25 @@ class Value:
         return self.data if isinstance(self.data, str) else self.data.hex().upper()
 
     @property
-    def iri(self) -> NamedNode | None:
+    def iri(self) -> str | None:
         """The URL, if the value is one that everyone may read."""
         if not (self.public and isinstance(self.data, str) and value_types.is_type("URL.", self.type)):
             return None
         try:
-            return NamedNode(self.data)
+            return NamedNode(self.data).value
         except ValueError:  # possible only in imported values: the registry checks those that it sets
             return None
+
+    def as_dict(self) -> ValueDocument:
+        """Return all fields as JSON has them; ``ttl`` is seconds, or a time as text."""
+        return {
+            "index": self.index,
+            "type": self.type,
+            "data": {"format": "string" if isinstance(self.data, str) else "hex", "value": self.text},
+            "ttl": self.ttl if self.until is None else times.iso(self.until),
+            "permissions": self.permissions,
+            "timestamp": times.iso(self.at),
+        }
 
     def is_type(self, wanted: str) -> bool:
         """Whether the value has a type, without ASCII case; a type with a final dot includes its subtypes."""
@@ -111,7 +157,7 @@ def integer(number: int) -> Literal:
     return Literal(str(number), datatype=XSD.integer)
 
 
-def _read(properties: dict[NamedNode, Term], at: int) -> Value:
+def _read(properties: dict[NamedNode, Term], at: datetime) -> Value:
     data, lifetime = properties[IDS.data], properties[IDS.ttl]
     assert isinstance(data, Literal) and isinstance(lifetime, Literal)
     ends = lifetime.datatype == XSD.dateTime
@@ -132,7 +178,7 @@ def from_event(event: Event) -> Value:
         return _read(dict(event.arguments), event.at)
     except (KeyError, ValueError, AssertionError) as error:
         raise InvalidData(
-            f"the event {event.iri.value} sets an incomplete or malformed value: {error}", id=event.iri.value
+            f"the event {event.iri} sets an incomplete or malformed value: {error}", id=event.iri
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from idstore.errors import (
@@ -138,7 +139,7 @@ def new_token(
     owner: str | None = None,
     namespaces: Sequence[str] = (),
     acts: Sequence[str] = (),
-    expires: int | None = None,
+    expires: datetime | None = None,
 ) -> NewToken:
     """Make a token, and return its secret this once: see `idstore.tokens.add_token`. Checks the acts."""
     known = sorted(name for name, operation in OPERATIONS.items() if operation.writes)
@@ -265,6 +266,11 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             unused=OF_LISTS,
         ),
         _read("published"),
+        _read(
+            "events_since",
+            (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted),
+            unused=OF_LISTS,
+        ),
         _read("changes", (InvalidData,), function=public_changes),
         ApiOperation("pace", PARTY),
         _read(
@@ -282,8 +288,13 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             media=MEDIA_TYPES,
             **{**_EXPORTS, "choices": {"format": MEDIA_TYPES, "stage": LISTED}},
         ),
-        _read("export_omissions", _NAMED, function=omissions, **_EXPORTS),
-        _read("describe", (InvalidData,), function=describe, download="target", media={"": "text/turtle"}),
+        _read(
+            "export_omissions",
+            _NAMED,
+            function=omissions,
+            **{**_EXPORTS, "choices": {"format": MEDIA_TYPES, "stage": LISTED}},
+        ),
+        _read("describe", _NAMED, function=describe, download="target", media={"": "text/turtle"}),
         _read("digest", _NAMED, function=digest, **_EXPORTS),
         _act(
             "import_file",
@@ -301,6 +312,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _administer("keep_checked", ()),
         ApiOperation("verify", ADMINISTRATOR, (NotPermitted,)),
         _administer("repair_counters", ()),
+        ApiOperation("counters", ADMINISTRATOR, (NotPermitted,)),
         # tokens
         _act(
             "add_token",
@@ -342,8 +354,10 @@ LOCAL: Final[Mapping[str, str]] = {
     "nquads": "a part of `export`",
     "pristine": "it tells whether a local store can be filled",
     "publish": "a part of `import_file`",
+    "publication": "a part of `export`",
     "quads": "a part of `export`",
     "records": "a part of `export`",
+    "refresh": "each answer of a server is of its newest state",
     "relate": "a part of `import_file`",
     "set_values": "a part of `import_file` for a batch file; `put_handle` sets several values at once",
     "state": "a part of `import_file` for a table of bindings",

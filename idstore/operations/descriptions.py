@@ -16,8 +16,6 @@ _ENTRY: Final = re.compile(r"(?P<names>\w+(?:, \w+)*) {2,}(?P<text>\S.*)")
 """A line of a docstring that begins the text on one or several names."""
 _WORDS: Final = (
     (re.compile(r"``"), "`"),
-    (re.compile(r" \(milliseconds since 1970\)|,? (?:in )?milliseconds since 1970"), ""),
-    (re.compile(r"milliseconds since 1970"), "a moment"),
     (re.compile(r"\bNone\b"), "null"),
     (re.compile(r"^of (?:a list only|the log only|lists and exports): "), ""),
 )

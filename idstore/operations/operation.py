@@ -58,13 +58,13 @@ class Parameter:
     @property
     def is_moment(self) -> bool:
         """Whether it is a moment, which JSON writes as text."""
-        return is_moment(self.path[-1], self.kind)
+        return is_moment(self.kind)
 
     def read(self, value: Any) -> Any:
         """Return the argument for a value in JSON. Raises InvalidData."""
         if self.is_mapping and isinstance(value, list):
             value = dict(text.split("=", 1) for text in value)
-        return times.parse(value) if self.is_moment and value is not None else load(self.kind, value)
+        return load(self.kind, value)
 
     @property
     def is_mapping(self) -> bool:

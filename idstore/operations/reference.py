@@ -113,7 +113,7 @@ def result_types() -> list[Any]:
 
 def _result_section(kind: Any) -> str:
     fields = "".join(
-        f"- `{camel(name)}`: {'time' if is_moment(name, field) else _words(field)}"
+        f"- `{camel(name)}`: {'time' if is_moment(field) else _words(field)}"
         f"{_explanation(field_texts(kind)[camel(name)])}\n"
         for name, field in hints(kind).items()
     )

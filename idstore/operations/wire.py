@@ -9,6 +9,7 @@ import dataclasses
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cache
@@ -19,29 +20,25 @@ from pyoxigraph import NamedNode
 from idstore import documents
 from idstore.errors import InvalidData
 from idstore.model import times
-from idstore.model.binding import Binding
+from idstore.model.binding import Binding, BindingDocument
 from idstore.model.event import Event
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
-from idstore.model.record import Identifier, Record
-from idstore.model.value import Value
+from idstore.model.record import Identifier, Record, RecordDocument, RemarkDocument
+from idstore.model.value import Value, ValueDocument
 from idstore.registry.log import Remark
 from idstore.validation.report import FindingDocument, ValidationResult, finding_from, finding_json
 
-MOMENTS: Final = frozenset(
-    {"at", "created", "ended", "expires", "minute", "moment", "since", "until", "updated"}
-)
-"""Names of fields and parameters that hold milliseconds since 1970."""
 ITERATORS: Final = (Iterator, Iterable)
 _LISTS: Final = (list, tuple, set, frozenset, Sequence, Collection, *ITERATORS)
 
 DOCUMENTS: Final[Mapping[Any, Any]] = {
-    Record: documents.RecordDocument,
+    Record: RecordDocument,
     Namespace: documents.NamespaceDocument,
-    Binding: documents.BindingDocument,
-    Value: documents.ValueDocument,
+    Binding: BindingDocument,
+    Value: ValueDocument,
     Event: documents.EventDocument,
-    Remark: documents.RemarkDocument,
+    Remark: RemarkDocument,
     ValidationResult: FindingDocument,
 }
 """Type → its document, where that is not an object with the same fields."""
@@ -86,9 +83,9 @@ def optional(kind: Any) -> tuple[Any, bool]:
     return (kinds[0] if len(kinds) == 1 else Union[tuple(kinds)]), len(kinds) < len(get_args(kind))  # noqa: UP007
 
 
-def is_moment(name: str, kind: Any) -> bool:
-    """Return whether a field or parameter holds a moment."""
-    return name in MOMENTS and optional(kind)[0] is int
+def is_moment(kind: Any) -> bool:
+    """Return whether a field or parameter holds a moment, which JSON writes as text."""
+    return optional(kind)[0] is datetime
 
 
 _WRITERS: Final[Sequence[tuple[Any, Callable[[Any, Home], Any]]]] = (
@@ -98,10 +95,11 @@ _WRITERS: Final[Sequence[tuple[Any, Callable[[Any, Home], Any]]]] = (
     (Namespace, lambda value, _: documents.namespace_json(value)),
     (Event, lambda value, _: documents.wire_event(value)),
     (Binding, lambda value, _: documents.wire_binding(value)),
-    (Value, lambda value, _: documents.value_json(value)),
+    (Value, lambda value, _: value.as_dict()),
     (ValidationResult, lambda value, _: finding_json(value)),
     (Party, lambda value, _: value.name),
     (NamedNode, lambda value, _: value.value),
+    (datetime, lambda value, _: times.iso(value)),
     (Decimal, lambda value, _: str(value)),
     (bytes, lambda value, _: {"format": "hex", "value": value.hex().upper()}),
     (Mapping, lambda value, home: {key: dump(item, home) for key, item in value.items()}),
@@ -115,18 +113,14 @@ def dump(value: Any, home: Home) -> Any:
             return write(value, home)
     if dataclasses.is_dataclass(value):
         return {
-            camel(field.name): _dump_field(field.name, getattr(value, field.name), home)
-            for field in dataclasses.fields(value)
+            camel(field.name): dump(getattr(value, field.name), home) for field in dataclasses.fields(value)
         }
     items = sorted(value) if isinstance(value, set | frozenset) else value
     return [dump(item, home) for item in items]
 
 
-def _dump_field(name: str, value: Any, home: Home) -> Any:
-    return times.iso(value) if name in MOMENTS and isinstance(value, int) else dump(value, home)
-
-
 _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
+    datetime: times.parse,
     Record: documents.record_from,
     Namespace: documents.namespace_from,
     Event: documents.event_from,
@@ -172,13 +166,7 @@ def _load_dataclass(kind: type, data: Any) -> Any:
     if kind is Party:
         return Party(data)
     return kind(
-        **{
-            name: times.parse(data[camel(name)])
-            if is_moment(name, field) and data[camel(name)] is not None
-            else load(field, data[camel(name)])
-            for name, field in hints(kind).items()
-            if camel(name) in data
-        }
+        **{name: load(field, data[camel(name)]) for name, field in hints(kind).items() if camel(name) in data}
     )
 
 

@@ -66,8 +66,7 @@ def _bind_formats(story: Story) -> StepResult:
     list(_at_once(story, pairs, bind))
     types = sum(uri.startswith(carried.IANA) for _, uri in pairs)
     lines = [
-        f"fmt/18 is bound to {binding.target.value}"
-        for binding in story.registry.show("fmt/18", VISITOR).bindings
+        f"fmt/18 is bound to {binding.target}" for binding in story.registry.show("fmt/18", VISITOR).bindings
     ]
     passed = sum(len(report.passed_over) for report in reports)
     lines.append(f"{passed} were passed over: unregistered media types (x-…), and texts that are not UTIs")
@@ -81,13 +80,13 @@ def _mint_prefixes(story: Story) -> StepResult:
         request = Request(name=prefix.name, comment=f"Bioregistry prefix {prefix.prefix}", target=prefix.page)
         record = story.registry.mint("registries", curator, request)
         for entry in prefix.entries:
-            story.registry.bind(record.iri.value, Statement(entry), curator)
+            story.registry.bind(record.iri, Statement(entry), curator)
         return record
 
     records = dict(_at_once(story, prefixes, mint))
     bound = sum(len(prefix.entries) for prefix in prefixes)
     some = [records[prefix] for prefix in prefixes if prefix.prefix in ("chebi", "doi", "orcid")]
-    lines = [_line(story.registry.show(record.iri.value, story.party)) for record in some]
+    lines = [_line(story.registry.show(record.iri, story.party)) for record in some]
     return StepResult({"identifiers": len(records), "bindings": bound}, lines)
 
 
@@ -109,7 +108,7 @@ def _mint_articles(story: Story) -> StepResult:
         story.registry.derive("articles", article).label != record.label
         for article, record in zip(articles, records, strict=True)
     )
-    below = {"parent": records[-1].iri.value, "kind": "pdf"}
+    below = {"parent": records[-1].iri, "kind": "pdf"}
     records.append(story.registry.mint("articles", LIBRARIAN, Request(metadata=below)))
     return StepResult(
         {"identifiers": len(records), "of them after a collision": collided},
@@ -123,7 +122,7 @@ def _fixate(story: Story) -> StepResult:
     for done, owner in enumerate(owners):
         story.progress(done, len(owners))
         own = story.registry.list(owner, Filter(party=owner.name, stage=Stage.CREATED), limit=None)
-        story.registry.fixate([record.iri.value for record in own], owner)
+        story.registry.fixate([record.iri for record in own], owner)
     after = story.registry.counts(VISITOR).total
     return StepResult(
         {"fixated": after - before}, [f"a visitor saw {before} identifiers, and now sees all {after}"]
@@ -164,7 +163,7 @@ def _line(record: Record) -> str:
     name = "; ".join(text for _, text in record.names)
     version = f" {record.version}" if record.version else ""
     bound = f" ({len(record.bindings)} bindings)" if record.bindings else ""
-    return f"{record.iri.value}  {name}{version}{bound}"
+    return f"{record.iri}  {name}{version}{bound}"
 
 
 STEPS: Final[Sequence[StoryStep]] = (

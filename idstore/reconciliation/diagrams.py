@@ -4,7 +4,7 @@ No name covers another, and members that are bound to each other are near each o
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Final
 
@@ -16,15 +16,19 @@ _DRAWN: Final = 40
 _ROW, _MARGIN, _NAMES, _CHARACTER = 18, 14, 10, 7.0
 """Pixels: the height of a row, the margin, the gap between a dot and its name, the width of a character."""
 _NAME: Final = 64
-"""Most characters of a name that are shown: the last ones, since names differ there."""
+"""Most characters of an identifier that are shown, the last ones, since identifiers differ there; and most
+characters of its name, the first ones."""
 _WIDEST: Final = 170
 """Largest width of an arc in pixels."""
 
 Neighbours = Mapping[str, frozenset[str]]
 
 
-def diagram(finding: ReconciliationFinding) -> str:
-    """Return the cluster as SVG: the weakest links dashed, identifiers of one namespace filled."""
+def diagram(finding: ReconciliationFinding, name_of: Callable[[str], str]) -> str:
+    """Return the cluster as SVG: the weakest links dashed, identifiers of one namespace filled.
+
+    name_of  returns the name of a member, which is beside it; empty if it has none.
+    """
     members = {end for claim in finding.claims for end in (claim.subject, claim.target)}
     if len(members) > _DRAWN:
         return f"<p>{len(members)} members are too many to be drawn.</p>"
@@ -39,8 +43,9 @@ def diagram(finding: ReconciliationFinding) -> str:
         ends = frozenset((claim.subject, claim.target))
         arcs.append(_arc(left, sorted(rows[end] for end in ends), claim, claim.key in weak, 4 * times[ends]))
         times[ends] += 1
-    dots = "".join(_dot(left, row, member, member in twins) for member, row in rows.items())
-    width = left + _NAMES + _CHARACTER * min(_NAME, max(map(len, members))) + _MARGIN
+    labels = {member: _label(member, name_of(member)) for member in rows}
+    dots = "".join(_dot(left, row, member, labels[member], member in twins) for member, row in rows.items())
+    width = left + _NAMES + _CHARACTER * max(map(len, labels.values())) + _MARGIN
     height = _ROW * (len(rows) - 1) + 2 * _MARGIN
     return (
         f'<svg width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}" role="img"'
@@ -115,11 +120,16 @@ def _arc(left: float, rows: list[int], claim: SharedStatement, weak: bool, more:
     return f'<path d="{path}"{" class=weak" if weak else ""}><title>{title}</title></path>'
 
 
-def _dot(left: float, row: int, member: str, twin: bool) -> str:
+def _label(member: str, name: str) -> str:
+    shown = member if len(member) <= _NAME else f"…{member[1 - _NAME :]}"
+    cut = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+    return f"{shown} “{cut}”" if name else shown
+
+
+def _dot(left: float, row: int, member: str, label: str, twin: bool) -> str:
     y = _MARGIN + _ROW * row
-    name = member if len(member) <= _NAME else f"…{member[1 - _NAME :]}"
     style = "twin" if twin else "alone"
     return (
         f'<g><title>{escape(member)}</title><circle cx="{left:.0f}" cy="{y}" r="5" class="{style}"/>'
-        f'<text x="{left + _NAMES:.0f}" y="{y + 4}">{escape(name)}</text></g>'
+        f'<text x="{left + _NAMES:.0f}" y="{y + 4}">{escape(label)}</text></g>'
     )

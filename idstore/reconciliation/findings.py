@@ -9,7 +9,7 @@ from idstore.reconciliation import chains, clusters, kinds
 from idstore.reconciliation.kinds import ReconciliationFinding
 from idstore.reconciliation.relations import IDENTITY, REPLACES, among
 from idstore.reconciliation.sides import Side
-from idstore.reconciliation.workspace import RELEASED, Workspace
+from idstore.reconciliation.workspace import CAPTION, RELEASED, Workspace
 
 _IDENTITY: Final = among(IDENTITY)
 
@@ -48,7 +48,8 @@ def _different(workspace: Workspace) -> Iterator[ReconciliationFinding]:
     """Find properties with different values on the sides that state them, and different stages."""
     differing = (
         "SELECT text, property, side, value FROM fact JOIN term USING (id)"
-        " WHERE (id, property) IN (SELECT id, property FROM fact GROUP BY id, property"
+        " WHERE (id, property) IN (SELECT id, property FROM fact"
+        f" WHERE property <> '{CAPTION}' GROUP BY id, property"
         " HAVING COUNT(DISTINCT side) > 1 AND COUNT(*) <> COUNT(DISTINCT side) * COUNT(DISTINCT value))"
         " UNION ALL SELECT text, 'stage', side, stage FROM record JOIN term USING (id) WHERE id IN"
         " (SELECT id FROM record GROUP BY id HAVING COUNT(DISTINCT stage) > 1) ORDER BY 1, 2, 3, 4"

@@ -14,78 +14,93 @@ class FindingKind:
 
     slug      its name for programs.
     title     its name for people.
-    advice    the advice for a curator.
+    decision  what a curator decides about such a finding, or that nothing has to be decided.
     conflict  whether statements are contradictory or broken; otherwise the finding is a difference or a
               notice.
     """
 
     slug: str
     title: str
-    advice: str
+    decision: str
     conflict: bool = True
 
 
 DIFFERENT: Final = FindingKind(
-    "different-statements", "One identifier, different statements", "Ask its owner which one holds."
+    "different-statements",
+    "One identifier, different statements",
+    "The sides say different things of this identifier; ask its owner which one holds.",
 )
 RELATED: Final = FindingKind(
     "different-relations",
     "Two identifiers, related differently",
-    "The sides agree that the two are related; decide how, and unbind the rest.",
+    "The sides relate these two in different ways; keep the relation that is right, and unbind the others.",
 )
 DENIED: Final = FindingKind(
-    "denied", "What one side states and another denies", "Ask both; unbind it if it does not hold."
+    "denied",
+    "What one side states and another denies",
+    "One side states this and another denies it; unbind it if it does not hold.",
 )
 SEVERAL: Final = FindingKind(
     "several-targets",
     "One identifier bound to several targets of one kind",
-    "Keep the binding that is right and unbind the others, or bind them by skos:relatedMatch instead.",
+    "One identifier ends up meaning several things; keep the right one, and unbind or weaken the others.",
 )
 CLAIMED: Final = FindingKind(
     "claimed-twice",
     "One target claimed by several identifiers",
-    "Decide which identifier denotes it; the others may be broader, narrower, or duplicates.",
+    "Several identifiers end up meaning one thing; keep the right one, and unbind or weaken the others.",
 )
 CIRCLE: Final = FindingKind(
-    "circle", "Bindings that lead in a circle", "One of them is wrong, or all of them name one thing."
+    "circle",
+    "Bindings that lead in a circle",
+    "These bindings lead back to their beginning; all of them name one thing, or one is wrong: unbind it.",
 )
 JOINED: Final = FindingKind(
     "joined",
     "Equivalents that join identifiers of one namespace",
-    "Check the weakest link first: without it the two are separate.",
+    "Two identifiers of one list end up meaning the same thing; this is the doubtful link",
 )
 RELEASED: Final = FindingKind(
-    "released", "Bindings of or to identifiers that were given up", "Unbind them, or bind their successors."
+    "released",
+    "Bindings of or to identifiers that were given up",
+    "This identifier was given up; unbind it, or bind its successor.",
 )
 SUPERSEDED: Final = FindingKind(
-    "superseded", "Bindings of or to superseded identifiers", "Bind the successor."
+    "superseded",
+    "Bindings of or to superseded identifiers",
+    "This identifier was replaced; bind its successor instead.",
 )
 UNKNOWN: Final = FindingKind(
     "unknown",
     "Bindings of or to identifiers that their registry does not hold, or not for you to see",
-    "Look for a misspelling.",
+    "No registry here holds this identifier, or you may not see it; look for a misspelling.",
 )
-MALFORMED: Final = FindingKind("malformed", "Lines that could not be understood", "Correct the file.")
+MALFORMED: Final = FindingKind(
+    "malformed", "Lines that could not be understood", "This line was passed over; correct the file."
+)
 CHAIN: Final = FindingKind(
     "chain",
     "Bindings that lead on to other bindings",
-    "Nothing is wrong; the ends are not bound to each other.",
+    "These bindings lead on to others; nothing is wrong, and nothing has to be decided.",
     conflict=False,
 )
 CLUSTER: Final = FindingKind(
     "cluster",
     "Equivalents that hang together",
-    "Nothing is wrong; see whether all of them mean the same.",
+    "All of these mean the same thing, if each link is right; nothing is known to be wrong.",
     conflict=False,
 )
 SIMILAR: Final = FindingKind(
     "probably-same",
     "Targets whose addresses most servers take for one",
-    "Write one of them everywhere, if they are one; here they count as different.",
+    "These differ only in how they are written; write one of them everywhere, if they are one.",
     conflict=False,
 )
 LACKING: Final = FindingKind(
-    "lacking", "What one side has and another lacks", "Take over what is right.", conflict=False
+    "lacking",
+    "What one side has and another lacks",
+    "Take it over where it is lacking, or leave it.",
+    conflict=False,
 )
 
 KINDS: Final = (
@@ -147,6 +162,14 @@ class ReconciliationFinding:
     weakest: tuple[Weakest, ...] = ()
     reason: str = ""
     more: int = 0
+
+    @property
+    def identifiers(self) -> list[str]:
+        """The identifiers and other ends that the finding is about, without repetition."""
+        claims = [*self.claims, *(link.claim for link in self.weakest)]
+        ends = [end for claim in claims for end in (claim.subject, claim.target)]
+        pairs = [end for link in self.weakest for pair in link.pairs for end in pair]
+        return [*dict.fromkeys((self.about, *ends, *pairs))]
 
 
 def limited(claims: Iterable[SharedStatement]) -> tuple[tuple[SharedStatement, ...], int]:

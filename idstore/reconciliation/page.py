@@ -1,8 +1,10 @@
 """Findings as one HTML page for a curator's decisions; the page is self-contained and needs no network."""
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -10,6 +12,7 @@ from typing import Final
 
 from idstore.exchange.mappings import RELATIONS
 from idstore.reconciliation.claims import SharedStatement
+from idstore.reconciliation.decisions import HEADING, TITLES
 from idstore.reconciliation.diagrams import diagram
 from idstore.reconciliation.kinds import (
     CHAIN,
@@ -20,8 +23,9 @@ from idstore.reconciliation.kinds import (
     FindingKind,
     ReconciliationFinding,
 )
+from idstore.reconciliation.labels import short
 from idstore.reconciliation.relations import TARGET
-from idstore.reconciliation.report import Reconciliation, by_kind, joined, short
+from idstore.reconciliation.report import Reconciliation, by_kind, joined
 
 MOST: Final = 2_000
 """Most findings of each kind that a page shows."""
@@ -56,6 +60,8 @@ def page(result: Reconciliation, tally: Counter[str]) -> str:
             for kind, _ in kinds
         ),
         sections=sections or "<p>There is nothing to reconcile.</p>",
+        heading=HEADING,
+        titles=json.dumps(TITLES),
         digest=hashlib.sha256(repr(names).encode()).hexdigest()[:16],
     )
 
@@ -73,10 +79,7 @@ def _described(result: Reconciliation) -> str:
 def _section(
     result: Reconciliation, kind: FindingKind, findings: Sequence[ReconciliationFinding], total: int
 ) -> str:
-    head = (
-        f'<section id="{kind.slug}"><h2>{escape(kind.title)} <small>({total})</small></h2>'
-        f"<p>{escape(kind.advice)}</p>"
-    )
+    head = f'<section id="{kind.slug}"><h2>{escape(kind.title)} <small>({total})</small></h2>'
     if kind is CLUSTER and not result.clusters:
         counted = "They are counted only; <code>idstore reconcile --clusters</code> lists them."
         return f"{head}<p>{counted}</p></section>"
@@ -92,21 +95,26 @@ def _section(
 
 
 def _row(result: Reconciliation, finding: ReconciliationFinding) -> str:
-    name = result.workspace.name_of(finding.about)
-    named = f'<br><span class="name">{escape(name)}</span>' if name else ""
     weak = {link.claim.key for link in finding.weakest}
     claims = "".join(
         _claim(result, finding.kind, claim, claim.key in weak) for claim in finding.claims[:_SHOWN]
     )
-    drawing = diagram(finding) if finding.kind in (JOINED, CLUSTER) else ""
+    drawing = diagram(finding, result.name) if finding.kind in (JOINED, CLUSTER) else ""
     details = "".join(f"<li><span></span><span>{text}</span></li>" for text in _details(result, finding))
     where = ", ".join(_where(result, finding))
     return (
-        f'<tr><td class="about" data-sort="{escape(finding.about)}">{_link(finding.about)}{named}</td>'
-        f'<td data-sort="{len(finding.claims) + len(finding.values)}">{drawing}'
+        f'<tr><td class="about" data-sort="{escape(finding.about)}">{_label(result, finding.about)}</td>'
+        f'<td data-sort="{len(finding.claims) + len(finding.values)}">{_decision(result, finding)}{drawing}'
         f'<ul class="claims">{details}{claims}</ul></td>'
         f'<td data-sort="{escape(where)}">{escape(where)}</td></tr>'
     )
+
+
+def _decision(result: Reconciliation, finding: ReconciliationFinding) -> str:
+    """Return what to decide about a finding; with the doubtful link, if it has one."""
+    doubtful = result.doubtful(finding)
+    link = f": {_arrow(result, doubtful.claim)}" if doubtful else ""
+    return f'<p class="decide">{escape(result.decision(finding))}{link}</p>'
 
 
 def _details(result: Reconciliation, finding: ReconciliationFinding) -> Iterator[str]:
@@ -117,9 +125,12 @@ def _details(result: Reconciliation, finding: ReconciliationFinding) -> Iterator
             yield f"{escape(name)}: <b>{escape(' · '.join(values))}</b> {source}"
     if finding.reason:
         yield escape(finding.reason)
-    for number, link in enumerate(finding.weakest[:_SHOWN]):
-        weak, claim = "another weak" if number else "the weakest", link.claim
-        yield f"{weak} link, {_link(claim.subject)} → {_link(claim.target)}, joins {escape(joined(link))}"
+    doubtful = result.doubtful(finding)
+    for link in finding.weakest[:_SHOWN]:
+        also = (
+            "the doubtful link" if link is doubtful else f"also doubtful: {_arrow(result, link.claim)}, which"
+        )
+        yield f"{also} joins {joined(link, partial(_label, result))}"
     if (more := len(finding.claims[_SHOWN:]) + finding.more) > 0:
         yield f"{more} more statements are not shown"
 
@@ -138,18 +149,21 @@ def _where(result: Reconciliation, finding: ReconciliationFinding) -> Iterable[s
 def _claim(result: Reconciliation, kind: FindingKind, claim: SharedStatement, weak: bool) -> str:
     sources = "; ".join(_sources(result, claim))
     undecidable = kind in (MALFORMED, CHAIN) or claim.relation == TARGET
-    chooser = "" if undecidable else _chooser(claim, questioned=kind is not LACKING)
-    statement = f"{_link(claim.subject)} {escape(short(claim.relation))} {_link(claim.target)}"
+    chooser = "" if undecidable else _chooser(result, claim, questioned=kind is not LACKING)
+    ends = _label(result, claim.subject), _label(result, claim.target)
+    statement = f" {escape(short(claim.relation))} ".join(ends)
     return (
         f"<li{' class=weak' if weak else ''}><span>{chooser}</span><span>{statement}"
         f'<br><span class="said">{escape(sources)}</span></span></li>'
     )
 
 
-def _chooser(claim: SharedStatement, *, questioned: bool) -> str:
+def _chooser(result: Reconciliation, claim: SharedStatement, *, questioned: bool) -> str:
     options = "".join(f'<option value="{value}">{label}</option>' for value, label in _CHOICES[questioned])
     fields = {"id": claim.subject, "relation": claim.relation, "target": claim.target, **_metadata(claim)}
-    data = " ".join(f'data-{name}="{escape(value)}"' for name, value in fields.items())
+    fields |= {"name": result.name(claim.subject), "target-name": result.name(claim.target)}
+    fields["short"] = short(claim.relation)
+    data = " ".join(f'data-{name}="{escape(value)}"' for name, value in fields.items() if value)
     label = escape(f"Decision about {claim.subject} and {claim.target}")
     return f'<select aria-label="{label}" {data}><option value="">undecided</option>{options}</select>'
 
@@ -185,6 +199,16 @@ def _sources(result: Reconciliation, claim: SharedStatement) -> Iterator[str]:
                 ),
             )
         )
+
+
+def _label(result: Reconciliation, text: str) -> str:
+    """Return an identifier or target with its name beside it."""
+    name = result.name(text)
+    return _link(text) + (f' <span class="name">“{escape(name)}”</span>' if name else "")
+
+
+def _arrow(result: Reconciliation, claim: SharedStatement) -> str:
+    return f"{_label(result, claim.subject)} → {_label(result, claim.target)}"
 
 
 def _link(text: str) -> str:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -13,10 +14,17 @@ from idstore.exchange.mappings import Columns
 from idstore.model.party import Party
 from idstore.reconciliation import findings, sides
 from idstore.reconciliation.claims import Link, SharedStatement
-from idstore.reconciliation.kinds import CLUSTER, KINDS, FindingKind, ReconciliationFinding, Weakest
+from idstore.reconciliation.kinds import (
+    CLUSTER,
+    KINDS,
+    LACKING,
+    FindingKind,
+    ReconciliationFinding,
+    Weakest,
+)
+from idstore.reconciliation.labels import Label, fitted, short
 from idstore.reconciliation.sides import Side
 from idstore.reconciliation.workspace import Progress, Workspace
-from idstore.vocabulary import MAPPING_PREFIXES
 
 Json = dict[str, object]
 
@@ -27,11 +35,13 @@ class Reconciliation:
 
     sides     the inputs, in the order of the call.
     clusters  whether reports list clusters without a contradiction, which can be many; else they count them.
+    language  the language of names, where there are some in it.
     """
 
     sides: Sequence[Side]
     workspace: Workspace
     clusters: bool = False
+    language: str = ""
 
     def findings(self) -> Iterator[ReconciliationFinding]:
         """Yield all findings, in an order that depends only on the sides."""
@@ -48,6 +58,29 @@ class Reconciliation:
         """Return the names of sides."""
         return [self.sides[number].name for number in numbers]
 
+    def name(self, iri: str) -> str:
+        """Return the name of an identifier or target, empty if no side has one. Cost: one look-up."""
+        return self.workspace.name_of(iri, self.language)
+
+    def decision(self, finding: ReconciliationFinding) -> str:
+        """Return what a curator decides about a finding, in a sentence.
+
+        That about joined identifiers ends before their link: see `doubtful`.
+        """
+        if finding.kind is LACKING:
+            return f"Not in {', '.join(self.names(finding.missing))}: take it over there, or leave it."
+        link = self.doubtful(finding)
+        if link is not None and self._joins_ours(link):
+            return finding.kind.decision.replace("identifiers of one list", "of our identifiers")
+        return finding.kind.decision
+
+    def doubtful(self, finding: ReconciliationFinding) -> Weakest | None:
+        """Return the weakest link of joined identifiers, if possible of two that a registry holds."""
+        return next(filter(self._joins_ours, finding.weakest), next(iter(finding.weakest), None))
+
+    def _joins_ours(self, link: Weakest) -> bool:
+        return any(all(map(self.workspace.holds, pair)) for pair in link.pairs)
+
 
 @contextmanager
 def reconcile(
@@ -58,6 +91,7 @@ def reconcile(
     columns: Columns = Columns(),
     wait: float = 10.0,
     clusters: bool = False,
+    language: str = "",
     exports: Mapping[str, Path] = MappingProxyType({}),
     progress: Progress = lambda _: None,
 ) -> Iterator[Reconciliation]:
@@ -69,6 +103,7 @@ def reconcile(
     columns   settings for the interpretation of tables.
     wait      seconds to wait for a busy store.
     clusters  whether reports list clusters without a contradiction.
+    language  the language of names: see `Reconciliation`.
     exports   name → the file to read in the place of a registry: an export of it as N-Quads.
     progress  called with the current activity; an exception that it raises ends the comparison.
 
@@ -77,7 +112,7 @@ def reconcile(
     """
     with scratch.folder() as folder, closing(Workspace(folder, progress)) as workspace:
         found = sides.read(workspace, names, party, format, columns, wait, exports)
-        yield Reconciliation(found, workspace, clusters)
+        yield Reconciliation(found, workspace, clusters, language)
 
 
 # for people
@@ -90,11 +125,13 @@ def lines(result: Reconciliation, tally: Counter[str], shown: int = SHOWN) -> It
     """Yield a heading for each kind, with the number of findings, and its first findings.
 
     tally  counts the findings by kind.
+
+    The lines are cut to fit: see `labels.fitted`.
     """
     for kind, some in by_kind(result.listed(tally), tally, shown):
         yield f"{kind.title}: {tally[kind.slug]}"
         for finding in some:
-            yield from _lines(result, finding)
+            yield from fitted(partial(_lines, result, finding), result.name)
         if kind is CLUSTER and not result.clusters:
             yield "  counted only; --clusters lists them"
         elif tally[kind.slug] > len(some):
@@ -116,28 +153,42 @@ def by_kind(
     return ((kind, some.get(kind.slug, [])) for kind in KINDS if kind.slug in tally)
 
 
-def _lines(result: Reconciliation, finding: ReconciliationFinding) -> Iterator[str]:
-    name = result.workspace.name_of(finding.about)
-    lacking = f" (not in {', '.join(result.names(finding.missing))})" if finding.missing else ""
-    reason = f": {finding.reason}" if finding.reason else ""
-    yield f"  {finding.about}{f' “{name}”' if name else ''}{reason}{lacking}"
+def _lines(result: Reconciliation, finding: ReconciliationFinding, label: Label) -> Iterator[str]:
+    yield f"  {label(finding.about)}"
+    if finding.reason:
+        yield f"    {finding.reason}"
+    yield f"    {_decision(result, finding, label)}"
     for name, by_side in finding.values.items():
         for side, values in by_side.items():
             yield f"    {name}: {' · '.join(values)} ({result.sides[side].name})"
     for claim in finding.claims[:SHOWN]:
         sources = ", ".join(_sources(result, claim))
-        yield f"    {short(claim.relation)} {claim.subject} → {claim.target} ({sources})"
+        yield f"    {short(claim.relation)} {_arrow(claim, label)} ({sources})"
     if (more := len(finding.claims[SHOWN:]) + finding.more) > 0:
         yield f"    and {more} more"
-    for number, link in enumerate(finding.weakest[:SHOWN]):
-        weak, claim = "weak" if number else "weakest", link.claim
-        yield f"    {weak} link: {claim.subject} → {claim.target}, which joins {joined(link)}"
+    doubtful = result.doubtful(finding)
+    for link in finding.weakest[:SHOWN]:
+        also = (
+            "the doubtful link" if link is doubtful else f"also doubtful: {_arrow(link.claim, label)}, which"
+        )
+        yield f"    {also} joins {joined(link, label)}"
 
 
-def joined(link: Weakest) -> str:
+def _decision(result: Reconciliation, finding: ReconciliationFinding, label: Label) -> str:
+    """Return what to decide about a finding, with the doubtful link if it has one."""
+    doubtful = result.doubtful(finding)
+    return result.decision(finding) + (f": {_arrow(doubtful.claim, label)}" if doubtful else "")
+
+
+def _arrow(claim: SharedStatement, label: Label) -> str:
+    return f"{label(claim.subject)} → {label(claim.target)}"
+
+
+def joined(link: Weakest, label: Label) -> str:
     """Return the pairs of identifiers that a weak link joins, in words."""
     more = link.joins - len(link.pairs)
-    return ", ".join(" and ".join(pair) for pair in link.pairs) + (f", and {more} more pairs" if more else "")
+    pairs = ", ".join(" and ".join(map(label, pair)) for pair in link.pairs)
+    return pairs + (f", and {more} more pairs" if more else "")
 
 
 def _sources(result: Reconciliation, claim: SharedStatement) -> Iterator[str]:
@@ -156,18 +207,6 @@ def _sources(result: Reconciliation, claim: SharedStatement) -> Iterator[str]:
         )
 
 
-def short(iri: str) -> str:
-    """Return an IRI with a well-known prefix, if one applies."""
-    return next(
-        (
-            f"{prefix}:{iri[len(space) :]}"
-            for prefix, space in MAPPING_PREFIXES.items()
-            if iri.startswith(space)
-        ),
-        iri,
-    )
-
-
 # for programs
 
 
@@ -177,7 +216,8 @@ def json(result: Reconciliation, finding: ReconciliationFinding) -> Json:
         "kind": finding.kind.slug,
         "conflict": finding.kind.conflict,
         "about": finding.about,
-        "name": result.workspace.name_of(finding.about),
+        "name": result.name(finding.about),
+        "decide": _decision(result, finding, str),
         "reason": finding.reason,
         "values": {
             name: {result.sides[side].name: [*values] for side, values in by_side.items()}
@@ -196,6 +236,7 @@ def json(result: Reconciliation, finding: ReconciliationFinding) -> Json:
             for link in finding.weakest
         ],
         "more": finding.more,
+        "names": {iri: name for iri in finding.identifiers if (name := result.name(iri))},
     }
     return {key: value for key, value in fields.items() if key == "conflict" or value not in ("", [], {}, 0)}
 

@@ -78,7 +78,8 @@ def read(
             try:
                 literals = table_reader.read(workspace, number, name, kind, columns, resolver)
             except ExchangeError as error:  # its message is about an import
-                raise _failure(error.file, error.line, error.reason) from error
+                remedy = Remedy.NAME_INPUT_FORMAT if error.remedy is Remedy.NAME_FORMAT else error.remedy
+                raise ExchangeError(error.file, error.line, error.reason, _OUTCOME, remedy=remedy) from error
             sides[number] = Side(_shown(name), registry=False, literals=literals)
     workspace.complete(comparison)
     return [side for side in sides if side is not None]
@@ -117,7 +118,7 @@ def _format(name: str, chosen: str | None) -> str | None:
 
 def _read_store(name: str, party: Party, wait: float, reader: RdfReader) -> str:
     with (
-        opening.open(name, wait=wait, read_only=True, detached=True) as registry,
+        opening.open(name, wait=wait, mode="read") as registry,
         registry.quads(party) as quads,
     ):
         reader.take(quads)

@@ -7,7 +7,7 @@ from idstore.model.closed_vocabularies import correction
 from idstore.model.names import Names
 from idstore.model.namespace import Namespace, is_form_prefix
 from idstore.reconciliation.relations import TARGET
-from idstore.reconciliation.workspace import Workspace
+from idstore.reconciliation.workspace import CAPTION, Workspace
 from idstore.registry.namespace_index import NamespaceIndex, readings_in
 
 
@@ -45,6 +45,8 @@ def read(
             )
             if row.name:
                 workspace.add_fact(number, ends[0], "name", row.name)
+            if row.target_name:
+                workspace.add_fact(number, ends[2], CAPTION, row.target_name)
             if row.negated:
                 workspace.add_denial(number, ends, row.line)
                 continue

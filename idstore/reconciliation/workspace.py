@@ -131,6 +131,8 @@ DENIED: Final = "denied"
 """The status of a statement in RDF that denies a link."""
 NO_LINK: Final = "no link"
 """The status of a statement in RDF that links nothing."""
+CAPTION: Final = "caption"
+"""The property of a name that a table gives to a target: it is shown, and not compared."""
 Progress = Callable[[str], None]
 """Called from time to time with the current activity."""
 Ends = tuple[int, int, int]
@@ -293,13 +295,14 @@ class Workspace:
             else:
                 self.db.execute(statement)
 
-    def name_of(self, iri: str) -> str:
-        """Return a name of an identifier from any side, empty without one."""
+    def name_of(self, iri: str, language: str = "") -> str:
+        """Return a name of an identifier from any side, in the language if it has one; empty without one."""
         query = (
-            "SELECT value FROM fact WHERE id = ? AND property GLOB 'name*'"
-            " ORDER BY property, side, value LIMIT 1"
+            f"SELECT value FROM fact WHERE id = ? AND (property GLOB 'name*' OR property = '{CAPTION}')"
+            f" ORDER BY LOWER(property) <> ?, property = '{CAPTION}', property, side, value LIMIT 1"
         )
-        return next((str(name) for (name,) in self.rows(query, (hashed(iri),))), "")
+        values = (hashed(iri), f"name ({language.lower()})")
+        return next((str(name) for (name,) in self.rows(query, values)), "")
 
     def claims(
         self, condition: str, values: Sequence[object] = (), links: str = "link"

@@ -222,11 +222,11 @@ class Allocations(Bindings, Lifecycle):
         further  kinds of events and their arguments.
         """
         for kind, arguments in further:
-            event = self.core.event(transaction, kind, record.iri, party, *arguments)
+            event = self.core.event(transaction, kind, record.node, party, *arguments)
             record = self.core.record_event(transaction, record, event)
         if fixate:
             self._fixate(transaction, [record], party)
-            record = self.core.load(transaction, record.iri)
+            record = self.core.load(transaction, record.node)
         return record
 
     def _begin(

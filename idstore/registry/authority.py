@@ -5,6 +5,7 @@ Source: PILIN, Authority Metadata Policy.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from pyoxigraph import NamedNode
 
@@ -19,11 +20,11 @@ class Tenure:
     """A manager of an identifier.
 
     manager  name of the party.
-    since    start of the term, in milliseconds since 1970.
+    since    start of the term.
     """
 
     manager: str
-    since: int
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Vetting:
     """
 
     by: str
-    at: int
+    at: datetime
     note: str | None
     outdated: bool
 
@@ -43,18 +44,18 @@ class Vetting:
 class Authority:
     """The authority metadata of an identifier, from the events that the requesting party may see.
 
-    created    milliseconds since 1970.
+    created    when it was allocated.
     created_by  the party that allocated it.
-    updated    last change of the identifier or its description, milliseconds since 1970.
+    updated    last change of the identifier or its description.
     updated_by  the party that changed it last.
     managers   the present manager first.
     vettings   the latest first.
     """
 
     iri: str
-    created: int
+    created: datetime
     created_by: str
-    updated: int
+    updated: datetime
     updated_by: str
     managers: tuple[Tenure, ...]
     vettings: tuple[Vetting, ...]

@@ -15,11 +15,13 @@ from idstore.errors import (
     NotPermitted,
     RequestConflict,
 )
+from idstore.model.names import already_leading
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
+from idstore.registry import iris
 from idstore.registry.allocation import LABEL, Allocations, no_bulk
-from idstore.registry.mappings import LineOutcome
+from idstore.registry.mappings import LineOutcome, refusal
 from idstore.registry.requests import Request
 from idstore.schemes import Deriving
 from idstore.stores.contract import Transaction
@@ -69,7 +71,7 @@ class RequestRow:
 def _told(shared: Sequence[str], id: str) -> str:
     """Return the warning about a target that others have than the identifier itself; empty if none has it."""
     target, others = shared[:1], [other for other in shared[1:] if other != id]
-    return f"{target[0]} is already identified by {', '.join(others)}" if others else ""
+    return already_leading(target[0], others) if others else ""
 
 
 class _RowsRefused(Exception):
@@ -145,13 +147,14 @@ class BatchMint(Allocations):
         """Return, by line, the target of a row, and what has it: visible identifiers, and an earlier row."""
         found: dict[int, list[str]] = {}
         first: dict[str, int] = {}
-        names = self.store.read(self.core.facts).names
+        facts = self.store.read(self.core.facts)
         for row in rows:
             target = row.request.target
             if target is None or LABEL in target:
                 continue
-            with suppress(IdstoreError):  # the row itself is refused for that
-                before = first.setdefault(names.key(target), row.line)
+            with suppress(*_OF_ROWS):  # the row itself is refused for that
+                target = iris.target(target, facts, force=True).value
+                before = first.setdefault(facts.names.key(target), row.line)
                 others = [*self.bound_to(target, party)]
                 found[row.line] = [target, *others, *([f"line {before}"] if before != row.line else [])]
         return found
@@ -162,8 +165,8 @@ class BatchMint(Allocations):
         try:
             record, fresh = self._allocate_in(transaction, namespace, party, row.request, row.label, asked)
         except _OF_ROWS as error:
-            return LineOutcome(row.line, "refused", row.label or "", error.message)
-        return LineOutcome(row.line, "new" if fresh else "known", record.iri.value)
+            return refusal(row.line, row.label or "", error)
+        return LineOutcome(row.line, "new" if fresh else "known", record.iri)
 
     def _load_batch(
         self, namespace_name: str, party: Party, batch: Sequence[Request | InvalidData]

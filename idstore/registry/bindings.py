@@ -139,7 +139,7 @@ class Bindings(Lookup):
             record = self.core.own_record(
                 transaction, self._identify(transaction, id, party), party, "set the target of"
             )
-            facts, own = self.core.facts(transaction), record.iri.value
+            facts, own = self.core.facts(transaction), record.iri
             target_iri = None if uri is None else iris.target(uri, facts, own, force=force)
             arguments: list[tuple[NamedNode, Term]] = []
             if uri is not None and target_iri is not None:
@@ -148,7 +148,7 @@ class Bindings(Lookup):
                     *target_index(self.core.namespace(transaction, record.namespace), record),
                     *iris.insisted(lambda: iris.target(uri, facts, own), force=force),
                 ]
-            event = self.core.event(transaction, IDS.Targeting, record.iri, party, *arguments)
+            event = self.core.event(transaction, IDS.Targeting, record.node, party, *arguments)
             self.core.record_event(transaction, record, event)
             return event
 
@@ -168,11 +168,11 @@ class Bindings(Lookup):
             if name is None and tag not in dict(record.names):
                 has = ", ".join(language for language, _ in record.names) or "none"
                 raise InvalidData(
-                    f"{record.iri.value} has no name in {tag!r}; the languages of its names are {has}",
+                    f"{record.iri} has no name in {tag!r}; the languages of its names are {has}",
                     field="lang",
                     value=lang,
                 )
-            event = self.core.event(transaction, IDS.Naming, record.iri, party, argument)
+            event = self.core.event(transaction, IDS.Naming, record.node, party, argument)
             self.core.record_event(transaction, record, event)
             return event
 
@@ -209,13 +209,13 @@ class Bindings(Lookup):
             same = _matching(record, facts.names, (whole.relation,), (whole.target,))
             own = [binding for binding in same if binding.by == party.name]
             if own:  # in the written form of the first one, so that all have one key
-                arguments = replace(whole, target=own[0].target.value).arguments()
+                arguments = replace(whole, target=own[0].target).arguments()
                 again = replace(own[0], notes=tuple(arguments[2:]))
                 if not again.adds_to(own):
                     return None
-            iris.check_target(whole.target, facts.names, record.iri.value)
+            iris.check_target(whole.target, facts.names, record.iri)
             arguments += insisted or _insisted(statement, facts)
-            event = self.core.event(transaction, IDS.Bind, record.iri, party, *arguments)
+            event = self.core.event(transaction, IDS.Bind, record.node, party, *arguments)
             self.core.record_event(transaction, record, event)
             return event
 
@@ -240,9 +240,8 @@ class Bindings(Lookup):
         binders = {name for name, binds in record.grants if binds}
         if binders.isdisjoint(facts.names):
             raise NotPermitted(
-                f"{party.name} may not bind {record.iri.value}; ask its owner {record.owner} for the right"
-                " to bind",
-                id=record.iri.value,
+                f"{party.name} may not bind {record.iri}; ask its owner {record.owner} for the right to bind",
+                id=record.iri,
                 owner=record.owner,
                 party=party.name,
                 remedy=Remedy.ALLOW_BINDING,
@@ -296,7 +295,7 @@ class Bindings(Lookup):
             if not matches:
                 raise NotRegistered(
                     written(id),
-                    f"{record.iri.value} is not bound to {statement.target} by {statement.relation}; its"
+                    f"{record.iri} is not bound to {statement.target} by {statement.relation}; its"
                     " record lists its bindings",
                     remedy=Remedy.SHOW_RECORD,
                 )
@@ -310,13 +309,13 @@ class Bindings(Lookup):
                 raise NotPermitted(
                     f"only {', '.join(sorted(makers))}, who bound it, and the owner {record.owner} may take"
                     " this binding back",
-                    id=record.iri.value,
+                    id=record.iri,
                     party=party.name,
                 )
             for binding in undone:
-                ends = ((RDF.predicate, binding.relation), (RDF.object, binding.target))
+                ends = ((RDF.predicate, NamedNode(binding.relation)), (RDF.object, NamedNode(binding.target)))
                 extra = [] if binding.by == party.name else [(IDS.party, node(binding.by))]
-                event = self.core.event(transaction, IDS.Unbind, record.iri, party, *ends, *authored, *extra)
+                event = self.core.event(transaction, IDS.Unbind, record.node, party, *ends, *authored, *extra)
                 record = self.core.record_event(transaction, record, event)
             return event
 
@@ -336,11 +335,11 @@ class Bindings(Lookup):
             record = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
             if record.audience.isdisjoint(self.core.party_facts(transaction, party).names):
                 raise NotPermitted(
-                    f"only the grant list of {record.iri.value} may comment on it",
-                    id=record.iri.value,
+                    f"only those who may see {record.iri} (its grant list) may comment on it",
+                    id=record.iri,
                     party=party.name,
                 )
-            event = self.core.event(transaction, IDS.Comment, record.iri, party, *arguments)
+            event = self.core.event(transaction, IDS.Comment, record.node, party, *arguments)
             self.core.record_event(transaction, record, event)
             return event
 
@@ -358,7 +357,7 @@ class Bindings(Lookup):
         def act(transaction: Transaction) -> Event:
             record = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
             check_living(record)
-            event = self.core.event(transaction, IDS.Vetting, record.iri, party, *arguments)
+            event = self.core.event(transaction, IDS.Vetting, record.node, party, *arguments)
             self.core.record_event(transaction, record, event)
             return event
 
@@ -461,8 +460,7 @@ def _matching(
     return [
         binding
         for binding in record.bindings
-        if binding.relation.value in relations
-        and any(names.same(binding.target.value, target) for target in targets)
+        if binding.relation in relations and any(names.same(binding.target, target) for target in targets)
     ]
 
 

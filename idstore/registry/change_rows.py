@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from idstore.errors import IdstoreError, InvalidData, StoreUnavailable
+from idstore.errors import IdstoreError, InvalidData
+from idstore.model.names import already_leading
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.registry import iris
 from idstore.registry.bindings import Bindings
 from idstore.registry.core import Core, DryRunEnded
 from idstore.registry.lifecycle import Lifecycle
-from idstore.registry.mappings import LineOutcome
+from idstore.registry.mappings import LineOutcome, refusal
 
 ACTS: Final = ("deprecate", "supersede", "target", "grant")
 
@@ -95,11 +96,11 @@ class ChangeRows(Bindings, Lifecycle):
             if record.target is None or row.target is None:
                 return record.target is None and row.target is None
             facts = self.store.read(self.core.facts)
-            return facts.names.same(record.target.value, iris.target(row.target, facts).value)
+            return facts.names.same(record.target, iris.target(row.target, facts).value)
         if row.act == "grant":
             return (row.grantee, row.bind) in record.grants
         successors = {self.identify(one, party) for one in row.successors}
-        same = bool(record.deprecated) and successors <= {iri.value for iri in record.successors}
+        same = bool(record.deprecated) and successors <= set(record.successors)
         return same and (row.act == "supersede" or record.reason == row.reason)
 
 
@@ -108,9 +109,7 @@ def _outcome(registry: ChangeRows, row: ChangeRow, party: Party) -> LineOutcome:
         fresh = registry.change(row, party)
         iri = registry.identify(row.id, party)
         shared = registry.shared_targets([iri], party, 1) if row.act == "target" else []
-    except StoreUnavailable:
-        raise
     except IdstoreError as error:
-        return LineOutcome(row.line, "refused", row.id, error.message)
-    warning = "".join(f"{one.target} is already identified by {', '.join(one.others)}" for one in shared)
+        return refusal(row.line, row.id, error)
+    warning = "".join(already_leading(one.target, one.others) for one in shared)
     return LineOutcome(row.line, "new" if fresh else "known", iri, warning=warning)

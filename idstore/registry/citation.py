@@ -7,14 +7,16 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from pyoxigraph import NamedNode
 
 from idstore.errors import InvalidData, NotRegistered
 from idstore.model import terms
+from idstore.model.namespace import is_form_prefix
 from idstore.model.party import Party
-from idstore.model.record import Identifier, Record
+from idstore.model.record import Identifier, Record, Stage
 from idstore.registry.resolution import Resolver
 from idstore.registry.visibility import Sight
 from idstore.remedies import Remedy
@@ -30,13 +32,21 @@ _LONGEST: Final = 200
 class Citation:
     """The text by which to cite an identifier.
 
-    forms         every form of the identifier itself.
+    forms         every form of the identifier itself, its short form ``NAMESPACE:label`` last.
+    iri           the identifier.
+    name          its name, empty if it has none.
+    date          when it was published; of a draft, when it was created.
+    state         ``draft``, ``published``, ``deprecated`` or ``withdrawn``.
     latest        address of the latest version of the work; set if the identifier is a work's, or that of a
                   version of a work that the party sees.
     this_version  address of the version that the identifier stands for or currently leads to.
     """
 
     forms: Sequence[WrittenForm]
+    iri: str
+    name: str
+    date: datetime
+    state: str
     latest: str | None = None
     this_version: str | None = None
 
@@ -51,13 +61,21 @@ class Citations(Resolver):
             sight = self.core.sight(view, party)
             record = self._named(view, id, sight)
             forms = self._forms(view, record)
-            newest = self._newest(view, record)
+            latest = this = None
             if record.work is not None:
-                return Citation(forms, self._latest(view, record.work, sight), _address(forms))
-            return (
-                Citation(forms)
-                if newest is None
-                else Citation(forms, _address(forms), _address(self._forms(view, newest)))
+                latest, this = self._latest(view, NamedNode(record.work), sight), _address(forms)
+            elif (newest := self._newest(view, record)) is not None:
+                latest, this = _address(forms), _address(self._forms(view, newest))
+            name = self.core.namespace(view, record.namespace).name
+            short = [] if is_form_prefix(name) else [WrittenForm("short", f"{name}:{record.label}")]
+            return Citation(
+                [*forms, *short],
+                record.iri,
+                record.names[0][1] if record.names else "",
+                record.fixated or record.created,
+                _state(record),
+                latest,
+                this,
             )
 
         return self.store.read(question)
@@ -93,7 +111,7 @@ class Citations(Resolver):
         if title is None:
             which = "no name" if lang is None else f"no name in {lang!r}"
             raise InvalidData(
-                f"{record.iri.value} has {which} for a file name; ask its owner to name it",
+                f"{record.iri} has {which} for a file name; ask its owner to name it",
                 remedy=Remedy.SET_NAME,
                 field="lang",
                 value=lang,
@@ -120,6 +138,14 @@ def file_name(title: str, version: str | None = None) -> str:
     if len(words) > _LONGEST:  # whole words, if there are any
         words = (words[: _LONGEST + 1].rpartition("_")[0] or words[:_LONGEST]).rstrip("_-")
     return f"{words}-{_REFUSED.sub('_', version).lower()}" if words and version else words
+
+
+def _state(record: Record) -> str:
+    if record.stage is Stage.TOMBSTONE:
+        return "withdrawn"
+    if record.stage is Stage.CREATED:
+        return "draft"
+    return "deprecated" if record.deprecated else "published"
 
 
 def _address(forms: Sequence[WrittenForm]) -> str:

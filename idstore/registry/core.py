@@ -196,7 +196,7 @@ class Core(Visibility):
             transaction.origin,
             transaction.token(),
             kind,
-            about,
+            about.value,
             party.name,
             transaction.moment,
             tuple(dict.fromkeys(arguments)),
@@ -220,7 +220,7 @@ class Core(Visibility):
         remove = old.difference(new)
         moved: list[tuple[Event, NamedNode]] = []
         if before is not None and _places(before) != _places(after):
-            for past, graph in self.history(view, after.iri):
+            for past, graph in self.history(view, after.node):
                 home = after.home(past)
                 if home != graph:
                     remove.update(past.quads(graph))
@@ -262,8 +262,8 @@ def check_living(record: Record) -> None:
     """Raise StageConflict for a tombstone, which never changes."""
     if record.stage is Stage.TOMBSTONE:
         raise StageConflict(
-            f"{record.iri.value} is a tombstone, which never changes",
-            id=record.iri.value,
+            f"{record.iri} is withdrawn (a tombstone), and never changes",
+            id=record.iri,
             stage=record.stage.value,
         )
 

@@ -31,13 +31,13 @@ def arguments_below(
     """
     if not isinstance(namespace.scheme, Deriving) or parent.namespace != namespace.base:
         raise InvalidData(
-            f"nothing in {namespace.name} is below {parent.iri.value}; mint files and events in the"
+            f"nothing in {namespace.name} is part of article {parent.iri}; mint files and events in the"
             " namespace of their article",
             field="parent",
-            value=parent.iri.value,
+            value=parent.iri,
         )
     check_living(parent)
-    return [(IDS.below, parent.iri), (IDS.kind, Literal(kind)), *inherited(parent, party)]
+    return [(IDS.below, parent.node), (IDS.kind, Literal(kind)), *inherited(parent, party)]
 
 
 def check_publishable(view: View, record: Record, published_together: Collection[NamedNode]) -> None:
@@ -50,9 +50,8 @@ def check_publishable(view: View, record: Record, published_together: Collection
             quad.object in (IDS.Fixated, IDS.Tombstone) for quad in view.quads(iri, IDS.stage)
         ):
             raise StageConflict(
-                f"{record.iri.value} names {iri.value}, which is not published; fixate that first, or both"
-                " at once",
-                id=record.iri.value,
+                f"{record.iri} names {iri.value}, which is not published; fixate that first, or both at once",
+                id=record.iri,
                 stage=record.stage.value,
             )
 
@@ -69,15 +68,15 @@ def check_showable(core: Core, transaction: Transaction, record: Record, to: Par
             named = core.seen_record(transaction, iri, by)
         if named is None:
             raise StageConflict(
-                f"{record.iri.value} names {iri.value}, which {by.name} may not see; only a party that sees"
+                f"{record.iri} names {iri.value}, which {by.name} may not see; only a party that sees"
                 " both may show the first",
-                id=record.iri.value,
+                id=record.iri,
                 party=by.name,
             )
         if not (named.public or _listed(core.party_facts(transaction, to), named)):
             raise StageConflict(
-                f"{record.iri.value} names {iri.value}, which {to.name} may not see; grant that first",
-                id=record.iri.value,
+                f"{record.iri} names {iri.value}, which {to.name} may not see; grant that first",
+                id=record.iri,
                 party=to.name,
                 remedy=Remedy.GRANT,
             )
@@ -90,7 +89,7 @@ def _listed(facts: PartyFacts, record: Record) -> bool:
 
 def _named(record: Record) -> list[NamedNode]:
     """Return the identifiers that one reveals: the article that it is below, and its successors."""
-    return [*([record.below] if record.below else []), *record.successors]
+    return [*map(NamedNode, [record.below] if record.below else []), *map(NamedNode, record.successors)]
 
 
 def inherited(record: Record, owner: Party) -> list[tuple[NamedNode, Term]]:

@@ -16,12 +16,12 @@ from idstore.errors import UnknownScheme
 from idstore.model.filter import Filter
 from idstore.model.listing import Selection
 from idstore.model.namespace import TRUE, Namespace
-from idstore.model.party import Party, description, node
+from idstore.model.party import NOBODY, Party, description, node
 from idstore.model.record import Record, reserved
 from idstore.model.terms import iri_of
 from idstore.progress import Meter, Progress, unwatched
 from idstore.registry.core import Part, read_event
-from idstore.registry.visibility import Sight, any_quad, graph_of, is_private
+from idstore.registry.visibility import EVERYONE, Sight, any_quad, graph_of, is_private
 from idstore.stores.contract import View
 from idstore.vocabulary import (
     IDS,
@@ -37,6 +37,8 @@ from idstore.vocabulary import (
 _TYPE: Final = f" {RDF.type} "
 _HOME: Final = str(IDS.inNamespace)
 _PARTY: Final = f"<{SPACE}party/"
+_ADMINISTRATIVE: Final = (IDS.allocator, IDS.perMinute, IDS.offeredTo)
+"""Properties of a namespace that a publication leaves out: who may allocate, and how fast."""
 _PORTION: Final = 200
 """Most subjects read at once."""
 _FIRST: Final = 8
@@ -83,6 +85,25 @@ class Export(Part):
             )
             with closing(generator) as lines:
                 yield lines
+
+    @contextmanager
+    def publication(
+        self, filter: Filter = Filter(), progress: Progress = unwatched
+    ) -> Iterator[Iterator[str]]:
+        """Yield what a caller without a name sees of namespaces and identifiers, as `nquads`, without events.
+
+        So it holds no comments, no grant lists and no values that are not public. Of the parties that own or
+        bind it has the names. It is marked by ``ids:partial``, conforms to the shapes, and cannot be
+        imported, for lack of events.
+        Memory: flat, unless the filter restricts more than the namespace.
+        Raises UnknownNamespace, InvalidData (a restriction that exports do not have, or drafts).
+        """
+        filter.check_publication()
+        with (
+            self.store.snapshot() as view,
+            closing(self._published(view, filter, progress)) as lines,
+        ):
+            yield lines
 
     @contextmanager
     def records(
@@ -159,6 +180,34 @@ class Export(Part):
         for iri in Meter(progress, "identifiers", len(iris)).over(iris):
             yield from _naming(named, self._record_and_events(view, NamedNode(iri), sight, unvalued))
         yield from self._parties(view, named, sight)
+
+    def _published(self, view: View, filter: Filter, progress: Progress) -> Generator[str, None, None]:
+        yield _partial()
+        selection = self.core.selection(view, NOBODY, filter)
+        named: set[str] = set()
+        known = self.core.facts(view).by_base
+        namespaces = (
+            (known[base] for base in sorted(known))
+            if filter == Filter()
+            else self._needed_namespaces(view, selection)
+        )
+        for needed in namespaces:
+            quads = (quad for quad in needed.quads() if quad.predicate not in _ADMINISTRATIVE)
+            yield from _naming(named, _sorted(map(str, quads)))
+        reading = partial(_records, view, self._unvalued(view))
+        meter = self._meter(view, NOBODY, progress, selection.namespace)
+        for base in sorted(known):
+            if selection.namespace in (None, base):
+                iris = (
+                    view.catalogue.sorted_identifiers(namespace=base)
+                    if replace(filter, namespace=None) == Filter()
+                    else iter(sorted(view.catalogue.identifiers(replace(selection, namespace=base), None)))
+                )
+                yield from _naming(named, _read_ahead(reading, NamedNode(base), meter.over(iris)))
+        for iri in sorted(named):
+            seen = (quad for quad in view.quads(NamedNode(iri)) if EVERYONE.sees(graph_of(quad)))
+            described = (quad for quad in seen if quad.predicate == IDS.name or quad.object == IDS.Party)
+            yield from _sorted(map(str, described))
 
     def _needed_namespaces(self, view: View, selection: Selection) -> Iterator[Namespace]:
         """Yield the namespaces of the selected identifiers, and those that these refer to, by base."""

@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.errors import InvalidData
 from idstore.model.event import Event
 from idstore.model.filter import check_number
 from idstore.model.listing import EventRow, Selection
@@ -16,7 +15,7 @@ from idstore.model.party import Party, node
 from idstore.model.terms import iri_of
 from idstore.registry.core import Core, Part, read_event
 from idstore.registry.imports.replay import OF_STORAGE
-from idstore.registry.log import entry
+from idstore.registry.log import check_reached, entry
 from idstore.registry.party_descriptions import Naming, descriptions
 from idstore.registry.subject_history import (
     IDENTIFIER,
@@ -96,7 +95,7 @@ class _Page:
     def steps(self, after: int, size: int) -> list[FeedStep]:
         """Return the steps after a number. Raises InvalidData."""
         catalogue = self._view.catalogue
-        _check_reached(after, catalogue.sequence if self._whole else catalogue.publication)
+        check_reached(after, catalogue.sequence if self._whole else catalogue.publication)
         rows = (
             catalogue.events(Selection(None), after=after, limit=size)
             if self._whole
@@ -134,7 +133,7 @@ class _Page:
         Once a public graph names the party, the others do not count.
         """
         counts: Counter[NamedNode] = Counter()
-        done: set[NamedNode] = set()
+        done: set[str] = set()
         for event in self._events_naming(name, number):
             if event.about in done:
                 continue
@@ -172,13 +171,14 @@ class _Page:
 
     def _subject(self, event: Event) -> Subject:
         """Return the subject of an event, and the kind of its state."""
-        if event.about.value in self._core.facts(self._view).by_base:
-            return event.about, NAMESPACE
+        about = NamedNode(event.about)
+        if event.about in self._core.facts(self._view).by_base:
+            return about, NAMESPACE
         if event.kind == IDS.Initialization:
-            return event.about, event.by
+            return about, event.by
         if event.kind in _OF_PARTIES:
-            return event.about, party_name(event.about)
-        return event.about, STORAGE if event.kind in OF_STORAGE else IDENTIFIER
+            return about, party_name(about)
+        return about, STORAGE if event.kind in OF_STORAGE else IDENTIFIER
 
     def _history(self, about: NamedNode, kind: Folding | str, before: int) -> SubjectHistory:
         """Return the history of a subject from the state before a number on."""
@@ -205,17 +205,6 @@ class _Page:
 def _description(name: str, graphs: Counter[NamedNode]) -> list[Quad]:
     """Return the description of a party with that many subjects in each graph that name it."""
     return list(descriptions({(name, graph) for graph, count in graphs.items() if count}))
-
-
-def _check_reached(after: int, last: int) -> None:
-    """Raise InvalidData for a future number: a follower would miss the events with the numbers before it."""
-    if after > last:
-        raise InvalidData(
-            f"no event has the number {after} yet, the last is {last}; check that this is the registry that"
-            " you follow",
-            after=after,
-            last=last,
-        )
 
 
 def _sorted(quads: Iterable[Quad]) -> list[Quad]:

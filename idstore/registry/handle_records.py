@@ -127,10 +127,10 @@ class HandleRecords(Allocations, HandleValues):
             self._valued_scheme(transaction, record)
             check_living(record)
             if record.stage is Stage.CREATED:
-                event = self.core.event(transaction, IDS.Release, record.iri, party)
+                event = self.core.event(transaction, IDS.Release, record.node, party)
             else:
                 event = self.core.event(
-                    transaction, IDS.Revocation, record.iri, party, (IDS.reason, Literal(_DELETED))
+                    transaction, IDS.Revocation, record.node, party, (IDS.reason, Literal(_DELETED))
                 )
             self.core.record_event(transaction, record, event)
             return event
@@ -196,7 +196,7 @@ class HandleRecords(Allocations, HandleValues):
         """Set the values of a new record, and publish it if its namespace says so."""
         events = self._settings(transaction, record, values, party)
         if home.context.settings.get("publish", ON_FIXATE) == AT_ONCE:
-            events.append(self.core.event(transaction, IDS.Fixation, record.iri, party))
+            events.append(self.core.event(transaction, IDS.Fixation, record.node, party))
         return self._with_events(transaction, record, events)
 
     def _settings(
@@ -219,7 +219,7 @@ class HandleRecords(Allocations, HandleValues):
             if existing is not None and existing.public and not value.public:
                 events.append(self._unsetting(transaction, record, existing, party))
             events.append(
-                self.core.event(transaction, IDS.ValueSetting, record.iri, party, *value.arguments())
+                self.core.event(transaction, IDS.ValueSetting, record.node, party, *value.arguments())
             )
         return events
 
@@ -237,8 +237,8 @@ def _check_valued(home: Namespace) -> None:
 
 def _value_taken(record: Record, value: Value) -> AlreadyRegistered:
     return AlreadyRegistered(
-        f"{record.iri.value} already has a value {value.index}, of type {value.type}; use another index, or"
+        f"{record.iri} already has a value {value.index}, of type {value.type}; use another index, or"
         " let it be overwritten",
-        id=record.iri.value,
+        id=record.iri,
         index=value.index,
     )

@@ -7,6 +7,7 @@ the registry alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 
 from pyoxigraph import Literal
@@ -52,7 +53,7 @@ class Draft:
     data         text in the form of the type, or bytes.
     index        None: the lowest free index.
     ttl          how long a client may cache the value, in seconds.
-    until        instead of ``ttl``: the end of that time, milliseconds since 1970.
+    until        instead of ``ttl``: the end of that time.
     permissions  four digits: whether administrators may read and write it, and all others.
     """
 
@@ -60,7 +61,7 @@ class Draft:
     data: str | bytes
     index: int | None = None
     ttl: int = value_types.TTL
-    until: int | None = None
+    until: datetime | None = None
     permissions: str = value_types.PERMISSIONS
 
     @property
@@ -145,12 +146,12 @@ class HandleValues(Lookup):
                 try:
                     setting = self._setting(transaction, after, draft, party, when)
                 except IdstoreError as error:
-                    result = ValuesSet(record.iri.value, number, error)
+                    result = ValuesSet(record.iri, number, error)
                     break
                 after = apply_all(after, setting)
                 events += setting
             else:
-                result = ValuesSet(record.iri.value, len(drafts), None)
+                result = ValuesSet(record.iri, len(drafts), None)
             self._enlist_events(transaction, record, after, events)
             return result
 
@@ -193,7 +194,7 @@ class HandleValues(Lookup):
         events = []
         if existing is not None and existing.public and not value.public:
             events.append(self._unsetting(transaction, record, existing, party))
-        events.append(self.core.event(transaction, IDS.ValueSetting, record.iri, party, *value.arguments()))
+        events.append(self.core.event(transaction, IDS.ValueSetting, record.node, party, *value.arguments()))
         return events
 
     def _with_events(self, transaction: Transaction, record: Record, events: Sequence[Event]) -> Record:
@@ -211,7 +212,7 @@ class HandleValues(Lookup):
 
     def _unsetting(self, transaction: Transaction, record: Record, existing: Value, party: Party) -> Event:
         arguments = ((IDS.index, integer(existing.index)), (IDS.permissions, Literal(existing.permissions)))
-        return self.core.event(transaction, IDS.ValueUnsetting, record.iri, party, *arguments)
+        return self.core.event(transaction, IDS.ValueUnsetting, record.node, party, *arguments)
 
     def _value_of(self, transaction: Transaction, record: Record, draft: Draft) -> Value:
         """Return the value, checked. Raises InvalidData."""
@@ -220,7 +221,7 @@ class HandleValues(Lookup):
         if isinstance(data, str) and value_types.is_type("URL.", draft.type):
             terms.iri(data, "URL")
             facts = self.core.facts(transaction)
-            whole = iris.expanded(iris.check_target(data, facts.names, record.iri.value), facts.by_name)
+            whole = iris.expanded(iris.check_target(data, facts.names, record.iri), facts.by_name)
             if whole != data:
                 raise InvalidData(
                     f"the URL {data!r} is a prefixed name; write {whole}", field="data", text=data
@@ -228,13 +229,13 @@ class HandleValues(Lookup):
         index = free_index(record.values) if draft.index is None else value_types.index_of(str(draft.index))
         ttl, until = (
             value_types.ttl_of(str(draft.ttl)),
-            None if draft.until is None else times.writable(draft.until),
+            None if draft.until is None else times.checked(draft.until),
         )
         return Value(
             index,
             draft.type,
             data,
-            transaction.moment,
+            times.of(transaction.moment),
             ttl,
             until,
             value_types.permissions_of(draft.permissions),
@@ -244,7 +245,7 @@ class HandleValues(Lookup):
         self, transaction: Transaction, record: Record, alias: Value, sight: Sight
     ) -> None:
         """Raise InvalidData if a new alias closes a cycle, as far as the party sees."""
-        path = [record.iri.value]
+        path = [record.iri]
         next_alias: Value | None = alias
         while next_alias is not None:
             try:
@@ -255,12 +256,12 @@ class HandleValues(Lookup):
                 InvalidIdentifier,
             ):  # of another registry, or hidden
                 return
-            path.append(other.iri.value)
+            path.append(other.iri)
             if other.iri == record.iri:
                 raise InvalidData(
-                    f"a handle cannot be an alias of itself ({' → '.join(path)})", id=record.iri.value
+                    f"a handle cannot be an alias of itself ({' → '.join(path)})", id=record.iri
                 )
-            if other.iri.value in path[:-1]:
+            if other.iri in path[:-1]:
                 return
             next_alias = alias_of(other)
 
@@ -270,10 +271,10 @@ class HandleValues(Lookup):
         scheme = namespace.scheme
         if not isinstance(scheme, Valued):
             reason = (
-                f"{record.iri.value} is not a handle and has no values (its scheme is {scheme.name});"
+                f"{record.iri} is not a handle and has no values (its scheme is {scheme.name});"
                 " set a target or a binding"
             )
-            raise InvalidData(reason, remedy=Remedy.SET_TARGET, id=record.iri.value, scheme=scheme.name)
+            raise InvalidData(reason, remedy=Remedy.SET_TARGET, id=record.iri, scheme=scheme.name)
         return scheme
 
 
@@ -284,10 +285,10 @@ def alias_of(record: Record) -> Value | None:
 
 def _check_present(record: Record, index: int, existing: Value | None, when: When) -> None:
     if existing is None and when is When.PRESENT:
-        raise UnknownValue(record.iri.value, index)
+        raise UnknownValue(record.iri, index)
     if existing is not None and when is When.ABSENT:
         raise AlreadyRegistered(
-            f"{record.iri.value} already has a value {index}, of type {existing.type}",
-            id=record.iri.value,
+            f"{record.iri} already has a value {index}, of type {existing.type}",
+            id=record.iri,
             index=index,
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
 from pyoxigraph import NamedNode
@@ -38,8 +39,8 @@ class Difference:
 class PastStates(Log):
     """Past states. A party sees of the past what it sees of the log today."""
 
-    def at(self, id: Identifier, moment: int, party: Party) -> Record:
-        """Return the state of an identifier at a moment (milliseconds since 1970), its events included.
+    def at(self, id: Identifier, moment: datetime, party: Party) -> Record:
+        """Return the state of an identifier at a moment, its events included.
 
         Raises NotRegistered: it did not exist then, or the party may not see it; InvalidIdentifier.
         """
@@ -58,7 +59,7 @@ class PastStates(Log):
             )
         return record
 
-    def all_at(self, moment: int, party: Party, namespace: str | None = None) -> Iterator[Record]:
+    def all_at(self, moment: datetime, party: Party, namespace: str | None = None) -> Iterator[Record]:
         """Yield the state of every identifier at a moment, in order of allocation. Memory: flat.
 
         Raises UnknownNamespace.
@@ -70,20 +71,22 @@ class PastStates(Log):
             yield from (record for record in records if base in (None, record.namespace))
 
     def _standing_after(
-        self, after: int, moment: int, party: Party, view: View
+        self, after: int, moment: datetime, party: Party, view: View
     ) -> tuple[list[Record], int | None]:
         """Return a page of states at a moment, and the number of the last event read.
 
         None after the last page.
         """
-        sight = self.core.sight(view, party)
-        selection = Selection(self.core.audiences(view, party), until=moment + 1)
+        sight, latest = self.core.sight(view, party), times.milliseconds(moment)
+        selection = Selection(self.core.audiences(view, party), until=latest + 1)
         rows = view.catalogue.events(selection, kinds=_BEGUN, after=after, limit=_PAGE)
         records = []
         for row in rows:
             beginning = entry(view, row).event
             past = [
-                event for event, _ in self.core.history(view, beginning.about, sight) if event.at <= moment
+                event
+                for event, _ in self.core.history(view, NamedNode(beginning.about), sight)
+                if event.moment <= latest
             ]
             # after a merge an identifier can have several beginnings; the first one counts
             if next(event for event in past if event.kind in BEGINNINGS) == beginning:
@@ -92,9 +95,9 @@ class PastStates(Log):
         return [record for record in records if record is not None], last
 
     def differences(
-        self, since: int, until: int, party: Party, namespace: str | None = None
+        self, since: datetime, until: datetime, party: Party, namespace: str | None = None
     ) -> Iterator[Difference]:
-        """Yield the identifiers whose state differs between two moments (milliseconds since 1970), by IRI.
+        """Yield the identifiers whose state differs between two moments, by IRI.
 
         Raises UnknownNamespace. Cost: the events in between, and the log of each identifier that they
         concern. Memory: the IRIs of those.
@@ -107,15 +110,16 @@ class PastStates(Log):
                 yield Difference(iri, before, after)
 
     def _standing_at(
-        self, about: NamedNode, party: Party, moments: Sequence[int], view: View
+        self, about: NamedNode, party: Party, moments: Sequence[datetime], view: View
     ) -> list[Record | None]:
         """Return the state of the identifier at each of several moments."""
         sight = self.core.sight(view, party)
         return [self._standing(view, about, sight, moment) for moment in moments]
 
-    def _standing(self, view: View, about: NamedNode, sight: Sight, moment: int) -> Record | None:
+    def _standing(self, view: View, about: NamedNode, sight: Sight, moment: datetime) -> Record | None:
         """Return the state of the identifier at a moment; None if it did not exist."""
-        past = [event for event, _ in self.core.history(view, about, sight) if event.at <= moment]
+        latest = times.milliseconds(moment)
+        past = [event for event, _ in self.core.history(view, about, sight) if event.moment <= latest]
         return self._redacted(view, _unless_released(fold(past)), sight)
 
     def _redacted(self, view: View, record: Record | None, sight: Sight) -> Record | None:
@@ -123,7 +127,7 @@ class PastStates(Log):
         if record is None or not (record.grants or record.offered):
             return record
         try:
-            listed = sight.sees(self.core.load(view, record.iri, sight).private_graph)
+            listed = sight.sees(self.core.load(view, record.node, sight).private_graph)
         except NotRegistered:  # released: only its former owner sees its log
             listed = True
         return record if listed else replace(record, grants=(), offered=None)
@@ -133,7 +137,7 @@ class PastStates(Log):
             return None
         return self.store.read(lambda view: self.core.namespace(view, namespace).base)
 
-    def _changed(self, since: int, until: int, party: Party) -> set[str]:
+    def _changed(self, since: datetime, until: datetime, party: Party) -> set[str]:
         """Return the subjects of the events between two moments, without namespaces and parties."""
         changed: set[str] = set()
         after: int | None = 0
@@ -143,16 +147,20 @@ class PastStates(Log):
         return changed
 
     def _changed_after(
-        self, after: int, since: int, until: int, party: Party, view: View
+        self, after: int, since: datetime, until: datetime, party: Party, view: View
     ) -> tuple[set[str], int | None]:
         """Return a page of those subjects, and the number of the last event read.
 
         None after the last page.
         """
         namespaces = self.core.facts(view).by_base
-        selection = Selection(self.core.audiences(view, party), since=since + 1, until=until + 1)
+        selection = Selection(
+            self.core.audiences(view, party),
+            since=times.milliseconds(since) + 1,
+            until=times.milliseconds(until) + 1,
+        )
         rows = view.catalogue.events(selection, after=after, limit=_PAGE)
-        about = {about for row in rows if (about := entry(view, row).event.about.value) not in namespaces}
+        about = {about for row in rows if (about := entry(view, row).event.about) not in namespaces}
         return about, rows[-1].sequence if len(rows) == _PAGE else None
 
 

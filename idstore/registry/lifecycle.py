@@ -48,11 +48,11 @@ class Lifecycle(Lookup):
             check_publishable(
                 transaction,
                 record,
-                {other.iri for other in records} if record.below or record.successors else (),
+                {other.node for other in records} if record.below or record.successors else (),
             )
         events = []
         for record in {record.iri: record for record in records}.values():
-            event = self.core.event(transaction, IDS.Fixation, record.iri, party)
+            event = self.core.event(transaction, IDS.Fixation, record.node, party)
             self.core.record_event(transaction, record, event)
             events.append(event)
         return events
@@ -60,13 +60,17 @@ class Lifecycle(Lookup):
     def _check_work_owner(self, transaction: Transaction, version: Record, party: Party) -> None:
         """Raise NotPermitted for a version of another party's published work, which would lead to it."""
         with suppress(NotRegistered):  # a hidden or unpublished work leads nowhere
-            work = None if version.work is None else self.core.seen_record(transaction, version.work, party)
+            work = (
+                None
+                if version.work is None
+                else self.core.seen_record(transaction, NamedNode(version.work), party)
+            )
             if work is not None and work.public and work.owner != party.name:
                 raise NotPermitted(
-                    f"{version.iri.value} is a version of {work.iri.value}, which belongs to {work.owner}"
+                    f"{version.iri} is a version of {work.iri}, which belongs to {work.owner}"
                     f" and would lead to the version; transfer the version to {work.owner}, or release it",
-                    id=version.iri.value,
-                    work=work.iri.value,
+                    id=version.iri,
+                    work=work.iri,
                     owner=work.owner,
                     remedy=Remedy.TRANSFER,
                 )
@@ -86,12 +90,12 @@ class Lifecycle(Lookup):
                 fixated = record.stage is Stage.FIXATED
                 end = "; it can be deprecated instead" if fixated else ", and so is its end"
                 raise StageConflict(
-                    f"{record.iri.value} is {record.stage.value}, and what is published is permanent{end}",
+                    f"{record.iri} is {record.stage.value}, and what is published is permanent{end}",
                     remedy=Remedy.DEPRECATE if fixated else None,
-                    id=record.iri.value,
+                    id=record.iri,
                     stage=record.stage.value,
                 )
-            event = self.core.event(transaction, IDS.Release, record.iri, party)
+            event = self.core.event(transaction, IDS.Release, record.node, party)
             self.core.record_event(transaction, record, event)
             return event
 
@@ -137,23 +141,21 @@ class Lifecycle(Lookup):
                 transaction, self._identify(transaction, id, party), party, "undeprecate"
             )
             if not record.deprecated:
-                raise StageConflict(f"{record.iri.value} is not deprecated", id=record.iri.value)
+                raise StageConflict(f"{record.iri} is not deprecated", id=record.iri)
             facts = self.core.facts(transaction)
             taken_back: list[tuple[NamedNode, Term]] = []
             for successor in successors:
                 text = written(successor)
                 readings = iris.readings(text, facts)
-                found = [
-                    one for one in record.successors if any(facts.names.same(one.value, r) for r in readings)
-                ]
+                found = [one for one in record.successors if any(facts.names.same(one, r) for r in readings)]
                 if not found:
                     raise InvalidData(
-                        f"{text} is no successor of {record.iri.value}; its record lists them",
+                        f"{text} is no successor of {record.iri}; its record lists them",
                         field="successors",
                         text=text,
                     )
-                taken_back.append((DCTERMS.isReplacedBy, found[0]))
-            event = self.core.event(transaction, IDS.Undeprecation, record.iri, party, *taken_back)
+                taken_back.append((DCTERMS.isReplacedBy, NamedNode(found[0])))
+            event = self.core.event(transaction, IDS.Undeprecation, record.node, party, *taken_back)
             self.core.record_event(transaction, record, event)
             return event
 
@@ -173,16 +175,16 @@ class Lifecycle(Lookup):
             record = self.core.own_record(transaction, self._identify(transaction, id, party), party, verb)
             if record.stage is Stage.CREATED and kind == IDS.Deprecation:
                 raise StageConflict(
-                    f"{record.iri.value} is not published yet; release it, or fixate it first",
-                    id=record.iri.value,
+                    f"{record.iri} is not published yet; release it, or fixate it first",
+                    id=record.iri,
                     stage=record.stage.value,
                 )
             replacements = [
                 (DCTERMS.isReplacedBy, self._successor_named(transaction, one, party)) for one in successors
             ]
             for _, iri in replacements:
-                self._check_cycle(transaction, record.iri, iri)
-            event = self.core.event(transaction, kind, record.iri, party, *arguments, *replacements)
+                self._check_cycle(transaction, record.node, iri)
+            event = self.core.event(transaction, kind, record.node, party, *arguments, *replacements)
             self.core.record_event(transaction, record, event)
             return event
 
@@ -214,12 +216,12 @@ class Lifecycle(Lookup):
         successor = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
         if not successor.public:
             raise StageConflict(
-                f"{successor.iri.value} is {successor.stage.value}, and only a published identifier can"
+                f"{successor.iri} is {successor.stage.value}, and only a published identifier can"
                 " replace another; fixate it first",
-                id=successor.iri.value,
+                id=successor.iri,
                 stage=successor.stage.value,
             )
-        return successor.iri
+        return successor.node
 
     def transfer(self, id: Identifier, receiver: Party, party: Party) -> Event:
         """Offer an identifier to another party; the transfer completes when the receiver makes the same call.
@@ -267,11 +269,11 @@ class Lifecycle(Lookup):
 
         def act(transaction: Transaction) -> Event:
             record = self.core.own_record(
-                transaction, self._identify(transaction, id, party), party, "change the grant list of"
+                transaction, self._identify(transaction, id, party), party, "change who may see"
             )
             if grantee.name == record.owner:
                 raise InvalidData(
-                    f"{grantee.name} owns {record.iri.value} and is always on its grant list",
+                    f"{grantee.name} owns {record.iri} and always sees it (is on its grant list)",
                     party=grantee.name,
                 )
             check_living(record)
@@ -280,7 +282,7 @@ class Lifecycle(Lookup):
             else:
                 self._check_listed(transaction, record, grantee)
             event = self.core.event(
-                transaction, kind, record.iri, party, (IDS.party, node(grantee.name)), *right
+                transaction, kind, record.node, party, (IDS.party, node(grantee.name)), *right
             )
             self.core.record_event(transaction, record, event)
             return event
@@ -296,7 +298,7 @@ class Lifecycle(Lookup):
         but = f", but as a member of {', '.join(through)}" if through else ""
         members = f"on it are {', '.join(sorted(listed))}" if listed else "only its owner is"
         raise NotRegistered(
-            grantee.name, f"{grantee.name} is not on the grant list of {record.iri.value}{but}; {members}"
+            grantee.name, f"{grantee.name} is not on the grant list of {record.iri}{but}; {members}"
         )
 
 
@@ -311,15 +313,15 @@ def _path(came_from: Mapping[NamedNode, NamedNode], end: NamedNode, start: Named
 def _check_fixatable(record: Record) -> None:
     if record.stage is not Stage.CREATED:
         raise StageConflict(
-            f"{record.iri.value} is already {record.stage.value}",
-            id=record.iri.value,
+            f"{record.iri} is already {record.stage.value}",
+            id=record.iri,
             stage=record.stage.value,
         )
     if record.provisional:
         raise StageConflict(
-            f"{record.iri.value} is provisional, and its scheme does not publish provisional identifiers;"
+            f"{record.iri} is provisional, and its scheme does not publish provisional identifiers;"
             " mint the formal identifier, fixate it, and supersede this one by it",
-            id=record.iri.value,
+            id=record.iri,
             stage=record.stage.value,
             remedy=Remedy.SUPERSEDE,
         )

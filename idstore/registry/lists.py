@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Final
 
@@ -49,13 +50,13 @@ class Pace:
 
     total   identifiers in the period.
     most    the largest number within one minute.
-    minute  start of that minute, milliseconds since 1970.
+    minute  start of that minute.
     """
 
     party: str
     total: int
     most: int
-    minute: int
+    minute: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,18 +211,19 @@ class Lists(Bindings):
 
         return self.store.read(question)
 
-    def pace(self, party: Party, since: int) -> Sequence[Pace]:
-        """Return the allocation rates since a moment (milliseconds since 1970), the fastest first.
+    def pace(self, party: Party, since: datetime) -> Sequence[Pace]:
+        """Return the allocation rates since a moment, the fastest first.
 
         Administrators get all parties, others themselves.
         """
+        start = times.milliseconds(times.checked(since))
 
         def question(view: View) -> Sequence[Pace]:
             everything = self.core.sight(view, party).everything
             return [
-                Pace(*row)
-                for row in view.catalogue.pace(since, self.store.origin)
-                if everything or row[0] == party.name
+                Pace(name, total, most, times.of(minute))
+                for name, total, most, minute in view.catalogue.pace(start, self.store.origin)
+                if everything or name == party.name
             ]
 
         return self.store.read(question)
@@ -229,14 +231,14 @@ class Lists(Bindings):
 
 def position(record: Record) -> str:
     """Return the position of a record in lists: the time of its creation and its IRI."""
-    return f"{times.iso(record.created)} {record.iri.value}"
+    return f"{times.iso(record.created)} {record.iri}"
 
 
 def _place(position: str) -> tuple[int, str]:
     """Return time and IRI of a position. Raises InvalidData."""
     moment, _, iri = position.partition(" ")
     with suppress(InvalidData):
-        return times.parse(moment), terms.iri(iri).value
+        return times.milliseconds(times.parse(moment)), terms.iri(iri).value
     raise InvalidData(
         f"{position!r} is no position in a list; give the one that came with a page",
         field="after",
@@ -244,13 +246,17 @@ def _place(position: str) -> tuple[int, str]:
     )
 
 
+def _order(record: Record) -> tuple[int, str]:
+    return times.milliseconds(record.created), record.iri
+
+
 def _following(records: Sequence[Record], place: tuple[int, str] | None) -> Sequence[Record]:
     """Return the records after a place in their order."""
-    return [record for record in records if place is None or (record.created, record.iri.value) < place]
+    return [record for record in records if place is None or _order(record) < place]
 
 
 def _newest_first(records: Iterable[Record]) -> list[Record]:
-    return sorted(records, key=lambda record: (record.created, record.iri.value), reverse=True)
+    return sorted(records, key=_order, reverse=True)
 
 
 def _passes(record: Record, filter: Filter, base: str | None) -> bool:

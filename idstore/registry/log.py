@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from typing import Final
 
 from pyoxigraph import NamedNode
 
-from idstore.errors import NotRegistered
+from idstore.errors import InvalidData, NotRegistered
 from idstore.model.event import Event
 from idstore.model.filter import Filter, check_number
 from idstore.model.listing import EventRow
@@ -20,6 +22,10 @@ from idstore.vocabulary import IDS, RDF
 
 PAGE: Final = 1000
 """Most events read at once."""
+_COMMIT: Final = "commit:"
+"""Prefix of a cursor that counts all events, not only public ones."""
+_DIGITS: Final = 18
+"""Most digits of a cursor's number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +44,24 @@ class LogEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class EventPage:
+    """The events after a cursor.
+
+    entries  the events, oldest first.
+    cursor   text to save, and to give to the next call: it goes on after these events.
+    """
+
+    entries: list[LogEntry]
+    cursor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Remark:
     """A comment on an identifier or a namespace."""
 
     text: str
     by: str
-    at: int
+    at: datetime
     internal: bool
 
 
@@ -119,6 +137,59 @@ class Log(Lookup):
         return self.store.read(
             lambda view: [entry(view, row) for row in view.catalogue.published(after, limit)]
         )
+
+    def events_since(
+        self, party: Party, cursor: str = "0", filter: Filter = Filter(), *, limit: int = PAGE
+    ) -> EventPage:
+        """Return the events after a cursor, and the cursor after them. Fewer than ``limit``: it was the last.
+
+        A cursor is a text, and means the same in every process. None is missed, and none comes twice, also
+        where older events become public later.
+
+        cursor  a number: what is public after that publication number, for everyone; 0 from the beginning.
+                ``commit:`` and a number: all events after that sequence number, for administrators.
+        limit   how many events at most.
+        Raises InvalidData (no cursor, or no event has that number yet), NotRegistered for an ``id`` without
+        a visible event, NotPermitted.
+        """
+        filter.check_events()
+        check_number(limit, "limit")
+        commits, number = _read_cursor(cursor)
+        page = self._commits_after if commits else self._publications_after
+        entries: list[LogEntry] = []
+        more = True
+        while more and len(entries) < limit:
+            found, number, more = self.store.read(partial(page, party, filter, number, limit - len(entries)))
+            entries += found
+        return EventPage(entries, f"{_COMMIT if commits else ''}{number}")
+
+    def _commits_after(
+        self, party: Party, filter: Filter, number: int, limit: int, view: View
+    ) -> tuple[list[LogEntry], int, bool]:
+        """Return events after a sequence number, the number of the last, and whether more may follow."""
+        self.core.require_administrator(view, party, "read events by their commit numbers")
+        last = view.catalogue.sequence
+        check_reached(number, last)
+        about, selection = self._about(view, filter.id, party), self.core.selection(view, party, filter)
+        size = min(limit, PAGE)
+        rows = view.catalogue.events(selection, about=about, kinds=filter.kinds, after=number, limit=size)
+        more = len(rows) == size
+        entries = [entry(view, row, numbered=True) for row in rows]
+        return entries, rows[-1].sequence if more else last, more
+
+    def _publications_after(
+        self, party: Party, filter: Filter, number: int, limit: int, view: View
+    ) -> tuple[list[LogEntry], int, bool]:
+        """Return public events after a publication number: see `_commits_after`."""
+        last = view.catalogue.publication
+        check_reached(number, last)
+        about = self._about(view, filter.id, party)
+        size = min(limit, PAGE)
+        rows = view.catalogue.published(number, size)
+        entries = [entry(view, row) for row in rows]
+        more = len(rows) == size
+        concerned = [one for one in entries if _concerns(one.event, filter, about)]
+        return concerned, (rows[-1].publication or number) if more else last, more
 
     def _about(self, view: View, id: Identifier | None, party: Party) -> str | None:
         """Return the subject that a filter's ``id`` selects; None for no restriction."""
@@ -220,9 +291,30 @@ def entry(view: View, row: EventRow, *, numbered: bool = False) -> LogEntry:
     )
 
 
+def _read_cursor(text: str) -> tuple[bool, int]:
+    """Return whether a cursor counts commits, and its number. Raises InvalidData."""
+    number = text.removeprefix(_COMMIT)
+    if not (number.isascii() and number.isdecimal() and len(number) <= _DIGITS):
+        raise InvalidData(
+            f"{text!r} is no cursor; give the one that was returned, or 0", field="cursor", value=text
+        )
+    return number != text, int(number)
+
+
+def check_reached(number: int, last: int) -> None:
+    """Raise InvalidData for a future number: a follower would miss the events with the numbers before it."""
+    if number > last:
+        raise InvalidData(
+            f"no event has the number {number} yet, the last is {last}; check that this is the registry that"
+            " you follow",
+            after=number,
+            last=last,
+        )
+
+
 def _concerns(event: Event, filter: Filter, about: str | None) -> bool:
     return (
-        about in (None, event.about.value)
+        about in (None, event.about)
         and filter.party in (None, event.by)
         and (not filter.kinds or event.act in filter.kinds)
         and filter.is_within(event.at)

@@ -5,19 +5,29 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from idstore.characters import dropped
-from idstore.errors import IdstoreError, InvalidData, NotRegistered
+from idstore.errors import (
+    AmbiguousIdentifier,
+    IdstoreError,
+    InvalidData,
+    InvalidIdentifier,
+    NotRegistered,
+    StoreUnavailable,
+)
 from idstore.model import orcid
+from idstore.model.binding import Binding
 from idstore.model.names import Names
 from idstore.model.party import Party
 from idstore.model.record import Record
+from idstore.model.uri_schemes import begins_uri
 from idstore.registry import iris
 from idstore.registry.bindings import Bindings, Statement
 from idstore.registry.core import Core, DryRunEnded
+from idstore.remedies import Remedy
 from idstore.stores.contract import View
 from idstore.vocabulary import IDS, MAPPING_PREFIXES, RDF, SKOS
 
 Act = Literal["bind", "unbind"]
-Verdict = Literal["new", "known", "contradictory", "absent", "refused", "malformed"]
+Verdict = Literal["new", "known", "contradictory", "absent", "foreign", "refused", "malformed"]
 IDENTITY: Final = frozenset(
     {SKOS.exactMatch.value, MAPPING_PREFIXES["skos"] + "closeMatch", MAPPING_PREFIXES["owl"] + "sameAs"},
 )
@@ -48,9 +58,11 @@ class LineOutcome:
 
     verdict  ``new``: done; ``known``: it was so before, or of a list, its identifier was registered before,
              and `reason` names what the line adds; ``contradictory``: done, and `reason` names the
-             contradiction; ``absent``: no such binding exists or ever was visible to the party; ``refused``:
-             not possible, for `reason`; ``malformed``: the subject is not an identifier of the namespace.
+             contradiction; ``absent``: no such binding exists or ever was visible to the party;
+             ``foreign``: a decision about an identifier that is not registered here; ``refused``: not
+             possible, for `reason`; ``malformed``: the subject is not an identifier of the namespace.
     warning  other identifiers of a target that the line sets, and what is odd about label and target.
+    remedy   what a person can do about a refusal.
     """
 
     line: int
@@ -58,6 +70,17 @@ class LineOutcome:
     id: str
     reason: str = ""
     warning: str = ""
+    remedy: Remedy | None = None
+
+
+def refusal(line: int, id: str, error: IdstoreError, remedy: Remedy | None = None) -> LineOutcome:
+    """Return the outcome of a line that is refused.
+
+    Raises the error itself if it is no fault of the line: the store cannot be read or written.
+    """
+    if isinstance(error, StoreUnavailable):
+        raise error
+    return LineOutcome(line, "refused", id, error.message, remedy=error.remedy or remedy)
 
 
 def unobserved(outcome: LineOutcome) -> None:
@@ -77,11 +100,15 @@ class Mappings(Bindings):
         proposals: Iterable[Proposal],
         party: Party,
         *,
+        decided: bool = False,
         dry_run: bool = False,
         on_outcome: Callable[[LineOutcome], object] = unobserved,
     ) -> list[LineOutcome]:
         """Carry out the proposals: all, or none if any is refused. Returns one outcome for each, in order.
 
+        decided     whether they are the decisions of a curator about several registries. One about an
+                    identifier that is not registered here is ``foreign``, and a statement that any party
+                    made here is ``known``; so each registry takes what it lacks from the same decisions.
         dry_run     only predict the outcomes.
         on_outcome  called with each outcome in turn; if it raises, nothing is changed.
 
@@ -94,31 +121,33 @@ class Mappings(Bindings):
             with self.store.bulk() as bulk:
                 mappings = Mappings(Core(bulk))
                 for proposal in proposals:
-                    outcomes.append(_outcome(mappings, proposal, party))
+                    outcomes.append(_outcome(mappings, proposal, party, decided=decided))
                     on_outcome(outcomes[-1])
-                if (
-                    dry_run
-                    or all(outcome.verdict in ("known", "absent", "refused") for outcome in outcomes)
-                    or refused(outcomes)
-                ):
+                if dry_run or not changed(outcomes) or refused(outcomes):
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
         except DryRunEnded:
             pass
         return outcomes
 
-    def carry_out(self, proposal: Proposal, party: Party) -> tuple[str, Verdict, str]:
+    def carry_out(
+        self, proposal: Proposal, party: Party, *, decided: bool = False
+    ) -> tuple[str, Verdict, str]:
         """Carry out one proposal; return the identifier, the verdict, and the contradiction if any.
 
+        decided  see `state`.
         Raises as `bind` and `unbind`.
         """
+        foreign = self._foreign(proposal.id, party) if decided else ""
+        if foreign:
+            return proposal.id, "foreign", foreign
         if proposal.act == "unbind":
             try:
                 event = self._unbind(proposal.id, proposal.statement, party, by_administrator=True)
             except NotRegistered as error:
                 return proposal.id, *self._unbound(proposal, error.message, party)
-            return event.about.value, "new", ""
+            return event.about, "new", ""
         record, statement = self.show(proposal.id, party), proposal.statement
-        iri = record.iri.value
+        iri = record.iri
         stored = {binding.key for binding in record.bindings}
         if (statement.relation, statement.target, party.name) in stored:
             statement = replace(statement, force=True)  # it was insisted on before
@@ -126,10 +155,31 @@ class Mappings(Bindings):
             statement = statement.expanded(self.store.read(self.core.facts))
         if proposal.source:
             self._sources.setdefault(self._names().key(statement.target), set()).add(proposal.source)
+        makers = {binding.by for binding in record.bindings if self._states(binding, statement)}
+        if decided and makers and party.name not in makers:
+            return iri, "known", f"bound by {', '.join(sorted(makers))}"
         if self._bind(iri, statement, party) is None:
             return iri, "known", ""
         contradiction = "; ".join(self._contradictions(record, statement, party))
         return iri, "contradictory" if contradiction else "new", contradiction
+
+    def _foreign(self, id: str, party: Party) -> str:
+        """Return why an identifier is none of this registry, as far as the party sees; empty if it is one."""
+        try:
+            self.store.read(lambda view: self._identify(view, id, party))
+        except NotRegistered as error:
+            return error.message
+        except InvalidIdentifier:
+            if begins_uri(id) and self.store.read(self.core.facts).index.home(id) is None:
+                return NotRegistered(id).message
+        except IdstoreError:
+            pass  # the act raises it
+        return ""
+
+    def _states(self, binding: Binding, statement: Statement) -> bool:
+        """Return whether a binding states the same, in any written form of the target."""
+        same = self._names().same(binding.target, statement.target)
+        return binding.relation == statement.relation and same
 
     def _unbound(self, proposal: Proposal, reason: str, party: Party) -> tuple[Verdict, str]:
         """Return the outcome for a missing binding: removed before, or never there."""
@@ -164,13 +214,13 @@ class Mappings(Bindings):
         kinds = self._kinds(names, statement.target)
         for binding in record.bindings:
             if (
-                binding.relation.value in IDENTITY
-                and not names.same(binding.target.value, statement.target)
-                and not kinds.isdisjoint(self._kinds(names, binding.target.value))
+                binding.relation in IDENTITY
+                and not names.same(binding.target, statement.target)
+                and not kinds.isdisjoint(self._kinds(names, binding.target))
             ):
-                yield f"{record.iri.value} is bound to {binding.target.value}"
+                yield f"{record.iri} is bound to {binding.target}"
         for other in self.bound_to(statement.target, party):
-            if other != record.iri.value and other.startswith(record.namespace):
+            if other != record.iri and other.startswith(record.namespace):
                 yield f"{statement.target} is claimed by {other}"
 
     def _kinds(self, names: Names, target: str) -> set[str]:
@@ -181,11 +231,14 @@ class Mappings(Bindings):
         return self.store.read(lambda view: self.core.facts(view).names)
 
 
-def _outcome(registry: Mappings, proposal: Proposal, party: Party) -> LineOutcome:
+def _outcome(registry: Mappings, proposal: Proposal, party: Party, *, decided: bool) -> LineOutcome:
     try:
-        iri, verdict, reason = registry.carry_out(proposal, party)
+        iri, verdict, reason = registry.carry_out(proposal, party, decided=decided)
+    except AmbiguousIdentifier as error:
+        refused_line = refusal(proposal.line, proposal.id, error, Remedy.GIVE_BASE)
+        return replace(refused_line, reason=f"{error.message}; or give the base of the whole column")
     except IdstoreError as error:
-        return LineOutcome(proposal.line, "refused", proposal.id, error.message)
+        return refusal(proposal.line, proposal.id, error)
     warning = "; ".join(filter(None, (odd(proposal.statement), proposal.doubt)))
     return LineOutcome(proposal.line, verdict, iri, reason, warning)
 
@@ -203,6 +256,11 @@ def odd(statement: Statement) -> str:
 def refused(outcomes: Iterable[LineOutcome]) -> bool:
     """Return whether any outcome is a refusal."""
     return any(outcome.verdict in ("refused", "malformed") for outcome in outcomes)
+
+
+def changed(outcomes: Iterable[LineOutcome]) -> bool:
+    """Return whether any outcome is a change."""
+    return any(outcome.verdict in ("new", "contradictory") for outcome in outcomes)
 
 
 def proposal(line: int, action: str, id: str, statement: Statement, source: str = "") -> Proposal:

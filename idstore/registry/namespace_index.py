@@ -144,8 +144,12 @@ class NamespaceIndex:
         raise InvalidIdentifier(text, reason, 0, code.name)
 
     def check_unwrapped(self, namespace: Namespace, label: str) -> None:
-        """Raise InvalidIdentifier: a label is an identifier with its prefix, or with something around it."""
-        code, inner, meant = namespace.scheme, _unwrapped(label), ""
+        """Raise InvalidIdentifier: a label is an identifier with its prefix, or with something around it.
+
+        White space that a label begins or ends with is such a thing.
+        """
+        code, inner = namespace.scheme, _unwrapped(label)
+        meant = label.strip() if label != label.strip() else ""
         for text in {label: None, inner: None}:
             with suppress(InvalidIdentifier):
                 again = code.label(text, namespace.context)

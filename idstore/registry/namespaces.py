@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
-from typing import Final
+from typing import Final, TypeVar
 
 from pyoxigraph import Literal, NamedNode
 
@@ -23,6 +23,7 @@ from idstore.model.particulars import PREDICATES
 from idstore.model.party import Party, node
 from idstore.model.terms import Term, iri_of
 from idstore.registry.core import Part
+from idstore.registry.visibility import any_quad
 from idstore.schemes import (
     Adjustable,
     Context,
@@ -36,6 +37,8 @@ from idstore.schemes import (
 )
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import DCTERMS, EVENTS, IDS, PUBLIC_LOG, RDF, SKOS, SPACE
+
+T = TypeVar("T")
 
 
 class Namespaces(Part):
@@ -91,9 +94,9 @@ class Namespaces(Part):
         if not isinstance(code, Hierarchical):
             return context
         registered = {
-            ascii_lower(space.base): space for space in self.core.facts(transaction).by_base.values()
+            names.start_key(space.base): space for space in self.core.facts(transaction).by_base.values()
         }
-        parent = next((registered.get(ascii_lower(base)) for base in code.ancestors(context.base)), None)
+        parent = next((registered.get(names.start_key(base)) for base in code.ancestors(context.base)), None)
         if parent is not None:
             return code.context(context.base, {**context.settings, "parent": parent.base})
         said = context.settings.get("parent", "")
@@ -164,6 +167,7 @@ class Namespaces(Part):
                  (who may bind published identifiers: anyone, known or allocators); an empty text removes
                  one. Settings: those that the scheme can change, and before the first identifier all that
                  decide about labels; an empty text stands for the default.
+        What depends on the labels that were issued only an administrator may change: it tells of hidden ones.
         Raises UnknownNamespace, NotPermitted, InvalidData (an unknown name, a value that does not fit, what
         may not change and why), AlreadyRegistered (an alias of another namespace).
         Values that are there already change nothing.
@@ -172,7 +176,11 @@ class Namespaces(Part):
         def act(transaction: Transaction) -> Namespace:
             namespace = self.core.namespace(transaction, name)
             self._check_owned(namespace, party)
-            used = is_used(transaction, namespace)
+            secret = _depending_on_labels(namespace, changes)
+            if secret:
+                act = f"change {', '.join(secret)} of a namespace, which depends on hidden identifiers, too"
+                self.core.require_administrator(transaction, party, act)
+            used = not secret or is_used(transaction, namespace)
             new = {**_new_settings(namespace, changes, used=used), **_new_particulars(namespace, changes)}
             if not new:
                 return namespace
@@ -373,10 +381,14 @@ def _parent(namespace: Namespace, registered: Mapping[str, str]) -> str | None:
         return namespace.parent.value
     with suppress(UnknownScheme):  # its package is not installed
         code = namespace.scheme
-        ancestors = code.ancestors(namespace.base) if isinstance(code, Hierarchical) else ()
-        nearest = (registered.get(names.start_key(ancestor)) for ancestor in ancestors)
-        return next(filter(None, nearest), None)
+        return _nearest(registered, code, namespace.base) if isinstance(code, Hierarchical) else None
     return None
+
+
+def _nearest(registered: Mapping[str, T], code: Hierarchical, base: str) -> T | None:
+    """Return what is registered for the nearest prefix that a base derives from; keys: `names.start_key`."""
+    found = (registered.get(names.start_key(ancestor)) for ancestor in code.ancestors(base))
+    return next(filter(None, found), None)
 
 
 def _hierarchies(spaces: Iterable[Namespace]) -> list[Hierarchical]:
@@ -391,8 +403,7 @@ def _hierarchies(spaces: Iterable[Namespace]) -> list[Hierarchical]:
 
 def _check_ancestors(registered: Mapping[str, Namespace], code: Hierarchical, base: str, party: str) -> None:
     """Raise NotPermitted, StageConflict: a party may not derive a base from the nearest registered one."""
-    nearest = (registered.get(names.start_key(ancestor)) for ancestor in code.ancestors(base))
-    parent = next(filter(None, nearest), None)
+    parent = _nearest(registered, code, base)
     if parent is None:
         return
     if parent.owner != party:
@@ -453,7 +464,17 @@ def accepting(namespace: Namespace, text: str) -> str | None:
 
 def is_used(view: View, namespace: Namespace) -> bool:
     """Whether an identifier was ever issued in a namespace, a released or hidden one included."""
-    return any(True for _ in view.quads(None, IDS.withNamespace, namespace.iri))
+    return any_quad(view.quads(None, IDS.withNamespace, namespace.iri))
+
+
+def _depending_on_labels(namespace: Namespace, changes: Mapping[str, str]) -> list[str]:
+    """Return the settings among the changes that may change or not by the labels that were issued."""
+    code = namespace.scheme
+    free = {*PREDICATES, *_FIXED, *(code.adjustable if isinstance(code, Adjustable) else ())}
+    if isinstance(code, Reserving):
+        free.discard("reserved")
+    known = {*code.defaults, *(["profile"] if isinstance(code, Profiled) else [])}
+    return [key for key in changes if key in known - free]
 
 
 def _new_settings(namespace: Namespace, changes: Mapping[str, str], *, used: bool) -> dict[str, str]:

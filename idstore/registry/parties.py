@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import AlreadyRegistered, InvalidData, NotPermitted, StageConflict, UnknownParty
-from idstore.model import terms
+from idstore.model import terms, times
 from idstore.model.event import Event
 from idstore.model.listing import Selection
 from idstore.model.party import Party, PartyFacts, description, node
@@ -268,7 +269,7 @@ class Parties(Namespaces, Lookup):
 
         return self.core.act(party, act)
 
-    def revocable(self, of: Party, since: int, party: Party) -> Sequence[str]:
+    def revocable(self, of: Party, since: datetime, party: Party) -> Sequence[str]:
         """Return the IRIs that `revoke_all` would revoke. Raises NotPermitted."""
 
         def act(transaction: Transaction) -> Sequence[str]:
@@ -277,8 +278,8 @@ class Parties(Namespaces, Lookup):
 
         return self.core.act(party, act)
 
-    def revoke_all(self, of: Party, since: int, reason: str, party: Party) -> Sequence[Event]:
-        """Revoke all that a party allocated since a moment (milliseconds since 1970), all or none.
+    def revoke_all(self, of: Party, since: datetime, reason: str, party: Party) -> Sequence[Event]:
+        """Revoke all that a party allocated since a moment, all or none.
 
         Raises as `revoke`.
         """
@@ -294,26 +295,29 @@ class Parties(Namespaces, Lookup):
             )
             self.core.log_event(transaction, batch, closed_graph(of.name), [], [])
             return [
-                self._revoke(transaction, NamedNode(iri), text, party, (DCTERMS.isPartOf, batch.iri))
+                self._revoke(transaction, NamedNode(iri), text, party, (DCTERMS.isPartOf, batch.node))
                 for iri in chosen
             ]
 
         return self.core.act(party, act)
 
-    def _allocations(self, transaction: Transaction, of: Party, since: int) -> Sequence[str]:
+    def _allocations(self, transaction: Transaction, of: Party, since: datetime) -> Sequence[str]:
         """Return the party's allocations that still exist, including those that other parties own now."""
-        rows = transaction.catalogue.events(Selection(None, owner=of.name, since=since), kinds=_ALLOCATING)
+        selection = Selection(None, owner=of.name, since=times.milliseconds(times.checked(since)))
+        rows = transaction.catalogue.events(selection, kinds=_ALLOCATING)
         allocated = {
             read_event(transaction, NamedNode(row.iri), NamedNode(row.graph)).about: None
             for row in rows
             if row.graph is not None
         }
-        existing = [iri for iri in allocated if next(transaction.quads(iri, IDS.stage), None) is not None]
+        existing = [
+            iri for iri in allocated if next(transaction.quads(NamedNode(iri), IDS.stage), None) is not None
+        ]
         return [
-            iri.value
+            iri
             for iri in existing
-            if self.core.load(transaction, iri).stage is not Stage.TOMBSTONE
-            and self._allocator(transaction, iri) == of.name
+            if self.core.load(transaction, NamedNode(iri)).stage is not Stage.TOMBSTONE
+            and self._allocator(transaction, NamedNode(iri)) == of.name
         ]
 
     def _allocator(self, transaction: Transaction, iri: NamedNode) -> str:
@@ -342,7 +346,9 @@ class Parties(Namespaces, Lookup):
         """Return the record of an identifier that can be revoked. Raises StageConflict."""
         record = self.core.load(transaction, iri)
         if record.stage is Stage.TOMBSTONE:
-            raise StageConflict(f"{iri.value} is already a tombstone", id=iri.value, stage=record.stage.value)
+            raise StageConflict(
+                f"{iri.value} is withdrawn already (a tombstone)", id=iri.value, stage=record.stage.value
+            )
         return record
 
 

@@ -55,8 +55,9 @@ def named_in_events(events: Iterable[tuple[Event, NamedNode]]) -> set[Naming]:
     names: set[Naming] = set()
     for event, graph in events:
         names.add((event.by, graph))
-        if _is_party(event.about):
-            names.add((party_name(event.about), graph))
+        about = NamedNode(event.about)
+        if _is_party(about):
+            names.add((party_name(about), graph))
     return names
 
 

@@ -134,7 +134,8 @@ class Redaction(Part):
         """Replace the name of another party by a pseudonym, wherever it stands for the party.
 
         Everything of the party stays with the pseudonym: ownership, grants, bindings, events. A party that
-        acts under the former name again is a new one. Parameters, errors and cost: see `redact_text`.
+        acts under the former name again is a new one. Tokens are no part of the registry's statements:
+        `idstore.tokens.redact_party` revokes them first. Parameters, errors and cost: see `redact_text`.
         """
         former = Party(name)
         if former == party:
@@ -179,12 +180,12 @@ class Redaction(Part):
                     (IDS.reason, Literal(terms.check_text(reason, "reason"))),
                 )
                 pseudonym = f"{events.REDACTED}{event.token:016x}"
-                replacement = prepare(bulk, pseudonym, event.iri)
+                replacement = prepare(bulk, pseudonym, event.node)
                 changed, kept = _changes(bulk, replacement)
                 if not changed:
                     raise NotRegistered("", absent)
                 result = Redacted(
-                    "" if dry_run else pseudonym, tuple((one.iri.value, one.act) for one, _ in changed), kept
+                    "" if dry_run else pseudonym, tuple((one.iri, one.act) for one, _ in changed), kept
                 )
                 if dry_run:
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect

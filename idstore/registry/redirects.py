@@ -222,8 +222,8 @@ def _value(made: templates.Made, values: list[Value]) -> Value:
 def _without_values(namespace: Namespace, label: str) -> Record:
     """Return the base of a prefix whose handles are all made from a template."""
     return Record(
-        iri=namespace.iri,
-        type=namespace.iri,
+        iri=namespace.iri.value,
+        type=namespace.iri.value,
         namespace=namespace.base,
         label=label,
         stage=Stage.FIXATED,

@@ -28,6 +28,7 @@ parts share a `Core` (records, acts, events), a `Visibility` (parties, namespace
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from os import PathLike
 from types import MappingProxyType
 
@@ -63,6 +64,7 @@ from idstore.registry.requests import Request
 from idstore.registry.storage_plan import Placed, StoragePlan
 from idstore.registry.verification import Verification
 from idstore.registry.versions import Versions
+from idstore.stores.contract import StoreCounters
 
 
 class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replacements, Queries):
@@ -84,6 +86,33 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
     def pristine(self) -> bool:
         """Whether the log holds at most the event that initialised the registry."""
         return self.store.read(lambda view: view.catalogue.counts()[1] <= 1)
+
+    @property
+    def age(self) -> float:
+        """Seconds since the state that is read was the newest.
+
+        0 unless the registry was opened with ``mode="read"``.
+        """
+        return self.store.age
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Read the newest state from now on, in a registry opened with ``mode="read"``; else do nothing.
+
+        What is being read meanwhile, such as an export, goes on with the state with which it began.
+
+        wait  seconds to wait for the process that holds the store.
+        Raises StoreBusy (that process does not answer), StoreUnavailable: the state is the same as before.
+        Cost: a look at the ledger if nothing changed; otherwise that of opening.
+        """
+        self.store.refresh(wait)
+
+    def counters(self, party: Party) -> StoreCounters:
+        """Return what the store has done since it was opened; only administrators may.
+
+        A server answers the same at ``/metrics``. Raises NotPermitted.
+        """
+        self.only_administrators(party)
+        return self.store.counters()
 
     def backup(self, folder: str | PathLike[str], party: Party) -> None:
         """Copy the current state of the registry into an absent or empty folder, while other work continues.
@@ -121,11 +150,14 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
         proposals: Iterable[Proposal],
         party: Party,
         *,
+        decided: bool = False,
         dry_run: bool = False,
         on_outcome: Callable[[LineOutcome], object] = unobserved,
     ) -> list[LineOutcome]:
         """Bind and unbind as proposed, all or none: see `Mappings.state`."""
-        return Mappings(self.core).state(proposals, party, dry_run=dry_run, on_outcome=on_outcome)
+        return Mappings(self.core).state(
+            proposals, party, decided=decided, dry_run=dry_run, on_outcome=on_outcome
+        )
 
     def enrol(
         self,
@@ -208,6 +240,12 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
         """The same as lines of N-Quads without the final dot: see `Export.nquads`."""
         return Export(self.core).nquads(party, filter, progress)
 
+    def publication(
+        self, filter: Filter = Filter(), progress: Progress = unwatched
+    ) -> AbstractContextManager[Iterator[str]]:
+        """What everyone sees, without events, as lines of N-Quads: see `Export.publication`."""
+        return Export(self.core).publication(filter, progress)
+
     def records(
         self, party: Party, filter: Filter = Filter(), progress: Progress = unwatched
     ) -> AbstractContextManager[Iterator[Record]]:
@@ -218,16 +256,16 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
         """The changes made by each event after a number: see `Feed.steps`."""
         return Feed(self.core).steps(party, after, limit)
 
-    def at(self, id: Identifier, moment: int, party: Party) -> Record:
+    def at(self, id: Identifier, moment: datetime, party: Party) -> Record:
         """The state of an identifier at a moment: see `PastStates.at`."""
         return PastStates(self.core).at(id, times.checked(moment), party)
 
-    def all_at(self, moment: int, party: Party, namespace: str | None = None) -> Iterator[Record]:
+    def all_at(self, moment: datetime, party: Party, namespace: str | None = None) -> Iterator[Record]:
         """The state of every identifier at a moment: see `PastStates.all_at`."""
         return PastStates(self.core).all_at(times.checked(moment), party, namespace)
 
     def differences(
-        self, since: int, until: int, party: Party, namespace: str | None = None
+        self, since: datetime, until: datetime, party: Party, namespace: str | None = None
     ) -> Iterator[Difference]:
         """The identifiers that changed between two moments: see `PastStates.differences`."""
         period = times.checked(since), times.checked(until)

@@ -61,12 +61,12 @@ class Replacements(Allocations):
                 return []
             found = set()
             for predicate in (IDS.below, DCTERMS.isReplacedBy):
-                quads = self.core.visible_quads(view, sight, None, predicate, article.iri, of_records=True)
+                quads = self.core.visible_quads(view, sight, None, predicate, article.node, of_records=True)
                 found |= {iri_of(quad.subject) for quad in quads}
             with_records = (one for one in found if not one.value.startswith(EVENTS))
             records = [self.core.load(view, one, sight) for one in with_records]
             return sorted(
-                (one for one in records if one.namespace == article.namespace), key=lambda one: one.iri.value
+                (one for one in records if one.namespace == article.namespace), key=lambda one: one.iri
             )
 
         return self.store.read(question)
@@ -106,7 +106,7 @@ class Replacements(Allocations):
             self._check_pace(transaction, namespace, party)
             leads: list[tuple[NamedNode, Term]] = []
             if target is not None:
-                facts, own = self.core.facts(transaction), record.iri.value
+                facts, own = self.core.facts(transaction), record.iri
                 leads = [
                     (IDS.target, iris.target(target, facts, own, force=force)),
                     *iris.insisted(lambda: iris.target(target, facts, own), force=force),
@@ -130,9 +130,9 @@ class Replacements(Allocations):
         free = key is not None and transaction.claim(key.node) is None
         claimed = [key] if key is not None and free else []
         arguments = [(IDS.requestDigest, Literal(key.logged)) for key in claimed]
-        event = self.core.event(transaction, IDS.Replacement, record.iri, party, *arguments)
+        event = self.core.event(transaction, IDS.Replacement, record.node, party, *arguments)
         change = self.core.transition(transaction, record, record, event)
-        claims = tuple(Claim(key.node, record.iri, key.digest) for key in claimed)
+        claims = tuple(Claim(key.node, record.node, key.digest) for key in claimed)
         check_living(record)
         self.core.enlist(transaction, changed(change, claims=claims))
         return event
@@ -148,8 +148,8 @@ class Replacements(Allocations):
         """Give an article the target of its new copy, as arguments of the event; none: no target."""
         if record.target is None and not leads:
             return
-        part = (DCTERMS.isPartOf, replacement.iri)
-        event = self.core.event(transaction, IDS.Targeting, record.iri, party, *leads, part)
+        part = (DCTERMS.isPartOf, replacement.node)
+        event = self.core.event(transaction, IDS.Targeting, record.node, party, *leads, part)
         self.core.record_event(transaction, record, event)
 
     def _move(
@@ -157,7 +157,7 @@ class Replacements(Allocations):
     ) -> tuple[str, ...]:
         """Move the files and events of an article to its old copy; return those that the party sees."""
         sight, moved = self.core.sight(transaction, party), []
-        for quad in list(transaction.quads(None, IDS.below, record.iri)):
+        for quad in list(transaction.quads(None, IDS.below, record.node)):
             if not isinstance(quad.subject, NamedNode) or quad.subject.value.startswith(EVENTS):
                 continue
             part = self.core.load(transaction, quad.subject)
@@ -166,13 +166,13 @@ class Replacements(Allocations):
             event = self.core.event(
                 transaction,
                 IDS.Replacement,
-                part.iri,
+                part.node,
                 party,
-                (IDS.below, old.iri),
-                (DCTERMS.isPartOf, replacement.iri),
+                (IDS.below, old.node),
+                (DCTERMS.isPartOf, replacement.node),
             )
             self.core.record_event(transaction, part, event)
-            moved += [part.iri.value] if sight.sees(part.graph) else []
+            moved += [part.iri] if sight.sees(part.graph) else []
         return tuple(sorted(moved))
 
     def _old_labels(
@@ -194,8 +194,8 @@ class Replacements(Allocations):
         derived = scheme.derive(metadata, namespace.context).label
         if not _is_of(transaction, record, key, otherwise=derived == scheme.original(record.label)):
             raise InvalidData(
-                f"the metadata describe another article than {record.iri.value}: they give {derived}",
-                id=record.iri.value,
+                f"the metadata describe another article than {record.iri}: they give {derived}",
+                id=record.iri,
                 label=derived,
             )
         return labels
@@ -204,15 +204,14 @@ class Replacements(Allocations):
 def _is_of(transaction: Transaction, record: Record, key: Key | None, *, otherwise: bool) -> bool:
     """Return whether metadata with that key belong to the record; ``otherwise`` if the key is free."""
     claim = None if key is None else transaction.claim(key.node)
-    return otherwise if claim is None else claim.holder == record.iri
+    return otherwise if claim is None else claim.holder == record.node
 
 
 def _check_replacer(namespace: Namespace, record: Record, party: Party) -> None:
     if namespace.owner != party.name:
         raise NotPermitted(
-            f"only the owner of namespace {namespace.name}, {namespace.owner}, may replace"
-            f" {record.iri.value}",
-            id=record.iri.value,
+            f"only the owner of namespace {namespace.name}, {namespace.owner}, may replace {record.iri}",
+            id=record.iri,
             owner=namespace.owner,
             party=party.name,
         )
@@ -221,12 +220,12 @@ def _check_replacer(namespace: Namespace, record: Record, party: Party) -> None:
 def _arguments(record: Record, event: Event, party: Party, names: Names) -> list[tuple[NamedNode, Term]]:
     """Return the arguments of the event that begins the old copy's record."""
     arguments: list[tuple[NamedNode, Term]] = [
-        (DCTERMS.isPartOf, event.iri),
-        (DCTERMS.isReplacedBy, record.iri),
+        (DCTERMS.isPartOf, event.node),
+        (DCTERMS.isReplacedBy, record.node),
     ]
     target = record.resolves_to(names)
     if target is not None:
-        arguments.append((IDS.target, target))
+        arguments.append((IDS.target, NamedNode(target)))
     arguments += [(IDS.name, tagged(name, lang)) for lang, name in record.names]
     if record.owner != party.name:
         arguments.append((IDS.owner, node(record.owner)))

@@ -113,7 +113,7 @@ class Key:
     def is_of(self, event: Event) -> bool:
         """Return whether this is the key of the request that the event carried out."""
         logged = event.text(IDS.requestDigest)
-        return logged is not None and request_claim(logged, event.about).key == self.node
+        return logged is not None and request_claim(logged, NamedNode(event.about)).key == self.node
 
 
 def key_of(namespace: Namespace, party: Party, request: Request, label: str | None) -> Key | None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from random import SystemRandom
 from typing import Final
 
@@ -48,7 +49,7 @@ class Resolution:
     path    the IRIs from the identifier to the answer.
     target  the URI; None for a tombstone, which has a reason instead, and for a superseded identifier without
             target.
-    ended   when the answer became a tombstone, milliseconds since 1970.
+    ended   when the answer became a tombstone.
     values  the requested values of the answer's handle, by type or index.
     succession  the identifier with its successors, then theirs, each once.
     copies  of a replaced article whose new copy has no target yet: its own record, and that of its latest old
@@ -59,7 +60,7 @@ class Resolution:
     answer: Record
     path: tuple[str, ...]
     target: str | None
-    ended: int | None = None
+    ended: datetime | None = None
     values: tuple[Value, ...] = ()
     succession: tuple[Superseded, ...] = ()
     copies: tuple[Record, ...] = ()
@@ -175,11 +176,11 @@ class Resolver(Lookup):
                 return replace(proxied, succession=succession)
             answer = step
             path.append(answer.iri)
-        ended = self._ended(view, answer.iri, sight) if answer.stage is Stage.TOMBSTONE else None
+        ended = self._ended(view, answer.node, sight) if answer.stage is Stage.TOMBSTONE else None
         return Resolution(
             first,
             answer,
-            tuple(iri.value for iri in path),
+            tuple(path),
             None,
             ended,
             succession=succession,
@@ -187,7 +188,7 @@ class Resolver(Lookup):
         )
 
     def _next(
-        self, view: View, record: Record, sight: Sight, options: ResolutionOptions, path: Sequence[NamedNode]
+        self, view: View, record: Record, sight: Sight, options: ResolutionOptions, path: Sequence[str]
     ) -> Record | str | None:
         """Return the next record: by alias, by newest version, or by only successor.
 
@@ -202,28 +203,28 @@ class Resolver(Lookup):
             successor = self.core.load(view, holder, sight)
         except (NotRegistered, AmbiguousIdentifier, InvalidIdentifier):
             return alias
-        path_text = " → ".join([*(iri.value for iri in path), successor.iri.value])
+        path_text = " → ".join([*path, successor.iri])
         if successor.iri in path:
             raise NotRegistered(
-                path[0].value,
+                path[0],
                 f"the aliases form a cycle: {path_text}; ask the owner to unset one of them",
                 remedy=Remedy.UNSET_VALUE,
             )
         if len(path) > ALIASES:
-            raise NotRegistered(path[0].value, f"the chain of aliases is longer than {ALIASES}: {path_text}")
+            raise NotRegistered(path[0], f"the chain of aliases is longer than {ALIASES}: {path_text}")
         return successor
 
     def _at_proxy(
-        self, first: Record, answer: Record, path: Sequence[NamedNode], alias: str, options: ResolutionOptions
+        self, first: Record, answer: Record, path: Sequence[str], alias: str, options: ResolutionOptions
     ) -> Resolution:
         """Return the resolution of an alias of a hidden or foreign handle: to the proxy."""
         proxy = handle_values.proxy(alias)
         if options.types or options.indexes:
             raise NotRegistered(
-                first.iri.value,
-                f"{answer.iri.value} is an alias of {alias}, which is not registered here; ask {proxy}",
+                first.iri,
+                f"{answer.iri} is an alias of {alias}, which is not registered here; ask {proxy}",
             )
-        return Resolution(first, answer, (*(iri.value for iri in path), proxy), proxy)
+        return Resolution(first, answer, (*(iri for iri in path), proxy), proxy)
 
     def _succession(self, view: View, asked: Record, sight: Sight) -> Iterator[Superseded]:
         """Yield the successors of a record and theirs, nearest first."""
@@ -231,12 +232,12 @@ class Resolver(Lookup):
         while queue:
             record = queue.pop(0)
             if record.successors:
-                yield Superseded(record.iri.value, tuple(iri.value for iri in record.successors))
+                yield Superseded(record.iri, tuple(iri for iri in record.successors))
             for successor in record.successors:
                 if successor not in seen:
                     seen.add(successor)
                     with suppress(NotRegistered):  # of another registry, or hidden
-                        queue.append(self.core.load(view, successor, sight))
+                        queue.append(self.core.load(view, NamedNode(successor), sight))
 
     def _records_of(self, view: View, quads: Iterable[Quad], sight: Sight) -> list[Record]:
         """Return the visible records of the subjects of quads."""
@@ -264,9 +265,11 @@ class Resolver(Lookup):
         """
         if work.stage is Stage.TOMBSTONE:
             return None
-        events = [iri_of(quad.subject) for quad in view.quads(None, IDS.withWork, work.iri, PUBLIC_LOG)]
+        events = [iri_of(quad.subject) for quad in view.quads(None, IDS.withWork, work.node, PUBLIC_LOG)]
         published = [iri_of(quad.object) for event in events for quad in view.quads(event, IDS.about)]
-        quads = [quad for version in published for quad in view.quads(version, DCTERMS.isVersionOf, work.iri)]
+        quads = [
+            quad for version in published for quad in view.quads(version, DCTERMS.isVersionOf, work.node)
+        ]
         names = self.core.facts(view).names
         leading = [
             version
@@ -284,7 +287,7 @@ class Resolver(Lookup):
         if record.target is not None or lead_of(record, record.values, options).target is not None:
             return None
         try:
-            return self.core.load(view, record.successors[0], sight)
+            return self.core.load(view, NamedNode(record.successors[0]), sight)
         except NotRegistered:
             return None
 
@@ -292,7 +295,7 @@ class Resolver(Lookup):
         """Return a record and its latest old copy, if the record was replaced and has no target since."""
         if record.target is not None or record.stage is Stage.TOMBSTONE:
             return ()
-        replaced = self._records_of(view, view.quads(None, DCTERMS.isReplacedBy, record.iri), sight)
+        replaced = self._records_of(view, view.quads(None, DCTERMS.isReplacedBy, record.node), sight)
         copies = [copy for copy in replaced if self._is_copy(view, copy, record)]
         latest = max(copies, key=lambda copy: (copy.created, len(copy.label), copy.label), default=None)
         return () if latest is None else (record, latest)
@@ -306,7 +309,7 @@ class Resolver(Lookup):
             and scheme.relations(copy.label).replaced_by == record.label
         )
 
-    def _ended(self, view: View, iri: NamedNode, sight: Sight) -> int | None:
+    def _ended(self, view: View, iri: NamedNode, sight: Sight) -> datetime | None:
         """Return the time of the identifier's revocation."""
         return next(
             (
@@ -348,10 +351,10 @@ class Resolver(Lookup):
         return self.store.read(question)
 
 
-def _newest_first(version: Record) -> tuple[tuple[int, ...], int, str]:
+def _newest_first(version: Record) -> tuple[tuple[int, ...], datetime, str]:
     """Sort key of versions: the highest number first, among equal numbers the earliest creation."""
     numbers = version_number(version.version or "")
-    return tuple(-number for number in numbers or (0, 0)), version.created, version.iri.value
+    return tuple(-number for number in numbers or (0, 0)), version.created, version.iri
 
 
 def version_number(text: str) -> tuple[int, int] | None:
@@ -385,7 +388,7 @@ def leads_to(record: Record, options: ResolutionOptions, names: Names) -> Lead:
     if record.successors and record.target is None:  # a successor precedes a binding
         return lead
     target = record.resolves_to(names)
-    return Lead(target and target.value)
+    return Lead(target and target)
 
 
 def lead_of(record: Record, values: Iterable[Value], options: ResolutionOptions) -> Lead:
@@ -411,8 +414,8 @@ def chosen_values(record: Record, options: ResolutionOptions) -> tuple[Value, ..
             ]
         )
         raise NotRegistered(
-            record.iri.value,
-            f"{record.iri.value} has no value {sort} that you may read; list its values",
+            record.iri,
+            f"{record.iri} has no value {sort} that you may read; list its values",
             remedy=Remedy.LIST_VALUES,
         )
     return match
@@ -420,7 +423,7 @@ def chosen_values(record: Record, options: ResolutionOptions) -> tuple[Value, ..
 
 def _no_target(resolution: Resolution) -> str:
     """Return the reason why an identifier has no target, and what to do."""
-    iri, remedy = resolution.asked.iri.value, f"ask its owner {resolution.asked.owner} to set one"
+    iri, remedy = resolution.asked.iri, f"ask its owner {resolution.asked.owner} to set one"
     if resolution.succession:
         cycle = "; ".join(f"{step.iri} by {', '.join(step.by)}" for step in resolution.succession)
         return f"{iri} has no target, and its successors form a cycle ({cycle}); {remedy}"

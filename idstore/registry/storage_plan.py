@@ -228,7 +228,7 @@ class StoragePlan(Part):
         for quad in list(view.quads(None, IDS.delivery, Literal(key), PUBLIC_LOG)):
             assert isinstance(quad.subject, NamedNode)
             event = read_event(view, quad.subject, PUBLIC_LOG)
-            if event.about == storage.iri:
+            if event.about == storage.iri.value:
                 return event
         return None
 

@@ -189,9 +189,9 @@ class Verification(Replay):
             yield VerificationFinding(
                 "event-changed",
                 row.iri,
-                f"event {row.sequence} ({event.act} of {event.about.value}) was altered",
+                f"event {row.sequence} ({event.act} of {event.about}) was altered",
             )
-        if (event.act, hashed(event.about.value), event.by, event.at, target_number(event)) != (
+        if (event.act, hashed(event.about), event.by, event.moment, target_number(event)) != (
             details.act,
             details.about,
             details.actor,
@@ -242,7 +242,7 @@ class Verification(Replay):
         try:
             return min(
                 (parse_event(event, view.quads(event)) for event in begun), key=lambda event: event.order
-            ).iri
+            ).node
         except DAMAGED:
             return min(begun, key=str)
 
@@ -270,7 +270,7 @@ class Verification(Replay):
             if graph != record.home(event):
                 yield VerificationFinding(
                     misplaced(graph, "event-changed"),
-                    event.iri.value,
+                    event.iri,
                     f"the event is stored in {graph.value}, but belongs in {record.home(event).value}",
                 )
         listed = view.catalogue.listed(about.value)
@@ -280,25 +280,25 @@ class Verification(Replay):
                 "listing", about.value, f"lists show it as {listed}, but it is {listing}"
             )
         yield from self._claimed(
-            view, record, next(event for event, _ in history if event.iri == beginning), issued
+            view, record, next(event for event, _ in history if event.node == beginning), issued
         )
 
     def _state(self, view: View, record: Record) -> Iterator[VerificationFinding]:
         """Compare a record, its bindings and its values, triple by triple."""
-        stored = set(view.quads(record.iri))
-        for statement in {quad.subject for quad in view.quads(None, RDF.subject, record.iri)}:
+        stored = set(view.quads(record.node))
+        for statement in {quad.subject for quad in view.quads(None, RDF.subject, record.node)}:
             stored.update(
                 view.quads(statement)
                 if isinstance(statement, NamedNode)
-                else view.quads(None, RDF.subject, record.iri)
+                else view.quads(None, RDF.subject, record.node)
             )
-        for value in {quad.subject for quad in view.quads(None, IDS.valueOf, record.iri)}:
+        for value in {quad.subject for quad in view.quads(None, IDS.valueOf, record.node)}:
             stored.update(
                 view.quads(value)
                 if isinstance(value, NamedNode)
-                else view.quads(None, IDS.valueOf, record.iri)
+                else view.quads(None, IDS.valueOf, record.node)
             )
-        yield from differences(stored, set(record.quads()), record.iri.value)
+        yield from differences(stored, set(record.quads()), record.iri)
 
     def _claimed(
         self, view: View, record: Record, began: Event, issued: _Issued
@@ -307,20 +307,20 @@ class Verification(Replay):
         namespace = self.core.facts(view).by_base.get(record.namespace)
         if namespace is None:
             yield VerificationFinding(
-                "missing-triple", record.iri.value, f"its namespace {record.namespace} is not stored"
+                "missing-triple", record.iri, f"its namespace {record.namespace} is not stored"
             )
             return
         claim = view.claim(label_node(namespace, record.label))
         if claim is None:
             yield VerificationFinding(
                 "claim-missing",
-                record.iri.value,
+                record.iri,
                 "its label is not marked as issued and could be issued again",
             )
-        elif claim.holder != record.iri:
+        elif claim.holder != record.node:
             yield VerificationFinding(
                 "issued-twice",
-                record.iri.value,
+                record.iri,
                 f"its label equals that of {claim.holder.value}",
             )
         key = began.text(IDS.requestDigest)
@@ -328,7 +328,7 @@ class Verification(Replay):
         if key is not None and view.claim(request_node(key)) is None:
             yield VerificationFinding(
                 "claim-missing",
-                record.iri.value,
+                record.iri,
                 "its request key is not marked as used and could create another identifier",
             )
         issued.add(namespace, record.label)

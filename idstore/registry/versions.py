@@ -77,14 +77,14 @@ class Versions(Resolver, Allocations):
             if (record.work, record.version) == (home.iri, version_text):  # a repeated request
                 return record
             if not fresh:  # the earlier result may belong to another party now
-                record = self.core.own_record(transaction, record.iri, party, _MAKE)
+                record = self.core.own_record(transaction, record.node, party, _MAKE)
             self._check_version(transaction, record, home, version_text, party)
             event = self.core.event(
                 transaction,
                 IDS.Versioning,
-                record.iri,
+                record.node,
                 party,
-                (DCTERMS.isVersionOf, home.iri),
+                (DCTERMS.isVersionOf, home.node),
                 (OWL.versionInfo, Literal(version_text)),
             )
             return self.core.record_event(transaction, record, event)
@@ -95,21 +95,22 @@ class Versions(Resolver, Allocations):
         self, transaction: Transaction, record: Record, home: Record, number: str, party: Party
     ) -> None:
         if record.work is not None:
-            reason = f"is version {record.version} of {record.work.value}, permanently"
-            raise InvalidData(f"{record.iri.value} {reason}; mint another identifier", id=record.iri.value)
-        if record.iri == home.iri or self._versions(transaction, record.iri, party):
+            reason = f"is version {record.version} of {record.work}, permanently"
+            raise InvalidData(f"{record.iri} {reason}; mint another identifier", id=record.iri)
+        if record.iri == home.iri or self._versions(transaction, record.node, party):
             raise InvalidData(
-                f"{record.iri.value} is a work, and a work cannot be a version; mint another identifier",
-                id=record.iri.value,
+                f"{record.iri} is a work, and a work cannot be a version; mint another identifier",
+                id=record.iri,
             )
         holder = next(
-            (other for other in self._versions(transaction, home.iri, party) if other.version == number), None
+            (other for other in self._versions(transaction, home.node, party) if other.version == number),
+            None,
         )
         if holder is not None:
             raise AlreadyRegistered(
-                f"{home.iri.value} already has a version {number}, {holder.iri.value}; choose another number",
-                id=home.iri.value,
-                version=holder.iri.value,
+                f"{home.iri} already has a version {number}, {holder.iri}; choose another number",
+                id=home.iri,
+                version=holder.iri,
             )
 
     def versions(self, work: Identifier, party: Party) -> Sequence[Record]:
@@ -138,12 +139,8 @@ class Versions(Resolver, Allocations):
 def _check_work(home: Record) -> None:
     check_living(home)
     if home.work is not None:
-        reason = f"is version {home.version} of {home.work.value}, and a version has no versions"
-        raise InvalidData(
-            f"{home.iri.value} {reason}; add one to the work", id=home.iri.value, work=home.work.value
-        )
+        reason = f"is version {home.version} of {home.work}, and a version has no versions"
+        raise InvalidData(f"{home.iri} {reason}; add one to the work", id=home.iri, work=home.work)
     if not home.public:
         reason = "is not published yet, and its versions would reveal it"
-        raise StageConflict(
-            f"{home.iri.value} {reason}; fixate it first", id=home.iri.value, stage=home.stage.value
-        )
+        raise StageConflict(f"{home.iri} {reason}; fixate it first", id=home.iri, stage=home.stage.value)

@@ -8,6 +8,7 @@ from pyoxigraph import NamedNode, Quad
 
 from idstore.errors import NotPermitted, UnknownNamespace
 from idstore.model import event as events
+from idstore.model import times
 from idstore.model.filter import Filter
 from idstore.model.listing import Selection
 from idstore.model.namespace import Namespace
@@ -162,8 +163,8 @@ class Visibility:
             namespace=base,
             owner=filter.party,
             stage=filter.stage,
-            since=filter.since,
-            until=filter.until,
+            since=None if filter.since is None else times.milliseconds(filter.since),
+            until=None if filter.until is None else times.milliseconds(filter.until),
         )
 
     def graphs(self, view: View, sight: Sight) -> list[NamedNode]:

@@ -42,7 +42,7 @@ from idstore.schemes._handles import (
     unwrap,
 )
 from idstore.schemes._text import Excerpt
-from idstore.schemes.handle_values import ON_FIXATE, Carrying, publish_setting
+from idstore.schemes.handle_values import ON_FIXATE, Carrying, admin_setting, publish_setting
 from idstore.schemes.settings import choice, flag, with_defaults
 from idstore.vocabulary import IDS
 
@@ -92,7 +92,8 @@ class Handles(Carrying):
     """See `Scheme`.
 
     Settings: ``case_sensitive``, ``bmp_only``, ``suffix`` (how to mint suffixes), ``parent``, ``alias``
-    (prefixes), ``pass_through`` and ``template`` (see `extending`), ``publish`` (see `publish_setting`).
+    (prefixes), ``pass_through`` and ``template`` (see `extending`), ``publish`` (see `publish_setting`),
+    ``admin`` (see `admin_setting`).
     """
 
     name = NAME
@@ -107,9 +108,10 @@ class Handles(Carrying):
             "alias": "",
             **EXTENSIONS,
             "publish": ON_FIXATE,
+            "admin": "",
         }
     )
-    adjustable = ("alias", *EXTENSIONS, "publish")
+    adjustable = ("alias", *EXTENSIONS, "publish", "admin")
     chosen = True
     example = "10.1045/april2006-paskin"
 
@@ -120,6 +122,7 @@ class Handles(Carrying):
             full[name] = flag(full, name)
         full["suffix"] = choice(full, "suffix", "pilin", "uuid")
         full["publish"] = publish_setting(full)
+        full["admin"] = admin_setting(full)
         stored, full["parent"] = normalize_base(base, full["parent"])
         full["alias"] = normalize_aliases(full["alias"], stored)
         return Context(stored, full | extending(full))

@@ -289,6 +289,18 @@ def publish_setting(settings: Mapping[str, str]) -> str:
     return choice(settings, "publish", AT_ONCE, ON_FIXATE)
 
 
+def admin_setting(settings: Mapping[str, str]) -> str:
+    """Return the setting ``admin``: who administers new handles at a handle server, as ``HS_ADMIN`` says it.
+
+    ``INDEX:HANDLE`` has all permissions. Raises InvalidData.
+    """
+    index, _, rest = settings["admin"].strip().partition(":")
+    if not index:
+        return ""
+    named = "/" in rest.partition(":")[0]  # no name of a permission has a slash
+    return str(Admin.parse(f"{index}:all:{rest}" if named else f"{index}:{rest}"))
+
+
 class Carrying(SchemeBase):
     """Base of schemes whose identifiers are handles with values.
 

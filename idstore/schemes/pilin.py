@@ -40,7 +40,7 @@ from idstore.schemes._handles import (
 )
 from idstore.schemes._text import Excerpt
 from idstore.schemes._text import encode as encode_part
-from idstore.schemes.handle_values import ON_FIXATE, Carrying, publish_setting
+from idstore.schemes.handle_values import ON_FIXATE, Carrying, admin_setting, publish_setting
 from idstore.schemes.settings import with_defaults
 from idstore.vocabulary import IDS
 
@@ -141,16 +141,24 @@ class Pilin(Carrying):
     Settings: ``parent``, the prefix that this one is derived from; ``alias``, other prefixes for the same
     names; ``proxy``, the resolver in citations; ``cite_as``, a word that replaces the prefix in citations, as
     in ``PILIN/Y35XYS0QH``; ``pass_through`` and ``template`` (see `extending`), ``publish`` (see
-    `publish_setting`).
+    `publish_setting`), ``admin`` (see `admin_setting`).
     """
 
     name = NAME
     title = "PILIN handles, with suffixes made from the clock (Handle Suffix Format Policy)"
     identifier_class = IDS.PilinHandle.value
     defaults: Mapping[str, str] = MappingProxyType(
-        {"parent": "", "alias": "", "proxy": RESOLVER, "cite_as": "", **EXTENSIONS, "publish": ON_FIXATE}
+        {
+            "parent": "",
+            "alias": "",
+            "proxy": RESOLVER,
+            "cite_as": "",
+            **EXTENSIONS,
+            "publish": ON_FIXATE,
+            "admin": "",
+        }
     )
-    adjustable = ("alias", "proxy", "cite_as", *EXTENSIONS, "publish")
+    adjustable = ("alias", "proxy", "cite_as", *EXTENSIONS, "publish", "admin")
     chosen = False
     example = "102.100.272/Y35XYS0QH"
 
@@ -160,6 +168,7 @@ class Pilin(Carrying):
         stored, full["parent"] = normalize_base(base, full["parent"])
         full["alias"] = normalize_aliases(full["alias"], stored)
         full["publish"] = publish_setting(full)
+        full["admin"] = admin_setting(full)
         if not _PROXY.fullmatch(full["proxy"]):
             reason = f"the setting proxy={full['proxy']!r} must be the address of a resolver, as {RESOLVER}"
             raise InvalidData(reason, setting="proxy", value=full["proxy"])

@@ -40,6 +40,8 @@ _ISSN_STEP: Final = re.compile(
     "(?<=[/=])[0-9]{7}[0-9x](?=/|%2F)|(?<=%2F)[0-9]{7}[0-9x](?=/|%2F)", re.IGNORECASE | re.ASCII
 )
 _WEB: Final = "https://journals.scholarsportal.info/details/"
+_OWN_ADDRESS: Final = re.compile(r"details(?:/|\.xqy\?uri=(?:/|%2F))", re.IGNORECASE)
+"""The beginning of an article's addresses under the base of its namespace."""
 _POLICY_WEB: Final = "http://journals2.scholarsportal.info/details.xqy?uri=/"
 
 _ISSN: Final = "[0-9]{7}[0-9x]"
@@ -179,8 +181,16 @@ class ScholarsPortal(SchemeBase):
         )
         if parse(label).below:
             return forms
+        own = (
+            ()
+            if _ADDRESS.match(context.base)
+            else (
+                WrittenForm("own-web", f"{context.base}details/{label}.xml"),
+                WrittenForm("own-details", f"{context.base}details.xqy?uri=/{label}.xml"),
+            )
+        )
         web = WrittenForm("web", f"{_WEB}{label}.xml"), WrittenForm("details", f"{_POLICY_WEB}{label}.xml")
-        return *forms, *web
+        return *forms, *own, *web
 
     def hosted_bases(self, context: Context) -> tuple[str, ...]:  # noqa: ARG002 - the same for all namespaces
         """See `Hosted`: the public web site."""
@@ -293,7 +303,10 @@ def _excerpt(text: str, base: str) -> Excerpt:
         tail = re.search("[?&#]", text[step.start() :])
         excerpt = Excerpt.decoded(text, step.start(), NAME, step.start() + tail.start() if tail else None)
     elif base and text.startswith(base):
-        excerpt = Excerpt.decoded(text, len(base), NAME)
+        own = _OWN_ADDRESS.match(text, len(base))
+        tail = re.search("[?&#]", text[own.end() :]) if own else None
+        end = own.end() + tail.start() if own and tail else None
+        excerpt = Excerpt.decoded(text, own.end() if own else len(base), NAME, end)
     elif "://" in text:
         raise InvalidIdentifier(
             text,

@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -15,20 +15,27 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from idstore.errors import IdstoreError, Overloaded
 from idstore.model import times
+from idstore.operations.descriptions import field_texts
+from idstore.registry import Registry
 from idstore.server import problems
 from idstore.server.head_requests import HeadRequests
 from idstore.server.request_body import RequestBody
 from idstore.server.sign_in import SignIn, SocketSignIn
+from idstore.stores.contract import StoreCounters
 
 API: Final = "/api/"
 PROBES: Final = ("/healthz", "/readyz")
 """Paths that are answered without sign-in, and also when there are too many requests."""
+_NOT_SUMS: Final = ("slowest_commit", "waiting")
+"""Counters of a store that may fall, or are no sum."""
 CLIENT_GONE: Final = 499
 """Status in the access log where the client left before its answer."""
 
@@ -80,6 +87,10 @@ class Figures:
         """Add a figure that a function returns."""
         Gauge(name, text, registry=self._registry).set_function(value)
 
+    def watch_store(self, registry: Registry) -> None:
+        """Add the counters of a registry's store, under their names."""
+        self._registry.register(_StoreFigures(registry))
+
     def _children(self, operation: str, status: int) -> tuple[Counter, Histogram]:
         return self.requests.labels(operation, str(status)), self.seconds.labels(operation)
 
@@ -92,6 +103,18 @@ class Figures:
     def text(self) -> bytes:
         """Return the figures in the text format of Prometheus."""
         return generate_latest(self._registry)
+
+
+class _StoreFigures(Collector):
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield a figure for each counter."""
+        counters = asdict(self._registry.store.counters())
+        for (name, value), text in zip(counters.items(), field_texts(StoreCounters).values(), strict=True):
+            kind = GaugeMetricFamily if name in _NOT_SUMS else CounterMetricFamily
+            yield kind(f"idstore_store_{name}", text, value=value)
 
 
 class Admission:
@@ -176,7 +199,7 @@ class Admission:
         self._figures.count(operation, answer.status, seconds)
         client = scope.get("client")
         entry = {
-            "time": times.iso(times.now()),
+            "time": times.iso(times.current()),
             "client": "socket" if client is None else client[0],
             "method": scope["method"],
             "path": scope["path"],

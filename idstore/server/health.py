@@ -46,6 +46,7 @@ class Readiness:
 def add(app: FastAPI, registry: Registry, figures: Figures) -> None:
     """Add the three routes. They are no operations."""
     readiness = Readiness(registry)
+    figures.watch_store(registry)
 
     async def healthz() -> Response:
         return PlainTextResponse("ok\n", headers=_HEADERS)

@@ -270,7 +270,7 @@ def _candidate(record: Record, namespace: Namespace, score: int, *, is_only: boo
     names = dict(record.names)
     name = names.get("en") or next(iter(names.values()), record.label)
     return {
-        "id": record.iri.value,
+        "id": record.iri,
         "name": name,
         "description": f"{namespace.name}:{record.label}" + (", deprecated" if record.deprecated else ""),
         "type": [{"id": namespace.name, "name": namespace.name}],

@@ -237,7 +237,7 @@ class _Failures(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         entry = {
-            "time": times.iso(times.now()),
+            "time": times.iso(times.current()),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }

@@ -13,6 +13,7 @@ from pyoxigraph import NamedNode
 
 from idstore import documents
 from idstore.model.party import Party
+from idstore.model.value import DataDocument
 from idstore.operations.descriptions import field_texts, parameter_text, result_text
 from idstore.operations.operation import REQUIRED, ApiOperation, Parameter
 from idstore.operations.wire import DOCUMENTS, camel, hints, is_moment, optional
@@ -121,7 +122,7 @@ def _sent(kind: Any) -> Any:
     if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind is not Party:
         return _sent_model(kind)
     if bytes in get_args(kind):
-        alternatives: Any = (_TEXT, _model(documents.DataDocument))
+        alternatives: Any = (_TEXT, _model(DataDocument))
         return Union[alternatives]  # noqa: UP007 made at run time
     return _SCALARS.get(kind, kind)
 
@@ -132,7 +133,7 @@ def _sent_model(kind: Any) -> Any:
     kinds, fields = hints(kind), dict[str, Any]()
     for one in dataclasses.fields(kind):
         sent, may_be_none = optional(kinds[one.name])
-        sent = str if is_moment(one.name, kinds[one.name]) else _sent(sent)
+        sent = str if is_moment(kinds[one.name]) else _sent(sent)
         default = ... if one.default is dataclasses.MISSING else one.default
         fields[camel(one.name)] = (sent | None if may_be_none else sent, default)
     return create_model(kind.__name__, __config__=ConfigDict(extra="forbid"), **fields)
@@ -166,7 +167,7 @@ def _model(kind: Any) -> Any:
         return create_model(name, __config__=extra, __doc__=result_text(kind), **fields)
     fields = {
         camel(name): (
-            _described(_moment(field) if is_moment(name, field) else result_type(field), texts[camel(name)]),
+            _described(_moment(field) if is_moment(field) else result_type(field), texts[camel(name)]),
             ...,
         )
         for name, field in hints(kind).items()

@@ -22,6 +22,7 @@ from idstore.model.event import Event
 from idstore.model.history import History
 from idstore.model.listing import Series
 from idstore.stores import files, redaction
+from idstore.stores.contract import StoreCounters
 from idstore.stores.ledger.contract import EMPTY_HEAD, Head, LedgerTransaction, NumberedClaim, Row
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.projection import bases
@@ -41,6 +42,7 @@ class BulkChange(ActTransaction):
     """See `idstore.stores.contract.Bulk`."""
 
     behind = ""
+    age = 0.0
 
     def __init__(self, writer: Writer, path: Path, store: object, *, fresh: bool) -> None:
         self._writer, self.path = writer, path
@@ -245,8 +247,8 @@ class BulkChange(ActTransaction):
                 self._claims.add(NumberedClaim(claim, number) for claim in history.claims)
                 for numbered in history.events:
                     sequence = max(sequence, numbered.sequence)
-                    if numbered.event.at >= at:
-                        at, token = numbered.event.at, numbered.event.token
+                    if numbered.event.moment >= at:
+                        at, token = numbered.event.moment, numbered.event.token
             loading.finish(number, sequence)
         finally:
             loading.stop()
@@ -322,6 +324,13 @@ class BulkChange(ActTransaction):
     def backup(self, folder: str | PathLike[str]) -> NoReturn:  # noqa: ARG002
         """Raise StoreUnavailable: the change has not taken effect."""
         raise StoreUnavailable(_UNDER_WAY)
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Do nothing: every question sees what was enlisted so far."""
+
+    def counters(self) -> StoreCounters:
+        """Return zeros."""
+        return StoreCounters()
 
     def close(self) -> None:
         """Do nothing: the enclosing block ends the change."""

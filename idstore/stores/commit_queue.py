@@ -32,6 +32,11 @@ class CommitQueue:
         self._aside: deque[Task[Any]] = deque()  # tasks that wait for the end of a hold
         self._next_function: Task[Any] | None = None
 
+    @property
+    def waiting(self) -> int:
+        """Number of tasks that wait, about."""
+        return self._tasks.qsize() + len(self._later) + len(self._aside)
+
     def put(self, task: Task[Any]) -> None:
         """Add a task."""
         self._tasks.put(task)

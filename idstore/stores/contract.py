@@ -17,6 +17,7 @@ Every write has one of three outcomes:
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -386,6 +387,30 @@ class Snapshot(View, Protocol):
     ) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class StoreCounters:
+    """What a store has done since this process opened it.
+
+    acts            acts that were done, also those that changed nothing.
+    refusals        acts that a rule refused.
+    commits         durable commits; acts that wait at the same time share one.
+    failures        commits that failed: the disk was full, or did not write.
+    commit_seconds  seconds that all commits took on the disk.
+    slowest_commit  seconds that the slowest commit took on the disk.
+    waiting         acts that wait now.
+    snapshots       snapshots that were made.
+    """
+
+    acts: int = 0
+    refusals: int = 0
+    commits: int = 0
+    failures: int = 0
+    commit_seconds: float = 0.0
+    slowest_commit: float = 0.0
+    waiting: int = 0
+    snapshots: int = 0
+
+
 class Store(Protocol):
     """A store of identifiers. Thread-safe.
 
@@ -403,6 +428,20 @@ class Store(Protocol):
     @property
     def behind(self) -> str:
         """Why the newest changes may be invisible, and the remedy; empty if all changes are visible."""
+
+    @property
+    def age(self) -> float:
+        """Seconds since the state that is read was the newest; 0 if it always is."""
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Read the newest state from now on. Snapshots that were given stay as they are.
+
+        wait  seconds to wait for the process that holds the store.
+        Raises StoreBusy, StoreUnavailable: the state is the same as before.
+        """
+
+    def counters(self) -> StoreCounters:
+        """Return what the store has done since it was opened; nothing for one that only reads."""
 
     def read(self, question: Callable[[View], T]) -> T:
         """Return the result of a question on the newest state. No batch takes effect while the question runs.
@@ -469,6 +508,16 @@ class Bulk(Transaction, Protocol):
     @property
     def behind(self) -> str:
         """Empty."""
+
+    @property
+    def age(self) -> float:
+        """0: every question sees what was enlisted so far."""
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Do nothing: the state is the newest."""
+
+    def counters(self) -> StoreCounters:
+        """Return zeros: the change is counted when it takes effect."""
 
     def not_before(self, moment: int, queue: str) -> None:
         """Raise StoreUnavailable: a large change does not wait for the clock."""

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Final
 
 from idstore.disk_errors import is_full
-from idstore.errors import StoreUnavailable
+from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.remedies import Remedy
 
 LEDGER: Final = "ledger.sqlite"
@@ -58,19 +58,46 @@ def folder(path: str | PathLike[str]) -> Path:
     return found
 
 
+def check_name(path: Path) -> None:
+    """Raise StoreUnavailable: the path of a store is not UTF-8, and the engine opens no other."""
+    try:
+        os.fsencode(path.absolute()).decode()
+    except UnicodeDecodeError as error:
+        raise StoreUnavailable(
+            f"{path} is no place for a store: its full name is not UTF-8; name another folder, or rename it",
+            remedy=Remedy.NAME_FOLDER,
+            path=str(path),
+        ) from error
+
+
 def exists(path: Path) -> bool:
     """Whether there is a store at ``path``, of the present format or an earlier one.
 
-    Raises StoreUnavailable: the folder cannot be read.
+    Raises StoreUnavailable: the folder cannot be read. Raises StoreDamaged: its ledger is missing.
     """
     try:
-        return (path / LEDGER).is_file() or (path / _OLD_JOURNAL).is_file()
+        found = (path / LEDGER).is_file() or (path / _OLD_JOURNAL).is_file()
+        lost = not found and _has_lost_ledger(path)
     except OSError as error:
         raise StoreUnavailable(
             f"{path} cannot be read: {error.strerror}; check the folder's permissions, or name another",
             remedy=Remedy.NAME_FOLDER,
             path=str(path),
         ) from error
+    if lost:
+        raise StoreDamaged(
+            f"the store at {path} is damaged: its ledger {LEDGER} is missing;"
+            " keep its files, and restore a backup",
+            path=str(path),
+        )
+    return found
+
+
+def _has_lost_ledger(path: Path) -> bool:
+    """Whether the other files of a store are there, and no attempt to make one is unfinished."""
+    remains = (path / LOCK).exists() and any(path.glob(f"{GENERATION}*"))
+    # the ledger last: another process may have completed the store meanwhile
+    return remains and not any(path.glob(f"{_DRAFT}*")) and not (path / LEDGER).is_file()
 
 
 def store_around(path: Path) -> Path | None:
@@ -115,6 +142,7 @@ def prepare(path: Path) -> None:
     A folder that exists keeps its permissions: they decide who uses the store.
     Raises StoreUnavailable.
     """
+    check_name(path)
     around = store_around(path)
     if around is not None:
         raise StoreUnavailable(

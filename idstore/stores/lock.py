@@ -2,12 +2,16 @@
 
 import errno
 import fcntl
+import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 from idstore.errors import StoreBusy, StoreUnavailable
 from idstore.forks import LockHandle
@@ -15,12 +19,19 @@ from idstore.permissions import conform
 from idstore.remedies import Remedy
 from idstore.stores.threads import start
 
+_LOG: Final = logging.getLogger(__name__)
+_LONG: Final = 1.0
+"""Seconds from which a wait for the lock is logged."""
 _MAX_CLOSED = 0.5
 """Maximum seconds for which a writer keeps readers out."""
 _MIN_OPEN = 0.1
 """Seconds until the writer keeps readers out again."""
 _POLL_INTERVAL = 0.02
 """Seconds between two checks whether to go on waiting."""
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+"""Linux's name of the time since the system started."""
+_HOLDER: Final = re.compile(r"process (\d{1,19})")
+_STARTED: Final = re.compile(r"boot (\S+)")
 _MAX_MOVES = 3
 """Number of times that the folder may be replaced while a process waits."""
 
@@ -30,7 +41,10 @@ class DirectoryLock:
 
     The system drops it when its process ends, so it is never stale.
     The lock is also released when this object is collected. A writer stores its process number in the file
-    while it holds the lock, for the error of a process that waited in vain.
+    while it holds the lock, for the error of a process that waited in vain; and for good the time since the
+    system started, so that the next one knows whether unsynced writes can be lost.
+
+    restarted  whether the system was started anew since the last writer, or that is not known; of a writer.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,6 +53,7 @@ class DirectoryLock:
         self._file: LockHandle | None = None
         self._opened: list[LockHandle] = []  # by an `acquire` that may have been interrupted
         self._writes = False
+        self.restarted = False
 
     def acquire(self, *, shared: bool, wait: float, unless: Callable[[], bool] | None = None) -> None:
         """Take the lock within ``wait`` seconds.
@@ -47,8 +62,11 @@ class DirectoryLock:
         An interrupt can come when the lock is held already: the caller calls `release` in any case.
         Raises StoreBusy, naming the process that holds the lock; StoreUnavailable: the file cannot be opened.
         """
-        deadline = time.monotonic() + wait
+        begun = time.monotonic()
+        deadline = begun + wait
         handle = self._lock_shared(deadline, unless or _never) if shared else self._lock_exclusive(deadline)
+        if (waited := time.monotonic() - begun) >= _LONG:
+            _LOG.info("%s: waited %.1f s for other processes", self._path.parent, waited)
         if handle is None:
             holder = self._holder()
             by = f"process {holder}" if holder else "another process, or by readers"
@@ -60,9 +78,10 @@ class DirectoryLock:
                 remedy=Remedy.WAIT_LONGER,
             )
         if not shared:
+            self.restarted = _STARTED.findall(self._text()) != [_boot()]
             with suppress(OSError):  # on a full disk the holder stays unnamed
                 os.truncate(handle.fileno(), 0)
-                os.pwrite(handle.fileno(), f"process {os.getpid()}".encode(), 0)
+                os.pwrite(handle.fileno(), f"process {os.getpid()}\nboot {_boot()}\n".encode(), 0)
         self._file, self._writes = handle, not shared
         self._opened.clear()
 
@@ -139,11 +158,14 @@ class DirectoryLock:
 
         None if it is not known, or if it has ended: the number of a killed writer stays in the file.
         """
+        named = _HOLDER.match(self._text())
+        return None if named is None or _is_gone(int(named[1])) else int(named[1])
+
+    def _text(self) -> str:
         try:
-            number = int(self._path.read_text(errors="replace")[:200].removeprefix("process "))
-        except (OSError, ValueError):
-            return None
-        return None if _is_gone(number) else number
+            return self._path.read_text(errors="replace")[:200]
+        except OSError:
+            return ""
 
     def again(self) -> "DirectoryLock":
         """Return the same lock, held until both locks are released. Raises OSError: it is not held."""
@@ -173,9 +195,19 @@ class DirectoryLock:
             if self._writes:
                 with suppress(OSError):  # the next holder writes its own number
                     os.truncate(handle.fileno(), 0)
+                    os.pwrite(handle.fileno(), f"boot {_boot()}\n".encode(), 0)
             handle.close()
         while self._opened:
             self._opened.pop().close()
+
+
+@cache
+def _boot() -> str:
+    """Return the name of the time since the system started, the same until it starts anew, or ``?``."""
+    try:
+        return _BOOT.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return "?"
 
 
 def _is_gone(process: int) -> bool:

@@ -5,9 +5,10 @@ this safe: the engine is copied between two batches, then the copy and the catal
 the rows are deleted, in later transactions.
 """
 
+import logging
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
@@ -18,6 +19,7 @@ from idstore.stores.threads import start
 
 T = TypeVar("T")
 
+_LOG: Final = logging.getLogger(__name__)
 _PRUNE: Final = 20_000
 """Number of rows in the ledger that starts pruning."""
 _PORTION: Final = 2000
@@ -83,12 +85,21 @@ class Maintenance:
         """
         self.wait()
         generation = self._owner.generation
-        with suppress(*FAILURES, IdstoreError):
+        with self._logged():
             if sound and (generation.engine.unflushed > _LEAVE or bases.is_outgrown(generation.folder)):
                 self._prune(lambda function: function())
 
+    @contextmanager
+    def _logged(self) -> Iterator[None]:
+        """Log an error of the block, and end it."""
+        try:
+            yield
+        except (*FAILURES, IdstoreError) as error:
+            folder = self._owner.generation.folder.parent
+            _LOG.warning("%s: maintenance failed, and is tried again later: %s", folder, error)
+
     def _run(self, prunes: bool) -> None:
-        with suppress(*FAILURES, IdstoreError):
+        with self._logged():
             self._owner.check_place()
             self._owner.generation.engine.flush()
             if prunes:
@@ -112,6 +123,7 @@ class Maintenance:
         for end in (*range(before + _PORTION, mark, _PORTION), mark):
             between(lambda end=end: self._owner.prune(end))  # type: ignore[misc]
         self._owner.unpruned -= mark - before
+        _LOG.debug("%s: pruned the ledger", generation.folder.parent)
 
 
 def _checkpoint(generation: Generation, target: Path) -> int:

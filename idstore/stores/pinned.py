@@ -64,6 +64,7 @@ class PinnedView(EngineView):
 
     def faults(self, progress: Progress) -> Iterator[str]:
         """Yield faults of the store's files."""
+        self._check_process()
         return self._faults(progress)
 
     def close(self) -> None:
@@ -71,6 +72,7 @@ class PinnedView(EngineView):
         if self._kept is not None:
             self.end()
             self._kept = None
+            del self._faults  # it may keep the state's files, too
 
     def __enter__(self) -> Self:
         return self

@@ -125,6 +125,7 @@ class Pins:
             def between() -> _Moment:
                 writer.catch_up()
                 writer.generation.engine.checkpoint(target)
+                writer.count_snapshot()
                 return moment()
 
             moments.append(writer.between(between))

@@ -3,15 +3,20 @@
 It also removes snapshots of former generations once they are not in use: they may hold redacted texts.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
+from idstore.errors import StoreUnavailable
+from idstore.stores.projection.generation import FAILURES
 from idstore.stores.snapshots import Snapshots, Use
 from idstore.stores.threads import start
 
+_LOG: Final = logging.getLogger(__name__)
 _PERIOD = 0.02
 """Seconds between two looks for requests. Cost of a look: about 30 µs."""
 _HELD = 5.0
@@ -63,7 +68,9 @@ class Publisher:
             try:
                 self._look()
                 self._remove_former()
-            except Exception:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001
+                why = error if isinstance(error, (*FAILURES, StoreUnavailable)) else type(error).__name__
+                _LOG.warning("%s: no snapshot for other processes: %s", self._snapshots.folder.parent, why)
                 if self._stopping.acquire(timeout=_DISTRESS):
                     break
         if self._published is not None:

@@ -1,10 +1,11 @@
 """Reading a store while other processes use it.
 
-A reader takes the store's shared lock and reads the store directly. If a writer holds the store longer than a
-moment, the reader requests a snapshot of the present state from it. Without an answer, the reader uses the
-newest existing snapshot, and `behind` says so.
+A reader takes the store's shared lock and reads the store directly, or makes a snapshot under that lock and
+releases it. If a writer holds the store longer than a moment, the reader requests a snapshot of the present
+state from it. Without an answer, the reader uses the newest existing snapshot, and `behind` says so.
 """
 
+import logging
 import math
 import os
 import sqlite3
@@ -12,17 +13,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NoReturn, Self, TypeVar
+from weakref import finalize
 
 from idstore import forks
 from idstore.errors import StoreBusy, StoreClosed, StoreDamaged, StoreForked, StoreReadOnly, StoreUnavailable
 from idstore.progress import Progress
 from idstore.remedies import Remedy
 from idstore.stores import backup, files, recovery
-from idstore.stores.contract import Answer, Runner
+from idstore.stores.contract import Answer, Runner, StoreCounters
 from idstore.stores.ledger.contract import Ledger
 from idstore.stores.ledger.forms import check_form
 from idstore.stores.ledger.sqlite import SqliteLedger
@@ -37,6 +40,7 @@ from idstore.stores.views import EngineView
 
 T = TypeVar("T")
 
+_LOG: Final = logging.getLogger(__name__)
 _MOMENT: Final = 0.05
 """Seconds to wait for the store itself before requesting a snapshot."""
 _ANSWER: Final = 1.0
@@ -45,37 +49,122 @@ _ATTEMPTS: Final = 3
 """Number of attempts to bring a changing store up to date before a snapshot is made."""
 
 
-class ReadOnlyStore:
-    """A read-only store over an immutable generation.
+class _ReadState:
+    """A state of the store that nothing changes. It is closed when its last reader is collected.
 
     The generation is the store's own under its shared lock, or a snapshot.
 
-    behind     why the state may not be the newest; empty if it is.
-    mark       number of the last journal row that the state contains.
-    resources  everything to close with the store.
-    use        hold on the snapshot; None under the shared lock.
+    mark         number of the last journal row that the state contains.
+    resources    everything to close with the state.
+    newest_at    when the state was the newest for certain, by the monotonic clock.
+    use          hold on the snapshot; None under the shared lock.
+    stale_error  why the state was not the newest; None if it was.
+    version      see `idstore.stores.contract.View.registry_version`.
+    """
+
+    def __init__(
+        self,
+        generation: Generation,
+        ledger: Ledger,
+        mark: int,
+        resources: ExitStack,
+        newest_at: float,
+        *,
+        use: Use | None = None,
+        stale_error: StoreBusy | None = None,
+    ) -> None:
+        self.generation, self.ledger, self.mark = generation, ledger, mark
+        self.newest_at, self.use, self.stale_error = newest_at, use, stale_error
+        self.version = 0
+        self.close = finalize(self, _close, os.getpid(), resources)
+        self.close.atexit = False
+
+
+def _close(process: int, resources: ExitStack) -> None:
+    """Close the resources of a state, in the process that opened them."""
+    if os.getpid() == process:
+        resources.close()
+
+
+class ReadOnlyStore:
+    """A store that is open for reading: see `idstore.stores.contract.Store`.
+
+    It reads one state until `refresh`.
+
+    wait      seconds to wait for another process.
+    detached  always read a snapshot, and hold no lock: for work of unknown length. Cost: a copy of the
+              catalogue; where the folder may not be written, of the engine as well, in a temporary folder.
+    runner    runs queries from untrusted users.
+    check     is called before a state is opened; it raises StoreUnavailable where none may be.
+    Raises StoreUnavailable; StoreBusy: the process that holds the store does not answer, and there is no
+    snapshot; StoreDamaged.
     """
 
     def __init__(
         self,
         path: Path,
-        generation: Generation,
-        ledger: Ledger,
-        mark: int,
-        runner: Runner[Answer] | None,
-        resources: ExitStack,
         *,
-        use: Use | None = None,
-        stale_error: StoreBusy | None = None,
+        wait: float = 10.0,
+        detached: bool = False,
+        runner: Runner[Answer] | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        self.path, self.origin = path, ledger.origin
-        self.behind = "" if stale_error is None else f"{stale_error}"
-        self.mark = mark
-        self._generation, self._ledger, self._runner, self._resources = generation, ledger, runner, resources
-        self._use, self._stale_error = use, stale_error
+        self.path = path.absolute()
+        self._runner, self._check_readable = runner, check
+        check()
+        self._state = _open(self.path, wait=wait, detached=detached)
+        self.origin = self._state.ledger.origin
         self._lock = threading.RLock()
+        self._refreshing = threading.Lock()
         self._closed = False
         self._process = os.getpid()
+
+    # the state
+
+    @property
+    def behind(self) -> str:
+        """Why the state was not the newest when it was opened; empty if it was."""
+        error = self._state.stale_error
+        return "" if error is None else f"{error}"
+
+    @property
+    def age(self) -> float:
+        """Seconds since the state was the newest; 0 under the shared lock, which keeps writers out."""
+        state = self._state
+        return 0.0 if state.use is None else time.monotonic() - state.newest_at
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Read the newest state from now on. Snapshots that were given stay as they are."""
+        with self._refreshing:
+            self._check()
+            state, now = self._state, time.monotonic()
+            if state.use is None:
+                return
+            self._check_readable()
+            if _has_everything(self.path, state.use):
+                state.newest_at, state.stale_error = now, None
+                return
+            fresh = _open(self.path, wait=wait, detached=True)
+            try:
+                self._replace(fresh)
+            except BaseException:
+                fresh.close()
+                raise
+
+    def _replace(self, fresh: _ReadState) -> None:
+        """Read another state from now on. Raises StoreBusy, StoreUnavailable."""
+        if fresh.stale_error is not None:
+            raise fresh.stale_error
+        if fresh.ledger.origin != self.origin:
+            raise StoreUnavailable(f"another store is at {self.path} now; open that one", path=str(self.path))
+        fresh.version = self._state.version + 1
+        with self._lock:
+            self._check()
+            self._state = fresh
+
+    def counters(self) -> StoreCounters:
+        """Return zeros: a reader does nothing to the store."""
+        return StoreCounters()
 
     # reading
 
@@ -84,9 +173,14 @@ class ReadOnlyStore:
         self._check()
         with self._lock:
             self._check()
-            generation = self._generation
+            state = self._state
+            generation = state.generation
             view = EngineView(
-                generation.engine, generation.catalogue.questions, self._ledger.claim, self.mark, 0
+                generation.engine,
+                generation.catalogue.questions,
+                state.ledger.claim,
+                state.mark,
+                state.version,
             )
             try:
                 return question(view)
@@ -96,34 +190,35 @@ class ReadOnlyStore:
     def snapshot(self) -> PinnedView:
         """Return a view of the same state."""
         self._check()
-        generation = self._generation
+        state = self._state
+        generation = state.generation
         return PinnedView(
             generation.engine,
             generation.catalogue.questions,
-            self._ledger,
-            self.mark,
-            0,
+            state.ledger,
+            state.mark,
+            state.version,
             self._runner,
-            faults=self._faults,
-            kept=self,
+            faults=partial(self._faults, state),
+            kept=state,
         )
 
-    def _faults(self, progress: Progress) -> Iterator[str]:
+    def _faults(self, state: _ReadState, progress: Progress) -> Iterator[str]:
         """Yield faults of the store's own files; for a snapshot too, since it shares most of them."""
-        generation = self._generation
-        if self._use is None:
-            yield from self._ledger.faults()
+        generation = state.generation
+        if state.use is None:
+            yield from state.ledger.faults()
             yield from generation.faults(progress)
             return
-        present = files.generation_folder(self.path, self._ledger.generation)
+        present = files.generation_folder(self.path, state.ledger.generation)
         try:
             with closing(Catalogue(present / CATALOGUE, read_only=True)) as catalogue:
                 yield from files_in_use(
                     present / ENGINE,
                     catalogue,
-                    self._ledger,
-                    self.mark,
-                    self._use.folder.parent,
+                    state.ledger,
+                    state.mark,
+                    state.use.folder.parent,
                     generation.engine,
                     progress,
                 )
@@ -133,43 +228,13 @@ class ReadOnlyStore:
     def backup(self, folder: str | PathLike[str]) -> None:
         """Copy the state, as a store, into an empty or missing folder."""
         self._check()
-        if self._stale_error is not None:
-            raise self._stale_error
-        backup.back_up(self.path, self._publish, self._ledger, files.folder(folder))
-
-    def _publish(self) -> Use:
-        """Return a snapshot of this state, with its catalogue.
-
-        Raises StoreUnavailable, OSError, sqlite3.Error.
-        """
-        snapshots = Snapshots(self.path / files.SNAPSHOTS)
-        generation = self._generation
-        name = name_of(generation.folder, self.mark) if self._use is None else self._use.folder.name
-
-        def fill(target: Path) -> str:
-            copy_files(generation.folder / ENGINE, target, (".sst", ".log"))
-            return name
-
-        use = snapshots.use(name)
-        if use is None:
-            use = snapshots.make(self.origin, fill)
-            snapshots.sweep(keep=name)
-        try:
-            if not use.has_catalogue:
-                use.complete(generation.catalogue.copy)
-        except BaseException:
-            use.release()
-            raise
-        return use
-
-    def detached(self) -> "ReadOnlyStore":
-        """Return this state without the store's lock, or this store itself if the folder is not writable."""
-        try:
-            use = self._publish()
-        except (OSError, sqlite3.Error):
-            return self
-        self.close()
-        return open_snapshot(self.path, use, self._runner)
+        state = self._state
+        if state.stale_error is not None:
+            raise state.stale_error
+        place = self.path / files.SNAPSHOTS if state.use is None else state.use.folder.parent
+        backup.back_up(
+            self.path, lambda: _publish(state, Snapshots(place)), state.ledger, files.folder(folder)
+        )
 
     # changes are refused
 
@@ -188,7 +253,7 @@ class ReadOnlyStore:
         if os.getpid() == self._process:
             with self._lock:
                 self._closed = True
-                self._resources.close()
+                self._state.close()
 
     def __enter__(self) -> Self:
         return self
@@ -205,29 +270,75 @@ class ReadOnlyStore:
             raise StoreClosed
 
 
-def open_snapshot(
-    path: Path, use: Use, runner: Runner[Answer] | None, stale_error: StoreBusy | None = None
-) -> ReadOnlyStore:
+def _publish(state: _ReadState, snapshots: Snapshots) -> Use:
+    """Return a snapshot of a state, with its catalogue.
+
+    Raises StoreUnavailable, OSError, sqlite3.Error.
+    """
+    generation = state.generation
+    name = name_of(generation.folder, state.mark) if state.use is None else state.use.folder.name
+
+    def fill(target: Path) -> str:
+        copy_files(generation.folder / ENGINE, target, (".sst", ".log"))
+        return name
+
+    use = snapshots.use(name)
+    if use is None:
+        use = snapshots.make(state.ledger.origin, fill)
+        snapshots.sweep(keep=name)
+    try:
+        if not use.has_catalogue:
+            use.complete(generation.catalogue.copy)
+    except BaseException:
+        use.release()
+        raise
+    return use
+
+
+def _detached(path: Path, state: _ReadState) -> _ReadState:
+    """Return a state without the store's lock: a snapshot in the folder, or else in a temporary folder.
+
+    Raises StoreUnavailable.
+    """
+    with ExitStack() as own:
+        with closing(state):
+            try:
+                use = _publish(state, Snapshots(path / files.SNAPSHOTS))
+            except (OSError, sqlite3.Error):
+                from idstore import scratch  # imported late: a short command does without it
+
+                try:
+                    folder = own.enter_context(scratch.folder())
+                    use = _publish(state, Snapshots(folder / files.SNAPSHOTS))
+                except (OSError, sqlite3.Error) as error:
+                    raise StoreUnavailable(
+                        f"the store at {path} cannot be copied to be read: {error}; free some space for"
+                        " temporary files, or name another folder in TMPDIR",
+                        path=str(path),
+                    ) from error
+        return _snapshot_state(path, use, state.newest_at, resources=own.pop_all())
+
+
+def _snapshot_state(
+    path: Path,
+    use: Use,
+    newest_at: float,
+    *,
+    stale_error: StoreBusy | None = None,
+    resources: ExitStack | None = None,
+) -> _ReadState:
     """Open a snapshot of the store at ``path``, without the store's lock. Raises StoreUnavailable."""
-    with ExitStack() as opened:
+    with resources or ExitStack() as opened:
         opened.callback(use.release)
         generation = opened.enter_context(closing(Generation(use.folder, read_only=True)))
         ledger = opened.enter_context(closing(SqliteLedger(path / files.LEDGER, read_only=True)))
-        return ReadOnlyStore(
-            path,
-            generation,
-            ledger,
-            mark_of(use.folder.name),
-            runner,
-            opened.pop_all(),
-            use=use,
-            stale_error=stale_error,
+        mark = mark_of(use.folder.name)
+        return _ReadState(
+            generation, ledger, mark, opened.pop_all(), newest_at, use=use, stale_error=stale_error
         )
 
 
-def open_locked(
-    path: Path, wait: float, unless: Callable[[], bool], runner: Runner[Answer] | None
-) -> ReadOnlyStore | None:
+def _locked_state(path: Path, wait: float, unless: Callable[[], bool]) -> _ReadState | None:
     """Open the store under its shared lock. Returns None if engine or catalogue lack rows of the ledger.
 
     unless  called repeatedly; a true result ends the wait for the lock.
@@ -250,46 +361,38 @@ def open_locked(
         head = recovery.check_marks(ledger, generation)
         if generation.mark < head.number:
             return None
-        return ReadOnlyStore(path, generation, ledger, head.number, runner, opened.pop_all())
+        return _ReadState(generation, ledger, head.number, opened.pop_all(), time.monotonic())
 
 
-def open_reader(
-    path: Path, *, wait: float = 10.0, detached: bool = False, runner: Runner[Answer] | None = None
-) -> ReadOnlyStore:
-    """Open the store in ``path`` for reading.
+def _open(path: Path, *, wait: float, detached: bool) -> _ReadState:
+    """Open the newest state of the store in ``path``, or an earlier one: see `ReadOnlyStore`.
 
     First apply acknowledged changes that a killed process left unapplied.
-
-    wait      seconds to wait for another process.
-    detached  always read a snapshot, and hold no lock: for work of unknown length. Cost: a copy of the
-              catalogue.
-    Raises StoreUnavailable; StoreBusy: the process that holds the store does not answer, and there is no
-    snapshot; StoreDamaged.
     """
     forks.refuse_fork()
-    path = path.absolute()
     if files.exists(path):
         check_form(path)
     snapshots = Snapshots(path / files.SNAPSHOTS)
     with _SnapshotRequest(snapshots) as request:
-        deadline = time.monotonic() + max(wait, _ANSWER)
+        begun = time.monotonic()
+        deadline = begun + max(wait, _ANSWER)
         for attempt in range(_ATTEMPTS + 1):
             unreadable = None
             try:
-                store = open_locked(path, deadline - time.monotonic(), request.answered, runner)
+                state = _locked_state(path, deadline - time.monotonic(), request.answered)
             except StoreBusy as busy:
-                return _open_while_busy(path, snapshots, request, busy, wait, runner)
+                return _open_while_busy(path, snapshots, request, busy, wait, begun)
             except StoreDamaged:
                 raise
             except StoreUnavailable as error:  # damaged by a power cut: opening it for writing repairs it
                 if attempt or not files.exists(path):
                     raise
-                store, unreadable = None, error
-            if store is not None:
-                return store.detached() if detached else store
+                state, unreadable = None, error
+            if state is not None:
+                return _detached(path, state) if detached else state
             use = _bring_up(path, deadline, unreadable, publish=attempt == _ATTEMPTS)
             if use is not None:
-                return open_snapshot(path, use, runner)
+                return _snapshot_state(path, use, begun)
     raise StoreUnavailable(
         f"the store at {path} is changed continually by other processes; try again", path=str(path)
     )
@@ -301,26 +404,31 @@ def _open_while_busy(
     request: "_SnapshotRequest",
     busy: StoreBusy,
     wait: float,
-    runner: Runner[Answer] | None,
-) -> ReadOnlyStore:
+    begun: float,
+) -> _ReadState:
     """Return a snapshot while another process holds the store: its answer, or the newest one.
 
+    begun  when the request was made, by the monotonic clock.
     Raises StoreBusy.
     """
     use = request.take()
     if use is not None:
-        return open_snapshot(path, use, runner)
+        return _snapshot_state(path, use, begun)
     use, stale_error = snapshots.newest(), _too_busy(path, busy, wait)
     if use is None:
         raise stale_error from busy
-    return open_snapshot(path, use, runner, None if _has_everything(path, use) else stale_error)
+    if _has_everything(path, use):
+        return _snapshot_state(path, use, begun)
+    _LOG.warning("%s; reads an earlier state", stale_error)
+    made_at = time.monotonic() - max(0.0, time.time() - use.made)
+    return _snapshot_state(path, use, made_at, stale_error=stale_error)
 
 
 def _has_everything(path: Path, use: Use) -> bool:
     """Whether a snapshot has every row of the ledger; False if the ledger is unreadable."""
     try:
         with closing(SqliteLedger(path / files.LEDGER, read_only=True)) as ledger:
-            return use.folder.name == name_of(
+            return ledger.origin == use.origin and use.folder.name == name_of(
                 files.generation_folder(path, ledger.generation), ledger.head().number
             )
     except StoreUnavailable:

@@ -13,6 +13,7 @@ from idstore.model import codec
 from idstore.model.change import Change
 from idstore.stores.ledger.contract import Head, Ledger, Row
 from idstore.stores.projection.generation import Generation
+from idstore.vocabulary import IDS
 
 _GROUP: Final = 1000
 """Maximum number of rows applied at once."""
@@ -41,6 +42,27 @@ def bring_up(ledger: Ledger, generation: Generation) -> Head:
         for group in _groups(ledger.rows(generation.mark)):
             project(generation, group)
     return head
+
+
+def is_whole(ledger: Ledger, generation: Generation, after: int) -> bool:
+    """Whether the engine has the events of all rows up to its mark.
+
+    after  the number of a row up to which it was on disk.
+
+    The engine syncs nothing by itself. After a loss of power its log can have a hole that it passes over, so
+    that a later batch is there, with its mark, and an earlier one is not.
+    Raises StoreDamaged, StoreUnavailable. Cost: the rows since.
+    """
+    mark = generation.engine.mark
+    for row in ledger.rows(after):
+        if row.head.number > mark:
+            break
+        body = None if row.body is None else _read(generation, row)
+        if isinstance(body, Change) and not all(
+            next(generation.engine.quads(event.node, IDS.about, None, None), None) for event, _ in body.events
+        ):
+            return False
+    return True
 
 
 def _groups(rows: Iterator[Row]) -> Iterator[list[Row]]:

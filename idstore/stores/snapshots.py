@@ -42,6 +42,11 @@ class Use:
         self._handle = handle
 
     @property
+    def made(self) -> float:
+        """Time at which the snapshot was made, seconds since 1970."""
+        return os.fstat(self._handle.fileno()).st_mtime
+
+    @property
     def engine(self) -> Path:
         """Folder of the engine."""
         return self.folder / ENGINE

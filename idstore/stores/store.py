@@ -5,19 +5,21 @@
 Opening is in files, lock and recovery.
 """
 
+import logging
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from os import PathLike, getpid
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from idstore import forks, permissions
 from idstore.disk_errors import remedy, unnumbered
 from idstore.errors import IdstoreError, StoreForked, StoreUnavailable
 from idstore.remedies import Remedy
 from idstore.stores import files, recovery, redaction
-from idstore.stores.contract import Answer, Runner
+from idstore.stores.contract import Answer, Runner, StoreCounters
 from idstore.stores.gate import Gate
 from idstore.stores.ledger.contract import Ledger
 from idstore.stores.ledger.forms import check_form
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_LOG: Final = logging.getLogger(__name__)
+
 OpenLedger = Callable[[Path], Ledger]
 """Opens a ledger that is kept outside the store's folder; the argument is the folder."""
 
@@ -53,6 +57,7 @@ class DirectoryStore:
     """
 
     behind = ""
+    age = 0.0
 
     def __init__(
         self,
@@ -65,7 +70,7 @@ class DirectoryStore:
     ) -> None:
         forks.refuse_fork()
         self._process = getpid()
-        if not files.exists(path) and not (ledger is not None and any(path.glob(f"{files.GENERATION}*"))):
+        if not (ledger is not None and any(path.glob(f"{files.GENERATION}*"))) and not files.exists(path):
             if not create:
                 raise StoreUnavailable(
                     f"there is no store at {path}; create one there, or name another",
@@ -88,6 +93,7 @@ class DirectoryStore:
             ) from error
 
     def _open(self, wait: float, open_ledger: OpenLedger | None) -> None:
+        begun = time.monotonic()
         with ExitStack() as opened:
             permissions.check_folder(self.path)
             lock = DirectoryLock(self.path / files.LOCK)
@@ -104,8 +110,15 @@ class DirectoryStore:
             folder = files.generation_folder(self.path, ledger.generation)
             if open_ledger is not None and not folder.exists():
                 _make_generation(folder)
+            if lock.restarted:
+                _mend_after_restart(ledger, folder)
             generation = opened.enter_context(closing(Generation(folder, mend=True)))
+            mark = generation.mark
             head = recovery.bring_up(ledger, generation)
+            if mark < head.number:
+                _LOG.warning(
+                    "%s: applied acknowledged changes that an earlier process left unapplied", self.path
+                )
             bases.clear(folder)
             files.discard(other for other in self.path.glob(f"{files.GENERATION}*") if other != folder)
             self.origin = ledger.origin
@@ -122,6 +135,7 @@ class DirectoryStore:
         self._publisher = Publisher(
             snapshots, self._pins.publish, self._writer.folder, self._writer.has_ended
         )
+        _LOG.info("%s: opened for writing in %.2f s", self.path, time.monotonic() - begun)
 
     def _create(self) -> None:
         """Create the store's files."""
@@ -167,6 +181,13 @@ class DirectoryStore:
                 return question(view)
             finally:
                 view.end()
+
+    def refresh(self, wait: float = 10.0) -> None:
+        """Do nothing: every question sees the newest state."""
+
+    def counters(self) -> StoreCounters:
+        """Return what the store has done since it was opened."""
+        return self._writer.present_counters()
 
     def snapshot(self) -> PinnedView:
         """Pin the newest state."""
@@ -226,6 +247,7 @@ class DirectoryStore:
         finally:  # an interrupt propagates, but no lock stays held
             self._writer.end()
         self._writer.join()
+        _LOG.info("%s: closed", self.path)
 
     def __del__(self) -> None:
         """End the threads and release the lock of a store that was not closed."""
@@ -249,6 +271,18 @@ class DirectoryStore:
     def _check_process(self) -> None:
         if getpid() != self._process:
             raise StoreForked
+
+
+def _mend_after_restart(ledger: Ledger, folder: Path) -> None:
+    """Replace an engine that lacks a change before its mark by its base.
+
+    For the first opening since the system started: only a loss of power leaves such an engine.
+    """
+    with closing(Generation(folder, mend=True)) as generation:
+        whole = recovery.is_whole(ledger, generation, bases.mark(folder))
+    if not whole:
+        _LOG.warning("%s: the engine lost a change in a loss of power, and is rebuilt", folder.parent)
+        bases.mend(folder)
 
 
 def _make_generation(folder: Path) -> None:

@@ -136,8 +136,8 @@ class Batch:
         self.catalogue.take(change, first)
         at, token = self.head.at, self.head.token
         last = change.events[-1][0]
-        if last.at >= at:
-            at, token = last.at, last.token
+        if last.moment >= at:
+            at, token = last.moment, last.token
         self.head = Head(number, self.head.sequence + len(change.events), at, token)
         self.rows.append(Row(self.head, codec.encode(change)))
         if change.concerns_registry:

@@ -8,11 +8,14 @@ here. The same thread also runs functions between two batches (pinning a snapsho
 generation). Callers sleep until they are answered.
 """
 
+import logging
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,6 +25,7 @@ from idstore.disk_errors import is_full
 from idstore.errors import IdstoreError, OutcomeUnknown, StoreClosed, StoreDamaged, StoreUnavailable
 from idstore.stores import recovery
 from idstore.stores.commit_queue import CommitQueue
+from idstore.stores.contract import StoreCounters
 from idstore.stores.gate import Gate
 from idstore.stores.ledger.contract import Head, Ledger, LedgerTransaction
 from idstore.stores.lock import DirectoryLock
@@ -35,8 +39,11 @@ from idstore.stores.transaction import ActTransaction, Batch, RunLater
 
 T = TypeVar("T")
 
+_LOG: Final = logging.getLogger(__name__)
 _LARGE: Final = 1000
 """Number of changes after which a batch accepts no more acts."""
+SLOW: Final = 1.0
+"""Seconds on the disk from which a commit is logged as slow."""
 _CLOSED: Final = "the store was closed"
 _CATCHING_UP: Final = "engine or catalogue could not be written; acknowledged changes are kept in the ledger"
 
@@ -50,6 +57,7 @@ class Writer:
     unpruned          approximate number of rows in the ledger.
     generations       yields numbers that no other generation of this process has: an earlier one may still be
                       open behind an error.
+    counters          what the writer has done; only its thread changes it.
     """
 
     def __init__(
@@ -60,6 +68,7 @@ class Writer:
         self.unpruned = head.number - bases.mark(generation.folder)
         self.generations = count(ledger.generation + 1)
         self.registry_version = 0
+        self.counters = StoreCounters()
         self.versions = count(1)
         self._lock = lock
         self._queue = CommitQueue()
@@ -178,6 +187,10 @@ class Writer:
         """Return the folder of the present generation."""
         return self.generation.folder
 
+    def present_counters(self) -> StoreCounters:
+        """Return the counters, with the acts that wait now."""
+        return replace(self.counters, waiting=self._queue.waiting)
+
     def is_current(self) -> bool:
         """Whether the caller runs in the writer's thread."""
         return threading.current_thread() is self._thread
@@ -211,6 +224,7 @@ class Writer:
             reason = _CLOSED
         except BaseException as error:  # noqa: BLE001 every waiting caller must be told
             reason = f"the store failed: {error}; open it again"
+            _LOG.critical("%s: the store failed (%s)", self._path, type(error).__name__)
         finally:
             self._end_reason = self._failure_reason or reason
             self._queue.refuse(self._end_error)
@@ -268,6 +282,9 @@ class Writer:
             self._write_batch(remaining, outcomes)
         except (*FAILURES, IdstoreError) as error:
             refused = self._translated(error)
+            self._count(failures=1)
+            if isinstance(refused, StoreUnavailable):  # another message may name an identifier
+                _LOG.error("%s: a commit failed: %s", self._path, refused)
             outcomes = [
                 Outcome(task, error=_copy(refused))
                 for task in (*(outcome.task for outcome in outcomes), *remaining)
@@ -280,6 +297,8 @@ class Writer:
         else:
             for task in reversed(remaining):
                 self._queue.put_first(task)
+            refusals = sum(outcome.error is not None for outcome in outcomes)
+            self._count(acts=len(outcomes) - refusals, refusals=refusals)
         while outcomes:  # the traceback of an error leads to this frame, which must not lead to the error
             outcomes.pop(0).report()
         self._maintenance.start_due()
@@ -302,7 +321,7 @@ class Writer:
                     return
                 ledger.append(batch.rows, batch.claims())
                 self._lock.check()
-                ledger.commit()
+                self._make_durable(ledger)
             except BaseException as error:
                 if isinstance(error, OutcomeUnknown):
                     self._failure_reason = error.message
@@ -311,6 +330,33 @@ class Writer:
                 raise
         self._project(batch)
         self._check_place_after_commit()
+
+    def _make_durable(self, ledger: LedgerTransaction) -> None:
+        """Commit. Raises StoreUnavailable, OutcomeUnknown."""
+        begun = time.monotonic()
+        ledger.commit()
+        seconds = time.monotonic() - begun
+        self._count(commits=1, commit_seconds=seconds)
+        if seconds > self.counters.slowest_commit:
+            self.counters = replace(self.counters, slowest_commit=seconds)
+        if seconds >= SLOW:
+            _LOG.warning("%s: a commit took %.1f s on the disk", self._path, seconds)
+
+    def _count(self, **amounts: float) -> None:
+        """Add amounts to counters."""
+        present = self.counters
+        self.counters = replace(
+            present, **{name: getattr(present, name) + amount for name, amount in amounts.items()}
+        )
+
+    def count_snapshot(self) -> None:
+        """Count a snapshot; between two batches."""
+        self._count(snapshots=1)
+
+    @property
+    def _path(self) -> Path:
+        """The folder of the store."""
+        return self.generation.folder.parent
 
     def _check_place_after_commit(self) -> None:
         """Raise OutcomeUnknown if the folder was moved, removed or replaced meanwhile."""
@@ -359,8 +405,9 @@ class Writer:
         with self.gate.entrance, self.gate.room:
             try:
                 batch.project()
-            except Exception:  # noqa: BLE001 the change is durable; it is projected again from the ledger
+            except Exception as error:  # noqa: BLE001 the change is durable; it is projected again
                 self._stale = True
+                _LOG.error("%s: %s (%s)", self._path, _CATCHING_UP, type(error).__name__)
                 with suppress(sqlite3.Error):
                     self.generation.catalogue.rollback()
                 return
@@ -382,6 +429,7 @@ class Writer:
             why = "the disk is full" if is_full(error, self.generation.folder) else f"{error}"
             raise StoreUnavailable(f"{_CATCHING_UP}: {why}; free some space and try again") from error
         self._stale = False
+        _LOG.warning("%s: engine and catalogue were opened anew, and have all changes", self._path)
 
     def _reopen(self) -> None:
         """Reopen the generation's files: an engine accepts no changes after a failed write.
@@ -437,7 +485,7 @@ class Writer:
                     )
                 commit(ledger)
                 self._lock.check()
-                ledger.commit()
+                self._make_durable(ledger)
         except OutcomeUnknown as error:
             self._failure_reason = error.message
             raise

@@ -29,12 +29,14 @@ _IMPORTER: Final = Party("importer")
 def faults(source: QuadSource, namespaces: Collection[Namespace]) -> Iterator[ValidationResult]:
     """Yield findings on records and namespaces without events, and on namespaces that cannot be added.
 
+    A publication has no events: see `Registry.publication`.
     namespaces  those that the data describe.
     """
-    for node in _without(source, _RECORDS, f"{IDS.withLabel} ?label"):
-        yield _finding(node, "RecordOfEvent", "events", "No event in the file mints or registers it.")
-    for node in _without(source, _NAMESPACES, f"{RDF.type} {IDS.NamespaceAddition}"):
-        yield _finding(node, "NamespaceOfEvent", "events", "No event in the file adds it.")
+    if not _is_publication(source):
+        for node in _without(source, _RECORDS, f"{IDS.withLabel} ?label"):
+            yield _finding(node, "RecordOfEvent", "events", "No event in the file mints or registers it.")
+        for node in _without(source, _NAMESPACES, f"{RDF.type} {IDS.NamespaceAddition}"):
+            yield _finding(node, "NamespaceOfEvent", "events", "No event in the file adds it.")
     before: list[Namespace] = []
     for namespace in sorted(namespaces, key=lambda namespace: (namespace.created, namespace.base)):
         fault = fault_of(namespace)
@@ -54,6 +56,12 @@ def fault_of(namespace: Namespace) -> str | None:
     except InvalidData as error:
         return error.message
     return None
+
+
+def _is_publication(source: QuadSource) -> bool:
+    """Return whether the data say that they are partial, and have no events at all."""
+    marked = source.rows(f"SELECT ?graph {{ ?graph {IDS.partial} true }}")
+    return any(marked) and not any(source.rows(f"SELECT ?event {{ ?event {IDS.about} ?thing }} LIMIT 1"))
 
 
 def _without(source: QuadSource, subjects: str, event: str) -> Iterator[Term]:

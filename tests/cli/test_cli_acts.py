@@ -343,6 +343,45 @@ def test_a_trail_can_be_followed(run: Run, mint: Minting, monkeypatch: pytest.Mo
     assert seen[5:] == ["Comment", "Fixation", "Mint", "Bind"]
 
 
+@pytest.mark.near_and_far
+def test_a_cursor_in_a_file_gives_each_public_event_once(run: Run, mint: Minting, tmp_path: Path) -> None:
+    file, iri = tmp_path / "cursor", mint()
+    assert len(run("log", "--cursor-file", file, by="carol").lines) == 5
+    assert file.read_text() == "5\n"
+    assert run("log", "--cursor-file", file, by="carol").out == ""
+    run("fixate", iri)
+    assert "Fixation" in run("log", "--after", "6", by="carol").line
+    assert run("log", "--cursor-file", file, "--kind", "bind", by="carol").out == ""
+    run("bind", iri, WIKIDATA)
+    [entry] = run("log", "--cursor-file", file, "--json", by="carol").objects
+    assert (entry["kind"], entry["publication"], file.read_text()) == ("Bind", 8, "8\n")
+    assert "commit" not in entry
+
+
+@pytest.mark.near_and_far
+def test_an_administrator_s_cursor_counts_commits(run: Run, mint: Minting, tmp_path: Path) -> None:
+    file, iri = tmp_path / "cursor", mint()
+    first = run("log", "--after", "commit:0", "--cursor-file", file, "--json").objects
+    assert [one["commit"] for one in first] == [*range(1, 7)]
+    mint(by="bob")
+    [second] = run("log", "--cursor-file", file, "--json").objects
+    assert (second["kind"], second["by"], file.read_text()) == ("Mint", "bob", "commit:7\n")
+    run("log", "--cursor-file", file, by="carol", code=7)
+    assert file.read_text() == "commit:7\n"
+    run("log", "--after", "commit:0", "--id", iri, by="carol", code=7)
+
+
+def test_a_cursor_that_cannot_be_used(run: Run, mint: Minting, store: Path, tmp_path: Path) -> None:
+    mint()
+    run("log", "--after", "x", code=3)
+    run("log", "--after", "99", code=3)
+    run("log", "--after", "0", "--follow", code=2)
+    assert "folder of the store" in run("log", "--cursor-file", store / "cursor", code=2).err
+    run("log", "--cursor-file", tmp_path, code=2)
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    assert "--cursor-file" in run("log", "--cursor-file", tmp_path / "bytes", code=2).err
+
+
 def test_counts_cover_the_identifiers_that_a_party_sees(run: Run, mint: Minting) -> None:
     run("fixate", mint())
     mint()
@@ -466,6 +505,42 @@ def test_a_sound_store_conforms(run: Run, mint: Minting, tmp_path: Path) -> None
     assert broken.lines and all(line.startswith(("Violation: ", "Warning: ")) for line in broken.lines)
     (tmp_path / "x.ttl").write_text(text)
     assert run("validate", tmp_path / "x.ttl", "--json", code=5).objects[0]["severity"] == "Violation"
+
+
+@pytest.mark.near_and_far
+def test_a_quiet_import_prints_all_that_is_new_and_else_nothing(run: Run, rdl: str, tmp_path: Path) -> None:
+    assert rdl
+    run("namespace", "add", "pronom", "info:pronom/", "--scheme", "puid")
+    formats = "".join(f'<FileFormat Name="{n}" PUID="fmt/{n}" MIMEType=""/>' for n in range(1, 61))
+    text = "<FFSignatureFile Version='{}'><FileFormatCollection>{}</FileFormatCollection></FFSignatureFile>"
+    droid = ("import", "-", "--format", "droid", "--quiet")
+    head, *lines = run(*droid, stdin=text.format(1, formats)).lines
+    assert head == "registered 60 identifiers, renamed 0; 0 are as they were"
+    assert sorted(lines) == sorted(f"new\tinfo:pronom/fmt/{number}" for number in range(1, 61))
+    for options in ((), ("--json",), ("--dry-run",)):
+        outcome = run(*droid, *options, stdin=text.format(2, formats))
+        assert (outcome.out, outcome.err) == ("", "")
+    less = formats.replace('Name="7"', 'Name="seven"').replace('PUID="fmt/60"', 'PUID="fmt/61"')
+    assert run(*droid, stdin=text.format(3, less)).lines == [
+        "registered 1 identifiers, renamed 1; 58 are as they were; 1 no longer in PRONOM's file; kept here",
+        "new\tinfo:pronom/fmt/61",
+        "renamed\tinfo:pronom/fmt/7: 7 → seven",
+        "no longer in PRONOM's file; kept here\tinfo:pronom/fmt/60",
+    ]
+    assert run(*droid, stdin=text.format(4, less)).out == ""
+
+    (tmp_path / "list.txt").write_text("10.1000/a\n10.1000/b\n")
+    (tmp_path / "pairs.csv").write_text("subject,object\nhdl:10.1000/a,http://example.org/a\n")
+    for file, new in (("list.txt", 2), ("pairs.csv", 1)):
+        lines = run("import", tmp_path / file, "--quiet").lines
+        assert [line.split("\t")[1] for line in lines] == ["new"] * new
+        for options in ((), ("--json",)):
+            outcome = run("import", tmp_path / file, "--quiet", *options)
+            assert (outcome.out, outcome.err) == ("", "")
+
+    run("export", "--format", "trig", "-o", tmp_path / "all.trig")
+    outcome = run("import", tmp_path / "all.trig", "--quiet")
+    assert (outcome.out, outcome.err) == ("", "")
 
 
 def test_accepted_mappings_conform_to_the_shapes(run: Run, mint: Minting) -> None:

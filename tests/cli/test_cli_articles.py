@@ -50,7 +50,7 @@ def test_replace_lists_what_stays_and_what_moves(run: Run, unicorn: Path) -> Non
     ]
     again = run("replace", IRI, "--metadata", unicorn, "--target", "http://example.org/old.pdf", "--json")
     assert (again.object["moved"], len(again.object["staying"])) == ([], 1)
-    assert f"http://example.org/old.pdf is already identified by {IRI}_old1" in again.err
+    assert f"http://example.org/old.pdf: {IRI}_old1 already leads there" in again.err
     assert run("resolve", IRI).line == "http://example.org/old.pdf"
 
 
@@ -160,7 +160,7 @@ def test_options_without_effect_on_an_existing_article_are_reported(run: Run, un
     given = ("--name", "The Myth", "--lang", "en", "--comment", "look", "--target", "http://example.org/")
     outcome = run("mint", "sp", "--metadata", unicorn, *given)
     warning, said = outcome.err.replace(
-        f"idstore: warning: http://example.org/ is already identified by {IRI}\n", ""
+        f"idstore: warning: http://example.org/: {IRI} already leads there\n", ""
     ).splitlines()
     assert (outcome.line, said) == (IRI, known)
     options = (
@@ -247,7 +247,7 @@ def test_an_identifier_below_an_article_shows_the_article(run: Run, unicorn: Pat
     assert unicorn.exists()
     below = run("mint", "sp", "--parent", IRI, "--kind", "xml", "--json").object
     assert (below["below"], below["kind"]) == (IRI, "xml")
-    assert f"  xml          of {IRI}" in run("show", below["id"]).lines
+    assert f"  xml          part of article {IRI}" in run("show", below["id"]).lines
     run("mint", "sp", "--parent", IRI, "--kind", "xml", by="bob", code=4)
     run("fixate", below["id"], code=8)
 

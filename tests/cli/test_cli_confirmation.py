@@ -42,13 +42,16 @@ def test_a_dry_run_of_release_and_replace_changes_nothing(run: Run, mint: Mintin
     run("show", f"{article}_old1", code=4)
 
 
-def answered(store: Path, answer: bytes, *words: str) -> tuple[int, str]:
-    """Run a command on a terminal and answer its question; return its exit code and what it shows."""
+def answered(store: Path, answer: bytes, *words: str, data: bool = False) -> tuple[int, str]:
+    """Run a command on a terminal and answer its question; return its exit code and what it shows.
+
+    data  whether standard output is the terminal, too.
+    """
     terminal, side = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "idstore", *words],
         stdin=side,
-        stdout=subprocess.DEVNULL,
+        stdout=side if data else subprocess.DEVNULL,
         stderr=side,
         env=os.environ | {"IDSTORE_STORE": str(store), "IDSTORE_USER": "alice"},
     )
@@ -86,6 +89,27 @@ def test_a_command_on_a_terminal_asks(run: Run, mint: Minting, store: Path, comm
         assert run("show", iri, "--json").object["stage"] == "fixated"
     else:
         run("show", iri, code=4)
+
+
+@pytest.mark.local("a terminal is on this machine")
+@pytest.mark.parametrize(
+    ("words", "heading"),
+    [
+        (("list",), "IDENTIFIER\tSTAGE\tOWNER\tCREATED\tNAME"),
+        (("log",), "TIME\tPARTY\tEVENT\tSUBJECT\tDETAILS"),
+        (("namespace", "list"), "NAME\tBASE\tSCHEME\tOWNER\tALLOCATION"),
+        (("stats",), "NAMESPACE\tSTAGE\tOWNER\tCOUNT"),
+    ],
+)
+def test_lists_have_headings_on_a_terminal_alone(
+    run: Run, mint: Minting, store: Path, words: tuple[str, ...], heading: str
+) -> None:
+    mint()
+    _, shown = answered(store, b"", *words, data=True)
+    assert shown.splitlines()[0].expandtabs() == heading.expandtabs()
+    for option in ("--json", "--quiet"):
+        assert heading.split("\t", maxsplit=1)[0] not in answered(store, b"", *words, option, data=True)[1]
+    assert heading.split("\t", maxsplit=1)[0] not in run(*words).out
 
 
 @pytest.mark.local("a terminal is on this machine")

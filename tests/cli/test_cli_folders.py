@@ -203,6 +203,16 @@ def test_the_home_folder_of_nobody_is_refused(
     assert (tmp_path / "~no-such-account" / "ledger.sqlite").is_file()
 
 
+def test_a_folder_whose_name_is_not_utf_8_takes_no_store(run: Run, tmp_path: Path) -> None:
+    place = os.fsdecode(os.fsencode(tmp_path) + b"/st\xff")
+    assert "its full name is not UTF-8" in run("init", "--store", place, code=6).err
+    run("init", "--store", tmp_path / "store")
+    assert "its full name is not UTF-8" in run("backup", place, "--store", tmp_path / "store", code=6).err
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    (tmp_path / "store").rename(place)
+    assert "its full name is not UTF-8" in run("stats", "--store", place, code=6).err
+
+
 def test_a_home_folder_is_expanded_wherever_a_folder_is_named(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,3 +232,32 @@ def test_a_home_folder_is_expanded_wherever_a_folder_is_named(
     assert list(elsewhere.iterdir()) == []
     with pytest.raises(idstore.StoreUnavailable, match="there is no home folder"):
         idstore.open("~no-such-account/x")
+
+
+@pytest.mark.parametrize("lost", ["ledger.sqlite", "generation-1/catalogue.sqlite", "generation-1"])
+@pytest.mark.parametrize("words", [("list",), ("mint", "rdl"), ("init",), ("verify",), ("stats",)])
+def test_a_store_without_one_of_its_files_is_damaged_and_not_absent(
+    run: Run, rdl: str, store: Path, lost: str, words: tuple[str, ...]
+) -> None:
+    assert rdl
+    if (store / lost).is_dir():
+        shutil.rmtree(store / lost)
+    else:
+        for file in store.glob(f"{lost}*"):
+            file.unlink()
+    before = set(store.rglob("*"))
+    told = run(*words, code=6).err
+    assert "damaged" in told and "is missing; keep its files, and restore a backup" in told
+    assert told.endswith("(idstore restore BACKUP --store NEW-FOLDER)\n")
+    assert {path.parent for path in set(store.rglob("*")) - before} <= {store}, "nothing is made anew"
+
+
+def test_a_backup_is_restored_as_the_message_of_a_damaged_store_says(
+    run: Run, mint: Minting, store: Path, tmp_path: Path
+) -> None:
+    id = mint()
+    run("backup", tmp_path / "backup")
+    (store / "ledger.sqlite").unlink()
+    run("show", id, code=6)
+    run("restore", tmp_path / "backup", "--store", tmp_path / "new")
+    assert run("show", id, "--store", tmp_path / "new", "--json").object["id"] == id

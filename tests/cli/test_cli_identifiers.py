@@ -76,7 +76,7 @@ def test_mint_and_register_print_the_record_with_json(run: Run, rdl: str) -> Non
 def test_a_second_identifier_for_a_target_gives_a_warning(run: Run, mint: Minting) -> None:
     first = mint("--target", WIKIDATA)
     again = run("mint", "rdl", "--target", WIKIDATA)
-    assert again.err == f"idstore: warning: {WIKIDATA} is already identified by {first}\n"
+    assert again.err == f"idstore: warning: {WIKIDATA}: {first} already leads there\n"
     assert run("mint", "rdl", "--target", WIKIDATA, by="bob").err == ""  # bob sees neither
     third = mint()
     assert first in run("target", third, WIKIDATA).err
@@ -337,11 +337,13 @@ def test_a_tombstone_resolves_to_its_reason(run: Run, mint: Minting) -> None:
     run("deprecate", iri, "--reason", "old", "--by", other)
     run("revoke", iri, "--reason", "spam")
     lines = run("resolve", iri).lines
-    assert lines[0].startswith(f"{iri} is a tombstone since 20") and lines[0].endswith(": spam")
+    assert lines[0].startswith(f"{iri} is withdrawn, with its reason (tombstone) since 20") and lines[
+        0
+    ].endswith(": spam")
     assert lines[1] == f"replaced by {other}"
     found = run("resolve", iri, "--json").object
     assert (found["target"], found["reason"], found["supersededBy"]) == (None, "spam", [other])
-    assert times.parse(found["date"])
+    assert times.iso(times.parse(found["date"])) == found["date"]
     assert run("resolve", iri).err == ""
     assert "  revoked      spam" in run("show", iri).lines
 
@@ -356,13 +358,37 @@ def test_a_reason_is_printed_on_one_line(run: Run, mint: Minting) -> None:
 @pytest.mark.usefixtures("rdl")
 def test_cite_writes_every_form(run: Run) -> None:
     run("register", "h", "abc")
-    lines = run("cite", "h:abc").lines
-    assert {"https://hdl.handle.net/10.1000/abc", "hdl:10.1000/abc", "https://doi.org/10.1000/abc"} <= set(
-        lines
-    )
+    *lines, reference = run("cite", "h:abc").lines
+    assert {
+        "https://hdl.handle.net/10.1000/abc",
+        "hdl:10.1000/abc",
+        "https://doi.org/10.1000/abc",
+        "h:abc",
+    } <= set(lines)
+    assert reference.endswith("). https://doi.org/10.1000/abc (draft)")
     for form in lines:
         assert run("show", form).lines[0] == "https://hdl.handle.net/10.1000/abc"
     assert {"kind", "text"} == run("cite", "h:abc", "--json").objects[0].keys()
+
+
+@pytest.mark.usefixtures("rdl")
+def test_cite_tells_name_date_and_state(run: Run) -> None:
+    iri = run("register", "h", "abc", "--name", "ball valve").line
+    run("fixate", iri)
+    address = "https://doi.org/10.1000/abc"
+    date = run("show", iri, "--json").object["fixated"][:10]
+    assert run("cite", iri).lines[-1] == f"ball valve ({date}). {address}"
+    run("deprecate", iri, "--reason", "outdated")
+    assert run("cite", iri, by="carol").lines[-1] == f"ball valve ({date}). {address} (deprecated)"
+    run("revoke", iri, "--reason", "abuse")
+    *_, reference = run("cite", iri, "--json").objects
+    assert reference == {
+        "kind": "reference",
+        "text": f"ball valve ({date}). {address} (withdrawn)",
+        "name": "ball valve",
+        "date": date,
+        "state": "withdrawn",
+    }
 
 
 @pytest.mark.parametrize("option", ["--since", "--until"])

@@ -2,10 +2,13 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
 from command_lines import RDL, WIKIDATA, Minting, Run
+
+import idstore
 
 H = "https://hdl.handle.net/10.1000/"
 HERE = (
@@ -313,3 +316,15 @@ def test_a_line_that_only_a_setting_refuses_names_the_setting(run: Run, tmp_path
     assert (
         "would be one" not in run("import", "--format", "list", "--namespace", "facade", nothing, code=3).out
     )
+
+
+@pytest.mark.local("the library opens the folder")
+def test_a_record_of_the_library_has_the_keys_of_the_command(run: Run, mint: Minting, store: Path) -> None:
+    iri = mint("--name", "valve", "--lang", "en", "--target", "http://x.example.org/")
+    run("bind", iri, "http://y.example.org/", "--author", "Ann", "--confidence", "0.5")
+    run("fixate", iri)
+    shown = run("show", iri, "--json").object
+    with idstore.open(store, mode="read") as registry:
+        document = json.loads(json.dumps(registry.show(iri, idstore.Party("alice")).as_dict()))
+        assert document.pop("namespace") == registry.namespace(shown.pop("namespace")).base
+    assert document == {key: value for key, value in shown.items() if key not in ("scheme", "comments")}

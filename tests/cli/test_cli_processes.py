@@ -139,7 +139,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with idstore.open(folder / "store", administrator=alice) as registry:
         registry.add_namespace("other", "20.500.9", "handle", alice)
         labels = (f"n{number}" for number in range(LARGE))
-        registry.fixate([registry.register("other", label, alice).iri.value for label in labels], alice)
+        registry.fixate([registry.register("other", label, alice).iri for label in labels], alice)
         with (folder / "export.trig").open("wb") as target:
             export(registry, target, alice, "trig")
     return folder / "export.trig"

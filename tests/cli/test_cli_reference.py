@@ -1,5 +1,6 @@
 """The reference in docs/ matches the help texts."""
 
+import re
 from pathlib import Path
 
 from idstore.cli import exits
@@ -25,3 +26,10 @@ def test_every_command_is_in_the_reference() -> None:
     text = PAGE.read_text(encoding="utf-8")
     names = [name for commands in COMMANDS.values() for name in commands]
     assert [name for name in names if f"\n## idstore {name}" not in text] == []
+
+
+def test_each_help_says_what_since_is_compared_with() -> None:
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    meanings = re.findall(r" --since T (.{60})", text)
+    assert len(meanings) == 5
+    assert all(re.search("created|events|allocat", meaning) for meaning in meanings), meanings

@@ -17,7 +17,7 @@ def first(run: Run) -> str:
 
 
 def test_every_way_to_a_target_warns(run: Run, first: str) -> None:
-    told = f"{URL} is already identified by {first}"
+    told = f"{URL}: {first} already leads there"
     assert told in run("register", "h", "second", "--target", URL).err
     run("target", "h:second", "--unset")
     assert told in run("target", "h:second", URL).err
@@ -36,7 +36,7 @@ def test_every_way_to_a_target_warns(run: Run, first: str) -> None:
 def test_a_version_with_a_target_of_another_identifier_warns(run: Run, first: str) -> None:
     work = run("mint", "rdl").line
     run("fixate", work)
-    told = f"idstore: warning: {URL} is already identified by {first}\n"
+    told = f"idstore: warning: {URL}: {first} already leads there\n"
     added = ("version", "add", work, "--number", "0.1", "--target", URL, "--request-key", "k")
     version = run(*added)
     assert version.err == told
@@ -49,21 +49,21 @@ def test_several_identifiers_for_one_target_warn_once(run: Run, first: str) -> N
     run("namespace", "add", "many", "10.9999", "--scheme", "handle", "--set", "suffix=uuid")
     several = run("mint", "many", "--count", "3", "--target", URL)
     assert len(several.out.splitlines()) == 3
-    assert several.err.count(f"{URL} is already identified by {first}") == 1
+    assert several.err.count(f"{URL}: {first} already leads there") == 1
     assert several.err.count(f"{URL} is the target of all 3 new identifiers") == 1
     hidden = run("mint", "many", "--count", "2", "--target", URL, by="bob").err
-    assert "already identified" not in hidden and "all 2 new" in hidden
+    assert "already lead" not in hidden and "all 2 new" in hidden
     assert "target" not in run("mint", "many", "--count", "2").err
 
 
 def test_the_same_target_again_is_no_second_identifier(run: Run, first: str) -> None:
-    assert "already identified" not in run("handle", "set", first, "URL", URL, "--index", "1").err
-    assert "already identified" not in run("handle", "set", first, "DESC", URL).err
+    assert "already lead" not in run("handle", "set", first, "URL", URL, "--index", "1").err
+    assert "already lead" not in run("handle", "set", first, "DESC", URL).err
 
 
 def test_a_draft_of_another_party_is_not_told(run: Run, first: str) -> None:
     run("register", "h", "other", by="bob")
-    assert "already identified" not in run("handle", "set", "h:other", "URL", URL, by="bob").err
+    assert "already lead" not in run("handle", "set", "h:other", "URL", URL, by="bob").err
     batch = f"CREATE 10.1000/more\n1 URL 86400 1110 UTF8 {URL}\n"
     outcome = run("import", "-", "--format", "handle-batch", stdin=batch, by="bob")
     assert first not in outcome.err and "10.1000/other" in outcome.err
@@ -76,7 +76,7 @@ def test_an_export_that_brings_a_second_identifier_warns(run: Run, first: str, t
     run("register", "g", "pump", "--target", URL, *there)
     run("fixate", "g:pump", *there)
     run("export", "-o", export, *there)
-    told = f"https://hdl.handle.net/20.500.2/pump: {URL} is already identified by {first}"
+    told = f"https://hdl.handle.net/20.500.2/pump: {URL}: {first} already leads there"
     for options in (("--dry-run",), ()):
         assert told in run("import", export, *options).err
-    assert "already identified" not in run("import", export).err
+    assert "already lead" not in run("import", export).err

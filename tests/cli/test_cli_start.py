@@ -28,7 +28,6 @@ NEVER_AT_FIRST = {
         "platformdirs",
         "xml",
         "asyncio",
-        "logging",
         "multiprocessing",
         "urllib.request",
     ),

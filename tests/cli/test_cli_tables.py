@@ -320,20 +320,20 @@ def test_a_second_identifier_for_a_target_is_told(run: Run, tmp_path: Path, dry_
     run("register", "k", "b")
     hidden = "http://x.example.org/hidden"
     run("register", "k", "c", "--target", hidden, by="bob")
-    told = f"line 2: http://x.example.org/1 is already identified by {first}"
+    told = f"line 2: http://x.example.org/1: {first} already leads there"
     one, two = "http://x.example.org/1", "http://x.example.org/2"
     minted = written(
         tmp_path / "m.csv", ("name", "target"), ("q", one), ("r", two), ("s", two), ("t", hidden)
     )
     warned = run("mint", "k", "--from", minted, *dry_run).err
-    assert told in warned and "line 4: http://x.example.org/2 is already identified by line 3" in warned
+    assert told in warned and "line 4: http://x.example.org/2: line 3 already leads there" in warned
     assert "line 5" not in run("mint", "k", "--from", minted, *dry_run, by="dave").err
     registered = written(tmp_path / "r.csv", ("label", "target"), ("rr", one))
     warned = run("register", "k", "--from", registered, *dry_run).err
-    assert "line 2: http://x.example.org/1 is already identified by" in warned and first in warned
+    assert "line 2: http://x.example.org/1: " in warned and first in warned
     changed = written(tmp_path / "c.csv", ("identifier", "target"), ("k:b", one))
     warned = run("target", "--from", changed, *dry_run).err
-    assert "line 2: http://x.example.org/1 is already identified by" in warned and first in warned
+    assert "line 2: http://x.example.org/1: " in warned and first in warned
     if not dry_run:  # what is so already tells only of others
         assert first in run("target", "--from", changed).err
 
@@ -351,3 +351,18 @@ def test_marks_of_a_spreadsheet_are_no_part_of_a_cell(run: Run, tmp_path: Path, 
     assert cell in run("show", "k:y", "--json").object["names"].values()
     changed = written(tmp_path / "c.csv", ("identifier", "reason"), ("k:y", cell))
     assert "write c2" in run("deprecate", "--from", changed, code=3).out
+
+
+def test_an_ambiguous_cell_says_how_to_say_which(run: Run, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        run("namespace", "add", name, f"http://{name}.example.org/", "--scheme", "puid")
+        run("register", name, "fmt/1")
+    told = run("show", "fmt/1", code=2).err
+    assert "write one:fmt/1 or two:fmt/1" in told and "--base" not in told
+    file = written(tmp_path / "m.csv", ("subject", "target"), ("fmt/1", "http://x.example.org/"))
+    refused = run("import", file, code=3).line
+    assert "write one:fmt/1 or two:fmt/1" in refused and refused.endswith("(--base subject=IRI)")
+    run("import", file, "--base", "subject=http://one.example.org/")
+    assert run("show", "one:fmt/1", "--json").object["bindings"]
+    changed = written(tmp_path / "c.csv", ("identifier", "target"), ("fmt/1", "http://x.example.org/"))
+    assert run("target", "--from", changed, code=3).line.endswith("write one:fmt/1 or two:fmt/1")

@@ -17,7 +17,7 @@ BOB = idstore.Party("bob")
 def ownerless(rdl: str, store: Path) -> str:
     """Return a created identifier of bob that has lost its owner."""
     with idstore.open(store) as registry:
-        iri = registry.mint(rdl, BOB, idstore.Request(name="valve")).iri.value
+        iri = registry.mint(rdl, BOB, idstore.Request(name="valve")).iri
         with engine_of(registry) as engine:
             for quad in engine.quads(NamedNode(iri), IDS.owner):
                 engine.remove(quad)

@@ -94,6 +94,7 @@ def test_lists_counts_and_files_reveal_nothing_hidden(run: Run, mint: Minting) -
         ("stats", "--pace"),
         ("log",),
         ("export",),
+        ("export", "--for-publication"),
         ("export", "--digest"),
         ("export", "--format", "csv"),
         ("export", "--format", "sssom"),

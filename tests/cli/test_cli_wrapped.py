@@ -64,6 +64,9 @@ def test_white_space_around_an_identifier_counts_for_nothing(run: Run, doi: str,
         "<10.5072/a",
         "10.5072/a>",
         "&lt;10.5072/a&gt;",
+        "10.5072/ a",
+        "doi:10.5072/\u00a0a",
+        "https://hdl.handle.net/10.5072/a%20",
     ],
 )
 def test_a_label_with_something_around_it_is_refused_unless_insisted(run: Run, doi: str, label: str) -> None:

@@ -381,6 +381,27 @@ def test_ris_between_entries_is_malformed() -> None:
         entries(RIS + "TI  - On Names\n")
 
 
+@pytest.mark.parametrize("kind", ["article-journal", "journal-article", "review"])
+def test_types_of_articles_are_as_usual(kind: str) -> None:
+    [entry] = entries(json.dumps({"ISSN": "0036-3634", "title": "On Names", "type": kind}))
+    assert entry.doubts == ()
+
+
+@pytest.mark.parametrize("kind", ["book", "PhDThesis", "periodical", "inproceedings"])
+def test_an_entry_of_bibtex_that_is_no_article_is_told(kind: str) -> None:
+    [entry] = entries(f"@{kind}{{a, issn = {{0036-3634}}, volume = 1, title = {{On Names}}}}")
+    assert entry.doubts == (f"the entry is of type {kind.lower()}, which is no article",)
+
+
+def test_an_entry_before_the_ones_that_refer_to_it_is_told() -> None:
+    text = """@proceedings{vol, issn = {0036-3634}, volume = {12}, title = {Names}}
+@article{a, crossref = {vol}, title = {On Names}}"""
+    parent, child = entries(text)
+    assert parent.doubts == ("the entry is of type proceedings, which is no article",)
+    with pytest.raises(InvalidData, match="no entry after it has the key 'vol'"):
+        child.fields()
+
+
 @pytest.mark.parametrize(
     ("record", "told"),
     [
@@ -388,6 +409,7 @@ def test_ris_between_entries_is_malformed() -> None:
         ({"pages": "1-5"}, "the field pages (1-5) is not used"),
         ({"firstPage": "1"}, "the field firstPage (1) is not used"),
         ({"message-type": "journal"}, "the record is of the type journal, which is no article"),
+        ({"type": "book"}, "the record is of the type book, which is no article"),
     ],
 )
 def test_keys_of_json_that_number_are_not_passed_over(record: dict[str, str], told: str) -> None:

@@ -105,7 +105,7 @@ def publish(store: Path) -> Callable[[str], str]:
         with idstore.open(store, administrator=ALICE) as registry:
             if not registry.namespaces():
                 registry.add_namespace("rdl", BASE, "rdswip", ALICE)
-            id = registry.mint("rdl", ALICE, idstore.Request(name=name)).iri.value
+            id = registry.mint("rdl", ALICE, idstore.Request(name=name)).iri
             registry.bind(id, idstore.Statement("http://www.wikidata.org/entity/Q1"), ALICE)
             registry.fixate([id], ALICE)
             registry.mint("rdl", ALICE, idstore.Request(name="a draft"))
@@ -258,11 +258,11 @@ def test_a_store_that_is_restored_between_two_pages_of_changes_is_refused(
     run("backup", str(tmp_path / "copy"))
     publish("lost")
     with (
-        idstore.open(store, read_only=True) as former,
+        idstore.open(store, mode="shared") as former,
         idstore.open(tmp_path / "copy", administrator=ALICE) as restored,
     ):
         for number in range(3):
-            restored.fixate([restored.mint("rdl", ALICE, idstore.Request(name=str(number))).iri.value], ALICE)
+            restored.fixate([restored.mint("rdl", ALICE, idstore.Request(name=str(number))).iri], ALICE)
         stores = [former]
 
         def changes(after: int) -> ChangePage:
@@ -270,7 +270,7 @@ def test_a_store_that_is_restored_between_two_pages_of_changes_is_refused(
 
         def event_at(number: int) -> str:
             stores.append(restored)  # after the first page
-            return restored.published(number - 1, 1)[0].event.name
+            return restored.published(number - 1, 1)[0].event.iri
 
         remote = RemoteEndpoint(endpoint.options[1], endpoint.options[3])
         with pytest.raises(StageConflict, match="older backup"):
@@ -284,7 +284,7 @@ def test_kills_on_either_side_lose_and_double_nothing(
     publish("valve")
     with idstore.open(store) as registry:
         for number in range(300):
-            id = registry.mint("rdl", ALICE, idstore.Request(name=f"thing {number}")).iri.value
+            id = registry.mint("rdl", ALICE, idstore.Request(name=f"thing {number}")).iri
             registry.fixate([id], ALICE)
             if number % 3 == 0:
                 registry.name(id, f"renamed {number}", ALICE)

@@ -167,10 +167,10 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
 
 
 def test_a_public_feed_reveals_no_drafts(registry: Registry) -> None:
-    draft = registry.mint("rdl", BEN, Request('a "secret"\nname \\ é')).iri.value
+    draft = registry.mint("rdl", BEN, Request('a "secret"\nname \\ é')).iri
     before = feed(registry, OUT, 0)
     registry.comment(draft, "secret as well", BEN, internal=True)
-    registry.release(registry.mint("rdl", BEN).iri.value, BEN)
+    registry.release(registry.mint("rdl", BEN).iri, BEN)
     assert feed(registry, OUT, 0) == before == feed(registry, BEN, 0)
     assert draft in feed(registry, ROOT, 0)
     registry.fixate([draft], BEN)
@@ -181,7 +181,7 @@ def test_a_public_feed_reveals_no_drafts(registry: Registry) -> None:
 
 
 def test_a_page_reads_the_log_of_a_subject_once(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub = registry.mint("rdl", BEN, Request("hub")).iri.value
+    hub = registry.mint("rdl", BEN, Request("hub")).iri
     registry.fixate([hub], BEN)
     for number in range(60):
         registry.bind(hub, Statement(f"http://example.org/{number}"), ANN)
@@ -207,7 +207,7 @@ def test_steps_one_by_one_are_those_of_the_whole_feed(tmp_path: Path) -> None:
     """The first step of a page finds out who describes a party that was not added."""
     with begun(tmp_path / "store", (GIL,)) as registry:
         for party in (BEN, ANN):
-            draft = registry.mint("rdl", party, Request("draft")).iri.value
+            draft = registry.mint("rdl", party, Request("draft")).iri
             registry.comment(draft, "internal", party, internal=True)
             registry.grant(draft, GIL, party)
             registry.bind(draft, Statement("http://example.org/"), party)
@@ -224,7 +224,7 @@ def test_steps_one_by_one_are_those_of_the_whole_feed(tmp_path: Path) -> None:
 
 
 def test_a_triple_of_two_bindings_goes_with_the_last(registry: Registry) -> None:
-    hub, statement = registry.mint("rdl", BEN, Request("hub")).iri.value, Statement("http://example.org/")
+    hub, statement = registry.mint("rdl", BEN, Request("hub")).iri, Statement("http://example.org/")
     registry.fixate([hub], BEN)
     followers = {ROOT: Follower(), OUT: Follower()}
     for act, party in (("bind", ANN), ("bind", BEN), ("unbind", ANN), ("bind", ANN), ("unbind", BEN)):
@@ -242,7 +242,7 @@ def test_rdflib_reads_the_parts_of_a_feed(registry: Registry) -> None:
     """Read the parts of a history with another library's reader."""
     dataset, upto = rdflib.Dataset(), 0
     for label in "ab":
-        iri = registry.register("names", label, ANN, Request('a "quoted"\nname \\ é')).iri.value
+        iri = registry.register("names", label, ANN, Request('a "quoted"\nname \\ é')).iri
         registry.fixate([iri], ANN)
         registry.name(iri, "another", ANN)
         text = feed(registry, ROOT, upto)

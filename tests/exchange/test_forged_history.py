@@ -47,7 +47,7 @@ def forged_event(origin: str, kind: object, about: object, by: str, *arguments: 
 def forgeries(registry: Registry) -> dict[str, str]:
     """Return the forged events by the kind of power that they would change."""
     origin = registry.store.origin
-    draft, published = (registry.show(f"names:{label}", ANN).iri for label in ("draft", "published"))
+    draft, published = (registry.show(f"names:{label}", ANN).node for label in ("draft", "published"))
     party = f"{IDS.party} {node('mallory')}"
     addition = f"{IDS.type} {IDS.Administrator}"
     return {

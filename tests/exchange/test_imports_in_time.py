@@ -41,7 +41,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 
 def published(registry: Registry, label: str, request: Request = Request()) -> str:
-    iri = registry.register("formats", label, ANN, request).iri.value
+    iri = registry.register("formats", label, ANN, request).iri
     registry.fixate([iri], ANN)
     return iri
 
@@ -99,7 +99,7 @@ def test_an_act_follows_imported_events_of_a_fast_clock(
         iri = published(there, f"fmt/{attempt + 1}")
     merge(here, there, tmp_path)
     here.revoke(iri, "abuse", ROOT)
-    events = [entry.event for entry in here.log(ROOT) if entry.event.about.value == iri]
+    events = [entry.event for entry in here.log(ROOT) if entry.event.about == iri]
     assert events[-1].order == max(event.order for event in events)
     merge(there, here, tmp_path)
     merge(new, here, tmp_path)
@@ -131,9 +131,9 @@ def test_a_request_key_used_twice_with_different_arguments_stays_with_the_first(
     merge(here, there, tmp_path)
     merge(copy, here, tmp_path)
     for registry in (here, copy):
-        assert {record.iri.value for record in registry.list(ROOT)} == {first, other}
+        assert {record.iri for record in registry.list(ROOT)} == {first, other}
         again = registry.register("formats", "fmt/1", ANN, Request(name="one", request_key="order-1"))
-        assert again.iri.value == first
+        assert again.iri == first
 
 
 def test_an_allocation_is_revoked_only_with_its_first_allocator(make: Make, tmp_path: Path) -> None:
@@ -142,10 +142,10 @@ def test_an_allocation_is_revoked_only_with_its_first_allocator(make: Make, tmp_
     there.register("formats", "fmt/1", BEN)
     there.fixate([iri], BEN)
     merge(here, there, tmp_path)
-    assert here.revocable(BEN, 0, ROOT) == []
-    assert here.revocable(ANN, 0, ROOT) == [iri]
-    assert here.revoke_all(BEN, 0, "spam", ROOT) == []
-    assert len(here.revoke_all(ANN, 0, "spam", ROOT)) == 1
+    assert here.revocable(BEN, times.of(0), ROOT) == []
+    assert here.revocable(ANN, times.of(0), ROOT) == [iri]
+    assert here.revoke_all(BEN, times.of(0), "spam", ROOT) == []
+    assert len(here.revoke_all(ANN, times.of(0), "spam", ROOT)) == 1
 
 
 def test_a_setting_that_a_scheme_got_later_has_its_default(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def publish_all(registries: list[Registry]) -> None:
                     known.suspended and known.name == record.owner for known in registry.parties(ROOT)
                 ):
                     registry.reinstate(Party(record.owner), ROOT)
-                registry.fixate([record.iri.value], Party(record.owner))
+                registry.fixate([record.iri], Party(record.owner))
 
 
 def guarded_merge(target: Registry, source: Registry, folder: Path, by: Party) -> None:
@@ -170,7 +170,7 @@ def register(
     name: str | None = None,
     comment: str | None = None,
 ) -> str:
-    iri = registry.register("names", label, by, Request(name, comment=comment)).iri.value
+    iri = registry.register("names", label, by, Request(name, comment=comment)).iri
     if fixate:
         registry.fixate([iri], by)
     return iri
@@ -187,7 +187,7 @@ def test_events_keep_authors_and_origin(here: Registry, there: Registry, tmp_pat
     assert {entry.event.origin for entry in here.log(OUT, Filter(id=iri))} == {there.store.origin}
     assert here.show(iri, OUT) == there.show(iri, OUT)
     assert [one.by for one in here.remarks(iri, OUT)] == ["ben"]
-    here.fixate([here.mint("rdl", ANN).iri.value], ANN)
+    here.fixate([here.mint("rdl", ANN).iri], ANN)
     assert [*here.log(ROOT)][-1].event.at >= max(entry.event.at for entry in there.log(ROOT))
 
 
@@ -230,7 +230,7 @@ def test_bindings_merge_by_the_order_of_their_events(here: Registry, there: Regi
         merge(here, there, tmp_path)
         merge(there, here, tmp_path)
     for registry in (here, there):
-        assert sorted(one.target.value for one in registry.show(iri, OUT).bindings) == [
+        assert sorted(one.target for one in registry.show(iri, OUT).bindings) == [
             "http://example.org/again",
             "http://example.org/both",
         ]
@@ -240,8 +240,8 @@ def test_bindings_merge_by_the_order_of_their_events(here: Registry, there: Regi
 def test_drafts_and_internal_remarks_are_not_transferred(
     here: Registry, there: Registry, tmp_path: Path
 ) -> None:
-    draft = there.mint("rdl", BEN, Request("a secret draft")).iri.value
-    gone = there.mint("rdl", BEN, Request("a secret that is gone")).iri.value
+    draft = there.mint("rdl", BEN, Request("a secret draft")).iri
+    gone = there.mint("rdl", BEN, Request("a secret that is gone")).iri
     there.release(gone, BEN)
     public = register(there, "x", BEN)
     there.comment(public, "a secret remark", BEN, internal=True)
@@ -258,7 +258,7 @@ def test_drafts_and_internal_remarks_are_not_transferred(
 def test_parties_of_another_registry_get_no_power_here(
     here: Registry, there: Registry, tmp_path: Path
 ) -> None:
-    draft = here.mint("rdl", ANN).iri.value
+    draft = here.mint("rdl", ANN).iri
     here.grant(draft, Party("staff"), ANN)
     eve, mal = Party("eve"), Party("mal")
     there.add_party(eve, ROOT, "administrator")
@@ -359,16 +359,16 @@ def test_a_publication_before_a_revocation_is_merged(here: Registry, there: Regi
 
 def test_a_request_key_keeps_its_local_result(here: Registry, there: Registry, tmp_path: Path) -> None:
     request = Request("valve", request_key="order-66")
-    mine, other = (registry.mint("rdl", ANN, request).iri.value for registry in (here, there))
+    mine, other = (registry.mint("rdl", ANN, request).iri for registry in (here, there))
     for registry, iri in ((here, mine), (there, other)):
         registry.fixate([iri], ANN)
     merge(here, there, tmp_path)
-    assert here.mint("rdl", ANN, request).iri.value == mine
+    assert here.mint("rdl", ANN, request).iri == mine
     assert here.show(other, OUT).names == (("und", "valve"),)
     sound(here)
     same = Request("valve", request_key="the same")
     for registry in (here, there):
-        registry.fixate([registry.register("names", "x", ANN, same).iri.value], ANN)
+        registry.fixate([registry.register("names", "x", ANN, same).iri], ANN)
     merge(here, there, tmp_path)
     merge(there, here, tmp_path)
     for registry in (here, there):

@@ -8,6 +8,7 @@ from command_lines import RDL, WIKIDATA, Run
 
 from idstore.errors import ExchangeError
 from idstore.exchange import limits, plain_rdf
+from idstore.model import times
 from idstore.model.namespace import Namespace
 from idstore.schemes import installed
 from idstore.vocabulary import PREFIXES as VOCABULARIES
@@ -32,7 +33,7 @@ rdl:R6569332477 rdfs:isDefinedBy <{RDL}> .
 @pytest.fixture
 def namespace() -> Namespace:
     settings = tuple(installed()["rdswip"].defaults.items())
-    return Namespace(RDL, "rdl", "rdswip", settings, "alice", 0)
+    return Namespace(RDL, "rdl", "rdswip", settings, "alice", times.of(0))
 
 
 def imported(run: Run, file: Path, *words: str, code: int = 0) -> list[str]:

@@ -43,7 +43,7 @@ FLAWED = {
 def registry(tmp_path: Path) -> Iterator[Registry]:
     with begun(tmp_path / "store") as registry:
         made = registry.mint("rdl", ROOT, Request('line\nbreak\u2028, \x85 and \\ "quote"', "en"))
-        registry.fixate([made.iri.value], ROOT)
+        registry.fixate([made.iri], ROOT)
         registry.mint("rdl", ROOT, Request("only for us"))
         yield registry
 

@@ -141,7 +141,7 @@ def _source() -> dict[str, bytes]:
     """Return a small registry in each format."""
     with _made("source") as registry:
         registry.add_namespace("names", "20.500.1", "handle", ADMINISTRATOR)
-        kept = registry.register("names", "a", ADMINISTRATOR).iri.value
+        kept = registry.register("names", "a", ADMINISTRATOR).iri
         registry.fixate([kept], ADMINISTRATOR)
         registry.register("names", "b", ADMINISTRATOR)
         written = {}

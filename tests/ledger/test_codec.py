@@ -33,7 +33,7 @@ EVENTS = st.builds(
     st.just(ORIGIN),
     TOKENS,
     st.just(IDS.Comment),
-    NODES,
+    NODES.map(lambda node: node.value),
     TEXTS,
     NUMBERS,
     st.lists(st.tuples(NODES, TERMS), max_size=3).map(tuple),
@@ -91,7 +91,7 @@ def mint() -> Change:
         (SKOS.notation, Literal("a")),
         (RDFS.label, Literal("ball")),
     )
-    event = Event(ORIGIN, 5, IDS.Mint, THING, "alice", 1_700_000_000_000, arguments)
+    event = Event(ORIGIN, 5, IDS.Mint, THING.value, "alice", 1_700_000_000_000, arguments)
     return Change(
         ((event, PUBLIC_LOG),),
         begins=True,
@@ -103,7 +103,7 @@ def mint() -> Change:
 def test_the_records_that_events_begin_come_with_the_change() -> None:
     change = decode(encode(mint()))
     assert isinstance(change, Change)
-    assert [record.iri for record in change.begun] == [THING]
+    assert [record.iri for record in change.begun] == [THING.value]
     assert list(change.records()) == list(mint().records())
     assert not decode(encode(replace(mint(), begins=False))).begun  # type: ignore[union-attr]
 

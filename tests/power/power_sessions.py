@@ -149,9 +149,7 @@ class Promises:
             raise LostError(f"{iri} was released, and is back")
         if stage == "fixated" and record.stage is not Stage.FIXATED:
             raise LostError(f"{iri} is {record.stage}, and was fixated")
-        if iri in self.bound and not any(
-            binding.target.value == f"{iri}/same" for binding in record.bindings
-        ):
+        if iri in self.bound and not any(binding.target == f"{iri}/same" for binding in record.bindings):
             raise LostError(f"the binding of {iri} is gone")
 
 
@@ -183,7 +181,7 @@ def give_out_more(registry: Registry, promises: Promises) -> None:
     """Mint and register more identifiers. Raises LostError if a label is issued again."""
     for namespace in registry.namespaces():
         if namespace.name == NUMBERED:
-            iri = registry.mint(NUMBERED, ALICE).iri.value
+            iri = registry.mint(NUMBERED, ALICE).iri
             if iri in promises.stages:
                 raise LostError(f"{iri} is issued a second time")
         if namespace.name == CHOSEN:
@@ -204,7 +202,7 @@ def foreign_files(folder: Path, many: int, size: int) -> dict[str, tuple[str, in
     for number in range(many):
         with idstore.open(folder / f"other{number}", administrator=ALICE) as registry:
             home = registry.add_namespace(f"other{number}", f"20.500.{number + 2}", "handle", ALICE)
-            made_there = [registry.register(home.name, f"f{label}", ALICE).iri.value for label in range(size)]
+            made_there = [registry.register(home.name, f"f{label}", ALICE).iri for label in range(size)]
             registry.fixate(made_there, ALICE)
             path = folder / f"other{number}.trig"
             with path.open("wb") as target:
@@ -270,6 +268,7 @@ class PowerCuts:
             shutil.copytree(self.disk, left)
         else:
             disk.cut(left, mode, chance)
+            _start_anew(left)
         shutil.rmtree(self.disk)
         self.disk = left
         self.outcome.cuts += 1
@@ -293,6 +292,12 @@ class PowerCuts:
             raise LostError(f"{what}: {error}") from error
         self.promises.backups.clear()
         shutil.rmtree(self.disk / "backups", ignore_errors=True)
+
+
+def _start_anew(disk: Path) -> None:
+    """Let the stores of a disk see that the system was started anew: here it goes on running."""
+    for lock in disk.rglob("lock"):
+        lock.write_bytes(b"")
 
 
 class KilledSteps:
@@ -422,7 +427,7 @@ def check_backups(place: Path, promises: Promises) -> int:
     """
     for number, (name, promised) in enumerate(promises.backups.items()):
         whole = number % 8 == 0
-        with idstore.open(place / "backups" / name, read_only=not whole) as registry:
+        with idstore.open(place / "backups" / name, mode="write" if whole else "shared") as registry:
             findings = [str(finding) for finding in registry.verify(ALICE)] if whole else []
             if findings:
                 raise LostError(f"backup {name}: {findings[:5]}")

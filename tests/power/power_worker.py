@@ -98,16 +98,16 @@ class Work:
 
     def mint(self) -> None:
         record = self.registry.mint(NUMBERED, ALICE, Request(name="format"))
-        tell(act="mint", id=record.iri.value)
-        self.own.append(record.iri.value)
+        tell(act="mint", id=record.iri)
+        self.own.append(record.iri)
 
     def register(self) -> None:
         try:
             record = self.registry.register(CHOSEN, f"n{self.chance.randrange(LABELS)}", ALICE)
         except AlreadyRegistered:
             return
-        tell(act="register", id=record.iri.value)
-        self.own.append(record.iri.value)
+        tell(act="register", id=record.iri)
+        self.own.append(record.iri)
 
     def bind(self) -> None:
         if self.own:

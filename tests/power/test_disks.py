@@ -120,7 +120,7 @@ library.shim_begin(os.fsencode(folder), os.fsencode(folder + "-calls"), 0)
 registry = idstore.open(folder, administrator=ALICE)
 registry.add_namespace("puids", "http://n.example.org/", "puid", ALICE)
 for _ in range(20):  # the engine syncs files in threads of its own, which may meet the fault instead
-    iri = registry.mint("puids", ALICE).iri.value
+    iri = registry.mint("puids", ALICE).iri
     registry.counts(ALICE)
     library.shim_fail(int(kind), 5, 1, int(many))
     try:

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from catalogue_lives import ACTS, CHANGES, Lives, Step, dump, rows, take, take_all
 from hypothesis import given, settings
-from pyoxigraph import NamedNode
 
 from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.model.change import Change
@@ -163,7 +162,7 @@ def test_an_identifier_has_the_place_of_the_first_event_about_it(catalogue: Cata
     """This holds even if a change begins with an event about something else; no two get the same place."""
     lives = Lives()
     ((_, begun),) = lives.all([[Step("mint", 0, 0), Step("mint", 1, 1)]])
-    (noted,) = [replace(event, about=NamedNode("urn:x:batch"), token=7) for event, _ in begun.events[:1]]
+    (noted,) = [replace(event, about="urn:x:batch", token=7) for event, _ in begun.events[:1]]
     listings = tuple(listing_of(record, new=True) for record in begun.records())
     take(catalogue, 11, Change(((noted, PUBLIC_LOG), *begun.events), listings=listings[::-1]), 1)
     found = read(catalogue, "SELECT n, iri FROM identifier ORDER BY n")
@@ -200,7 +199,7 @@ def test_questions_see_committed_rows_alone_and_acts_see_all(catalogue: Catalogu
         catalogue.take(change, first)
         catalogue.note("checked", str(mark))
         assert answers(catalogue.questions) == before
-        event = change.events[-1][0].name
+        event = change.events[-1][0].iri
         assert catalogue.own.knows(event)
         assert catalogue.own.sequence == catalogue.own.place_of(event)
         assert catalogue.own.note("checked") == str(mark)

@@ -105,16 +105,16 @@ def test_a_load_into_a_catalogue_goes_on_where_that_ends(tmp_path: Path, share: 
 
 def _moved(history: History, places: int, number: int) -> History:
     """Return a copy of a history at later places, with another identifier and other event tokens."""
-    iri = NamedNode(f"{history.record.iri.value}-{number}")
+    iri = NamedNode(f"{history.record.iri}-{number}")
 
     def again(event: Event) -> Event:
-        return replace(event, about=iri, token=event.token + 1)
+        return replace(event, about=iri.value, token=event.token + 1)
 
     moved_events = tuple(
         LoggedEvent(one.sequence + places, again(one.event), one.graph, one.since and one.since + places)
         for one in history.events
     )
-    return History(moved_events, replace(history.record, iri=iri), "", (), history.issued)
+    return History(moved_events, replace(history.record, iri=iri.value), "", (), history.issued)
 
 
 def test_memory_for_counters_is_written_while_loading(tmp_path: Path) -> None:

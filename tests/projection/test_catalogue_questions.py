@@ -135,7 +135,7 @@ def rows_of(lives: Lives) -> list[tuple[LoggedEvent, EventRow]]:
 
 def test_log(asked: tuple[Questions, Lives, Connections]) -> None:
     questions, lives, _ = asked
-    rows, about = rows_of(lives), next(iter(lives.lives.values())).record.iri.value
+    rows, about = rows_of(lives), next(iter(lives.lives.values())).record.iri
     for seen in audiences(lives):
         for owner, kinds, of, after in product(
             (None, "ben", "nobody"), ((), ("Mint",), ("Comment", "Fixation")), (None, about), (0, 40)
@@ -148,9 +148,9 @@ def test_log(asked: tuple[Questions, Lives, Connections]) -> None:
                     if (seen is None or logged.graph == PUBLIC_LOG or logged.graph.value in seen)
                     and owner in (None, logged.event.by)
                     and (not kinds or logged.event.act in kinds)
-                    and of in (None, logged.event.about.value)
+                    and of in (None, logged.event.about)
                     and row.sequence > after
-                    and within(chosen, logged.event.at)
+                    and within(chosen, logged.event.moment)
                 ]
                 assert questions.events(chosen, about=of, kinds=kinds, after=after) == expected
                 assert questions.events(chosen, about=of, kinds=kinds, after=after, limit=4) == expected[:4]
@@ -170,15 +170,15 @@ def test_the_public_feed_and_the_order_of_events(asked: tuple[Questions, Lives, 
         expected = sorted(
             (logged.event for logged, _ in rows if logged.graph.value == graph), key=lambda event: event.order
         )
-        assert list(questions.ordered_events(graph)) == [event.name for event in expected]
+        assert list(questions.ordered_events(graph)) == [event.iri for event in expected]
     details = list(questions.details())
     assert [detail.row for detail in details] == [row for _, row in rows]
     assert [(one.act, one.about, one.actor, one.at, one.digest) for one in details] == [
         (
             logged.event.act,
-            hashed(logged.event.about.value),
+            hashed(logged.event.about),
             logged.event.by,
-            logged.event.at,
+            logged.event.moment,
             digest(logged.event),
         )
         for logged, _ in rows
@@ -190,7 +190,7 @@ def test_single_look_ups(asked: tuple[Questions, Lives, Connections]) -> None:
     for logged, row in rows_of(lives):
         assert questions.place_of(row.iri) == logged.sequence
         assert questions.knows(row.iri)
-        assert questions.mentions(logged.event.about.value)
+        assert questions.mentions(logged.event.about)
     assert questions.place_of(event_name(ORIGINS[0], 5)) is None
     assert not questions.knows(event_name("00000000-7d0c-4a1c-9c0e-1f2a3b4c5d6e", 5))
     with pytest.raises(ValueError, match="base 16"):
@@ -234,15 +234,15 @@ def test_how_much_parties_allocate(asked: tuple[Questions, Lives, Connections]) 
     questions, lives, _ = asked
     listed = {listing.iri for _, listing in lives.listings()}
     begun = [logged.event for logged in lives.told() if logged.event.act in ("Mint", "Registration")]
-    since = begun[len(begun) // 2].at
-    recent = [event for event in begun if event.at >= since]
+    since = begun[len(begun) // 2].moment
+    recent = [event for event in begun if event.moment >= since]
     assert {name: many for name, many, _, _ in questions.pace(since, ORIGINS[0])} == Counter(
         event.by for event in recent
     )
     for party, base in product(PARTIES, BASES):
         own = [event for event in recent if event.by == party]
-        there = sum(event.about.value in listed and event.about.value.startswith(base) for event in own)
-        gone = {event.name for event in own if event.about.value not in listed}
+        there = sum(event.about in listed and event.about.startswith(base) for event in own)
+        gone = {event.iri for event in own if event.about not in listed}
         count, released = questions.allocated(party, base, since, 1000, ORIGINS[0])
         assert (count, set(released)) == (there, gone)
         if there:
@@ -279,7 +279,7 @@ def no_scans(connections: Connections) -> Iterator[None]:
 
 def test_lists_trails_and_counts_scan_no_table(asked: tuple[Questions, Lives, Connections]) -> None:
     questions, lives, connections = asked
-    about = next(iter(lives.lives.values())).record.iri.value
+    about = next(iter(lives.lives.values())).record.iri
     with no_scans(connections):
         for seen in audiences(lives):
             for chosen in selections(seen):

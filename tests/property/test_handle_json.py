@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from idstore.model import times
+
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
 from idstore.model.value import Value
@@ -24,12 +26,12 @@ DATA = st.one_of(
 )
 VALUES = st.builds(
     lambda index, data, ttl, until, permissions: Value(
-        index, data[0], data[1], 0, ttl, until, f"{permissions:04b}"
+        index, data[0], data[1], times.of(0), ttl, until, f"{permissions:04b}"
     ),
     st.integers(1, 2**31 - 1),
     DATA,
     st.integers(0, 2**31 - 1),
-    st.none() | st.integers(0, 4_000_000_000).map(lambda second: second * 1000),
+    st.none() | st.integers(0, 4_000_000_000).map(lambda second: times.of(second * 1000)),
     st.integers(0, 15),
 )
 WORDS = st.sampled_from(

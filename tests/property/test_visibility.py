@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from pyoxigraph import Literal
+from pyoxigraph import Literal, NamedNode
 from reference_model import HIDDEN, Deed, Line, Model, Refusal, Shown, Thing, line
 
 import idstore
@@ -27,6 +27,7 @@ from idstore import Filter, Party, Record, Registry, Request, Statement
 from idstore.errors import IdstoreError, NoTarget
 from idstore.exchange import mappings, rdf, table_export
 from idstore.exchange.digest import digest
+from idstore.model import times
 from idstore.registry.handle_values import Draft
 from idstore.registry.log import LogEntry
 from idstore.testing import SimulatedAllocation
@@ -138,9 +139,9 @@ class Histories(RuleBasedStateMachine):
             lambda: self.registry.mint(space, Party(by), Request(name, comment=remark, request_key=key)),
         )
         if earlier is not None and made is not None:
-            assert made.iri.value == earlier.iri
+            assert made.iri == earlier.iri
         elif made is not None:
-            thing = Thing(made.iri.value, SPACES[space], by)
+            thing = Thing(made.iri, SPACES[space], by)
             self.model.begin("Mint", thing, name, remark)
             if key is not None:
                 self.model.keys[by, space, key] = thing, name or ""
@@ -154,7 +155,7 @@ class Histories(RuleBasedStateMachine):
         refused = self.model.may_allocate(by, "names") or ("taken" if again and taken else None)
         made = self.answered(refused, lambda: self.registry.register("names", label, Party(by)))
         if made is not None:
-            self.model.begin("Registration", Thing(made.iri.value, NAMES, by), None, None)
+            self.model.begin("Registration", Thing(made.iri, NAMES, by), None, None)
 
     @rule(by=owners, number=things, lang=st.sampled_from(("und", "en")))
     def name(self, by: str | None, number: int, lang: str) -> None:
@@ -397,9 +398,9 @@ class Histories(RuleBasedStateMachine):
                 iri: [(said.text, said.by, said.internal) for said in registry.remarks(iri, party)]
                 for iri in visible
             },
-            "list": [record.iri.value for record in registry.list(party)],
-            "drafts": [record.iri.value for record in registry.list(party, Filter(stage="created"))],
-            "ann's": [record.iri.value for record in registry.list(party, Filter(party="ann"))],
+            "list": [record.iri for record in registry.list(party)],
+            "drafts": [record.iri for record in registry.list(party, Filter(stage="created"))],
+            "ann's": [record.iri for record in registry.list(party, Filter(party="ann"))],
             "log": [_line(entry) for entry in events],
             "log by ben": [_line(entry) for entry in registry.log(party, Filter(party="ben"))],
             "logs": {
@@ -428,7 +429,7 @@ class Histories(RuleBasedStateMachine):
             found = list(quads)
         self.reveals_nothing(party.name, "\n".join(map(str, found)))
         about = {quad.subject: quad.object for quad in found if quad.predicate == IDS.about}
-        entries = (entry for entry in events if entry.event.iri in about)
+        entries = (entry for entry in events if entry.event.node in about)
         return (
             {
                 str(quad.subject)[1:-1]
@@ -449,7 +450,7 @@ class Histories(RuleBasedStateMachine):
         mapped.seek(0)
         with mappings.read(mapped, "sssom") as reading:
             found = [row for row in reading.rows if isinstance(row, mappings.MappingRow)]
-        order = [record.iri.value for record in registry.list(party)]
+        order = [record.iri for record in registry.list(party)]
         return sorted(iris, key=order.index), Counter(
             (row.subject, row.relation, row.target) for row in found
         )
@@ -467,7 +468,7 @@ class Histories(RuleBasedStateMachine):
         return (
             self.registry.list(party),
             self.registry.counts(party),
-            self.registry.pace(party, 0),
+            self.registry.pace(party, times.of(0)),
             self.registry.namespaces(),
             digest(self.registry, party),
         )
@@ -554,21 +555,19 @@ def _unless_hidden(show: Callable[[], Any]) -> Any:
 
 def _shown(record: Record) -> Shown:
     return Shown(
-        record.iri.value,
+        record.iri,
         record.stage.value,
         record.owner,
         record.grants,
         record.offered,
         record.names,
-        record.target and record.target.value,
-        tuple(
-            sorted((binding.relation.value, binding.target.value, binding.by) for binding in record.bindings)
-        ),
+        record.target and record.target,
+        tuple(sorted((binding.relation, binding.target, binding.by) for binding in record.bindings)),
         tuple((value.index, value.text) for value in record.values if value.type == "NOTE"),
         record.deprecated,
         record.reason,
-        tuple(sorted(one.value for one in record.successors)),
-        record.work and record.work.value,
+        tuple(sorted(one for one in record.successors)),
+        record.work and record.work,
         record.version,
     )
 
@@ -603,8 +602,8 @@ def _line(entry: LogEntry) -> Line:
 def _about(entry: LogEntry) -> str:
     about = entry.event.about
     if entry.event.act == "NamespaceFreeze":
-        return next(name for name, base in SPACES.items() if base == about.value)
-    return party_name(about)
+        return next(name for name, base in SPACES.items() if base == about)
+    return party_name(NamedNode(about))
 
 
 def _said(entry: LogEntry) -> str | None:
@@ -621,7 +620,7 @@ def _bound(thing: Thing) -> set[str | None]:
 
 
 def _drawn() -> Iterator[str]:
-    code = idstore.Namespace(RDL, "rdl", "rdswip", (), ADMIN, 0).scheme
+    code = idstore.Namespace(RDL, "rdl", "rdswip", (), ADMIN, times.of(0)).scheme
     return code.candidates(SimulatedAllocation(code.context(RDL, {})))
 
 

@@ -326,8 +326,8 @@ def test_history_shows_the_bindings_of_each_moment(run: Run, replayed: list[Deed
         *turns,
         *(turn - 1 for turn in turns),
     }:
-        shown = run("history", "--at", times.iso(moment), "--json").objects
-        assert bindings(shown) == folded(replayed, moment).by_puid(), times.iso(moment)
+        shown = run("history", "--at", times.iso(times.of(moment)), "--json").objects
+        assert bindings(shown) == folded(replayed, moment).by_puid(), times.iso(times.of(moment))
 
 
 def test_diff_shows_the_changed_bindings(run: Run, replayed: list[Deed]) -> None:
@@ -335,7 +335,7 @@ def test_diff_shows_the_changed_bindings(run: Run, replayed: list[Deed]) -> None
     chosen = [moments[len(moments) * part // 6 - 1] for part in range(1, 7)]
     pairs = [*pairwise(chosen), (chosen[0], chosen[-1])]
     for since, until in pairs:
-        found = run("diff", times.iso(since), times.iso(until), "--json").objects
+        found = run("diff", times.iso(times.of(since)), times.iso(times.of(until)), "--json").objects
         before, after = (folded(replayed, moment).by_puid() for moment in (since, until))
         assert {one["id"] for one in found} == {
             id for id in before | after if before.get(id) != after.get(id)

@@ -63,8 +63,8 @@ def identifiers(run: Run, mint: Minting, tmp_path: Path) -> list[str]:
     run("bind", made[1], f"{WD}Q2", "--confidence", "0.4", by="bob")
     table = tmp_path / "other.sssom.tsv"
     rows = [
-        "subject_id\tpredicate_id\tobject_id\tconfidence\tauthor_id",
-        f"{made[2]}\tskos:exactMatch\t{WD}Q10\t0.75\torcid:0000-0001",
+        "subject_id\tpredicate_id\tobject_id\tconfidence\tauthor_id\tobject_label",
+        f"{made[2]}\tskos:exactMatch\t{WD}Q10\t0.75\torcid:0000-0001\tball",
     ]
     table.write_text(
         "#curie_map:\n#  orcid: https://orcid.org/\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8"
@@ -121,6 +121,12 @@ def counted(page: webdriver.Chrome) -> str:
     return page.find_element(By.ID, "count").text
 
 
+def cells(table: Path) -> list[dict[str, str]]:
+    """Return the rows of a table, each as column → cell."""
+    head, *lines = (line.split("\t") for line in table.read_text(encoding="utf-8").splitlines())
+    return [dict(zip(head, line, strict=True)) for line in lines]
+
+
 def wait(page: webdriver.Chrome, until: Callable[[], bool]) -> None:
     WebDriverWait(page, PATIENCE).until(lambda _: until())
 
@@ -175,7 +181,28 @@ def test_a_cluster_is_drawn_with_its_weakest_link_emphasised(page: webdriver.Chr
     assert len(picture.find_elements(By.CSS_SELECTOR, "circle.twin")) == 4, (
         "two identifiers of the registry, two of Wikidata"
     )
-    assert page.find_element(By.CSS_SELECTOR, "#joined ul.claims li").text.startswith("the weakest link, ")
+    details = [item.text for item in page.find_elements(By.CSS_SELECTOR, "#joined ul.claims li")]
+    assert [text.partition(" joins ")[0].partition(":")[0] for text in details[:2]] == [
+        "the doubtful link",
+        "also doubtful",
+    ]
+
+
+def test_each_row_has_names_and_the_decision_in_words(page: webdriver.Chrome, identifiers: list[str]) -> None:
+    [row] = rows(page, "joined")
+    assert row.find_element(By.CSS_SELECTOR, "p.decide").text == (
+        "Two of our identifiers end up meaning the same thing; this is the doubtful link:"
+        f" {identifiers[1]} “Kugelhahn <&>” → {WD}Q2"
+    )
+    for kind in ("several-targets", "claimed-twice", "lacking"):
+        for row in rows(page, kind):
+            assert row.find_element(By.CSS_SELECTOR, "p.decide").text
+    [drawing] = page.find_elements(By.CSS_SELECTOR, "#joined svg")
+    assert f"{identifiers[0]} “ball valve”" in drawing.text
+    [claim] = [
+        item.text for item in page.find_elements(By.CSS_SELECTOR, "#lacking li") if f"{WD}Q10" in item.text
+    ]
+    assert f"{identifiers[2]} “gate valve” skos:exactMatch {WD}Q10 “ball”" in claim
 
 
 def test_each_name_of_forty_members_is_legible(driver: webdriver.Chrome, run: Run, tmp_path: Path) -> None:
@@ -233,6 +260,8 @@ def test_decisions_are_kept_saved_and_applied(
     saved = downloads / "decisions.tsv"
     wait(page, saved.exists)
     decisions = saved.rename(tmp_path / "decisions.tsv")
+    labels = {(row["subject_label"], row["object_label"]) for row in cells(decisions)}
+    assert labels == {("ball valve", ""), ("Kugelhahn <&>", ""), ("gate valve", "ball")}
 
     assert run("reconcile", "--accept", decisions, "--dry-run").lines[0].startswith("line 2\tnew")
     run("reconcile", "--accept", decisions, by="alice")
@@ -256,6 +285,27 @@ def test_a_decision_shows_at_every_place_of_its_statement(
     )
     chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_visible_text("unbind")
     assert chooser(page, "lacking", identifiers[0], f"{WD}Q1").first_selected_option.text == "unbind"
+
+
+def test_the_page_says_what_was_decided_as_the_summary_of_the_saved_file_does(
+    page: webdriver.Chrome, identifiers: list[str], downloads: Path, tmp_path: Path, run: Run
+) -> None:
+    first, second, third = identifiers
+    decided = page.find_element(By.ID, "decided")
+    assert not decided.is_displayed()
+    chooser(page, "several-targets", first, f"{WD}Q1").select_by_visible_text("unbind")
+    chooser(page, "several-targets", first, f"{WD}Q2").select_by_visible_text("keep")
+    chooser(page, "claimed-twice", second, f"{WD}Q2").select_by_visible_text("closeMatch instead")
+    chooser(page, "lacking", third, f"{WD}Q10").select_by_visible_text("take over")
+    page.find_element(By.ID, "author").clear()
+    page.find_element(By.ID, "author").send_keys("Ada")
+    page.find_element(By.ID, "save").click()
+    saved = downloads / "decisions.tsv"
+    wait(page, saved.exists)
+    decisions = saved.rename(tmp_path / "decisions.tsv")
+    told = [line.strip() for line in run("reconcile", "--accept", decisions, "--summary").lines]
+    assert told[0] == "What was decided by Ada: 1 removed, 1 changed, 1 added, 1 kept"
+    assert decided.text.splitlines() == told
 
 
 def test_decisions_can_be_forgotten(page: webdriver.Chrome, identifiers: list[str]) -> None:

@@ -566,6 +566,80 @@ def test_private_data_of_others_are_not_reported(
     )
 
 
+@pytest.mark.parametrize("format", ["table", "json", "html"])
+def test_the_name_of_a_hidden_identifier_is_not_told(
+    run: Run, mint: Minting, store: Path, a: Path, format: str
+) -> None:
+    secret = mint("--name", "hush-hush")
+    table(a, f"urn:x:1\tskos:exactMatch\t{secret}", f"{secret}\tskos:closeMatch\turn:y:1")
+    assert "hush-hush" in run("reconcile", store, a, "--format", format).out
+    seen = run("reconcile", store, a, "--format", format, by="mallory")
+    assert secret in seen.out and "hush-hush" not in seen.out
+
+
+# words for people
+
+
+def test_names_stand_beside_every_identifier(run: Run, mint: Minting, store: Path, a: Path) -> None:
+    id = mint("--name", "ball valve", "--lang", "en")
+    run("name", id, "Kugelhahn", "--lang", "de")
+    head = "subject_id\tpredicate_id\tobject_id\tobject_label"
+    table(a, f"{id}\tskos:exactMatch\t{WD}Q1\tvalve", f"urn:x:1\tskos:exactMatch\t{id}\t", head=head)
+    told = run("reconcile", store, a).out
+    assert f"{id} “Kugelhahn” → {WD}Q1 “valve”" in told
+    assert f"{id} “Kugelhahn”" in told and "ball valve" not in told
+    told = run("reconcile", store, a, "--lang", "EN").out
+    assert f"{id} “ball valve” → {WD}Q1 “valve”" in told
+    assert f"urn:x:1 → {id} “ball valve”" in told
+    for finding in run("reconcile", store, a, "--json", "--lang", "en").objects:
+        ends = {end for claim in finding["claims"] for end in (claim["id"], claim["target"])}
+        assert finding["names"] == {
+            iri: name for iri, name in ((id, "ball valve"), (f"{WD}Q1", "valve")) if iri in ends
+        }
+
+
+def test_names_that_tables_give_to_targets_are_not_compared(run: Run, a: Path, b: Path) -> None:
+    head = "subject_id\tpredicate_id\tobject_id\tobject_label"
+    for place, name in ((a, "one"), (b, "other")):
+        table(place, f"urn:x:1\tskos:exactMatch\t{WD}Q1\t{name}", head=head)
+    assert kinds(run, a, b) == {}
+
+
+def test_every_finding_says_what_to_decide(run: Run, quarrel: list[Path]) -> None:
+    findings = run("reconcile", *quarrel, "--clusters", "--json").objects
+    assert len({finding["kind"] for finding in findings}) > 5
+    assert all(finding["decide"] for finding in findings)
+    told = run("reconcile", *quarrel, "--clusters").out
+    assert all(finding["decide"] in told for finding in findings)
+
+
+def test_a_line_has_at_most_200_characters_and_json_has_everything(run: Run, a: Path) -> None:
+    name, note = "ball valve " * 30, "\u2028" * 90
+    ends = [f"http://example.org/{'long/' * 30}{number}" for number in range(4)]
+    rows = [f"{end}\tskos:exactMatch\t{WD}Q{number}\t{name}\t{note}" for end in ends for number in (1, 2)]
+    table(
+        a, *rows, "broken\t" + "x" * 300, head="subject_id\tpredicate_id\tobject_id\tsubject_label\tauthor_id"
+    )
+    lines = run("reconcile", a).lines
+    assert max(map(len, lines)) <= 200
+    assert any(line.endswith("…") for line in lines)
+    statements = [line for line in lines if " → " in line and "skos:exactMatch" in line]
+    assert all(f"long/{number} “ball" in "".join(statements) for number in range(4))
+    assert all("→ http://www.wikidata.org/entity/Q" in line for line in statements)
+    told = run("reconcile", a, "--json").out
+    assert ends[0] in told and name.strip() in told
+
+
+def test_joined_identifiers_are_ours_if_a_registry_holds_them(
+    run: Run, mint: Minting, store: Path, a: Path
+) -> None:
+    ids = [mint(), mint()]
+    table(a, *(f"{id}\tskos:exactMatch\t{WD}Q1" for id in ids))
+    words = "end up meaning the same thing; this is the doubtful link"
+    assert f"Two of our identifiers {words}: " in run("reconcile", store, a).out
+    assert f"Two identifiers of one list {words}: " in run("reconcile", a).out
+
+
 # decisions
 
 
@@ -594,7 +668,7 @@ def test_decisions_are_applied_with_their_author(run: Run, mint: Minting, a: Pat
 @pytest.mark.parametrize(
     ("row", "verdict", "reason"),
     [
-        (f"bind\t{NEVER}\tskos:closeMatch\t{WD}Q1", "refused", "not registered"),
+        (f"bind\t{RDL}nonsense\tskos:closeMatch\t{WD}Q1", "refused", "not a valid rdswip identifier"),
         ("erase\tID\tskos:closeMatch\turn:x:1", "malformed", "'erase' is not an action"),
         ("bind\tID\tskos:closeMatch\tno iri", "refused", "not an absolute IRI"),
         ("bind\tID\tskos:closeMatch", "malformed", "the target is empty"),
@@ -650,7 +724,7 @@ def test_removing_an_absent_binding_changes_nothing(run: Run, mint: Minting, a: 
     before = run("export").out
     assert [one["verdict"] for one in run("reconcile", "--accept", a, "--dry-run", "--json").objects] == [
         "absent",
-        "absent",
+        "foreign",
     ]
     for _ in range(2):
         told = run("reconcile", "--accept", a)
@@ -659,8 +733,8 @@ def test_removing_an_absent_binding_changes_nothing(run: Run, mint: Minting, a: 
                 f"idstore: warning: {a}, line 2: there is no binding to remove: {id} is not bound to {WD}Q1"
                 f" by {SKOS.exactMatch.value}; its record lists its bindings"
             ),
-            (f"idstore: warning: {a}, line 3: there is no binding to remove: {NotRegistered(NEVER).message}"),
-            "idstore: 2 absent; done",
+            "idstore: line 3 is left to another store: not registered here, or not yours to see",
+            "idstore: 1 absent, 1 of another store; done",
         ]
         assert run("export").out == before
     assert "compare sources in a separate command" in run("reconcile", store, "--accept", a, code=2).err
@@ -697,9 +771,138 @@ def test_a_private_unbinding_is_not_revealed(run: Run, mint: Minting, a: Path, s
     run("unbind", id, f"{WD}Q1")
     table(a, f"unbind\t{id}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
     [told] = run("reconcile", "--accept", a, "--dry-run", "--json", by="mallory").objects
-    never = {"line": 2, "verdict": "absent", "id": id, "reason": NotRegistered(id).message}
+    never = {"line": 2, "verdict": "foreign", "id": id, "reason": NotRegistered(id).message}
     assert told == (
         never if secret else {"line": 2, "verdict": "known", "id": id, "reason": "it was taken back before"}
+    )
+
+
+@pytest.mark.parametrize("base", [RDL, "http://theirs.example.org/data#"])
+def test_each_of_two_stores_takes_its_own_lines_of_the_same_decisions(
+    run: Run, mint: Minting, a: Path, tmp_path: Path, base: str
+) -> None:
+    ours, other = mint("--name", "ball valve"), tmp_path / "other"
+    run("namespace", "add", "theirs", base, "--scheme", "rdswip", "--store", other)
+    theirs = run("mint", "theirs", "--name", "valve", "--store", other).line
+    run("bind", ours, f"{WD}Q1")
+    run("bind", theirs, f"{WD}Q2", "--store", other)
+    relation = "skos:exactMatch"
+    table(
+        a,
+        f"unbind\t{ours}\t{relation}\t{WD}Q1",
+        f"bind\t{ours}\tskos:closeMatch\t{WD}Q1",
+        f"keep\t{ours}\t{relation}\t{WD}Q3",
+        f"unbind\t{theirs}\t{relation}\t{WD}Q2",
+        f"bind\t{theirs}\t{relation}\t{ours}",
+        head="action\tid\trelation\ttarget",
+    )
+    here = run("reconcile", "--accept", a, "--dry-run")
+    assert [line.split("\t")[1] for line in here.lines] == ["new", "new", *["of another store"] * 2]
+    done = run("reconcile", "--accept", a)
+    assert "lines 5, 6 are left to another store" in done.err and done.out == ""
+    assert done.err.endswith("idstore: 2 new, 2 of another store; done\n")
+    done = run("reconcile", "--accept", a, "--store", other)
+    assert "lines 2, 3 are left to another store" in done.err
+    assert [one["target"] for one in run("show", ours, "--json").object["bindings"]] == [f"{WD}Q1"]
+    [binding] = run("show", theirs, "--store", other, "--json").object["bindings"]
+    assert binding["target"] == ours
+    again = run("reconcile", "--accept", a, "--store", other, "--json").objects
+    assert [one["verdict"] for one in again] == ["foreign", "foreign", "known", "known"]
+
+
+def test_a_statement_to_take_over_is_known_where_another_party_made_it(
+    run: Run, mint: Minting, a: Path
+) -> None:
+    id = mint()
+    run("fixate", id)
+    run("bind", id, f"{WD}Q1", by="bob")
+    table(a, f"bind\t{id}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    [told] = run("reconcile", "--accept", a, "--json").objects
+    assert (told["verdict"], told["reason"]) == ("known", "bound by bob")
+    assert [one["by"] for one in run("show", id, "--json").object["bindings"]] == ["bob"]
+    table(a, f"{id}\tskos:exactMatch\t{WD}Q1", head="id\trelation\ttarget")
+    run("import", a)
+    assert len(run("show", id, "--json").object["bindings"]) == 2, "a table of mappings is no decision"
+
+
+def test_decisions_of_other_stores_alone_make_no_store(run: Run, a: Path, tmp_path: Path) -> None:
+    table(a, f"bind\t{NEVER}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    told = run("reconcile", "--accept", a, "--store", tmp_path / "none")
+    assert told.err.endswith("idstore: 1 of another store; done\n")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.fixture
+def decided(run: Run, mint: Minting, a: Path) -> tuple[list[str], Path]:
+    """Return two identifiers, and a file of decisions about them that changes, removes, adds and keeps."""
+    ids = [mint("--name", "ball <valve>", "--lang", "en"), mint("--name", "gate valve")]
+    run("name", ids[0], "Kugelhahn", "--lang", "de")
+    rows = [
+        f"unbind\t{ids[0]}\texactMatch\t{WD}Q1\tAda\t",
+        f"bind\t{ids[0]}\tcloseMatch\t{WD}Q1\tAda\tQ one",
+        f"unbind\t{ids[0]}\texactMatch\t{ids[1]}\tAda\t",
+        f"bind\t{ids[1]}\texactMatch\t{WD}Q2\t\t",
+        f"keep\turn:x:1\texactMatch\t{WD}Q1\tBo\t",
+    ]
+    table(a, *rows, head="action\tid\trelation\ttarget\tauthor\tobject_label")
+    return ids, a
+
+
+def test_a_summary_says_what_was_decided(run: Run, decided: tuple[list[str], Path], tmp_path: Path) -> None:
+    (first, second), file = decided
+    before = run("export").out
+    assert run("reconcile", "--accept", file, "--summary", "--lang", "DE").lines == [
+        "What was decided by Ada, Bo: 1 removed, 1 changed, 1 added, 1 kept",
+        "Links removed",
+        f"  {first} “Kugelhahn” skos:exactMatch {second} “gate valve”",
+        "Links changed",
+        f"  {first} “Kugelhahn” skos:closeMatch {WD}Q1 “Q one”, instead of skos:exactMatch",
+        "Links added",
+        f"  {second} “gate valve” skos:exactMatch {WD}Q2",
+        "Links kept",
+        f"  urn:x:1 skos:exactMatch {WD}Q1 “Q one”",
+    ]
+    told = run("reconcile", "--accept", file, "--summary", "--json").objects
+    assert [(one["decided"], one["id"]) for one in told] == [
+        ("changed", first),
+        ("removed", first),
+        ("added", second),
+        ("kept", "urn:x:1"),
+    ]
+    assert told[0]["before"] == SKOS.exactMatch.value and told[0]["authors"] == ["Ada", "Bo"]
+    run("reconcile", "--accept", file, "--summary", "-o", tmp_path / "page.html", "--lang", "en")
+    page = (tmp_path / "page.html").read_text()
+    assert "ball &lt;valve&gt;" in page and "<script" not in page and f"{WD}Q1 “Q one”" in page
+    assert run("export").out == before, "it changes nothing"
+
+
+def test_a_summary_needs_no_store_and_tells_no_hidden_name(
+    run: Run, decided: tuple[list[str], Path], tmp_path: Path
+) -> None:
+    _, file = decided
+    told = run("reconcile", "--accept", file, "--summary", by="mallory").out
+    assert "Kugelhahn" not in told and "valve" not in told
+    assert run("reconcile", "--accept", file, "--summary", "--store", tmp_path / "none").out == told
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_summary_is_short(run: Run, a: Path) -> None:
+    rows = [f"keep\t{RDL}{'long/' * 40}{number}\texactMatch\t{WD}Q1" for number in range(12)]
+    table(a, *rows, head="action\tid\trelation\ttarget")
+    lines = run("reconcile", "--accept", a, "--summary").lines
+    assert len(lines) == 13 and lines[-1] == "  and 2 more; --json lists all"
+    assert max(map(len, lines)) <= 200
+
+
+def test_what_is_no_file_of_decisions_has_no_summary(run: Run, a: Path, b: Path) -> None:
+    table(a, f"urn:x:1\texactMatch\t{WD}Q1", head="id\trelation\ttarget")
+    assert "has no column action" in run("reconcile", "--accept", a, "--summary", code=3).err
+    table(a, f"erase\turn:x:1\texactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
+    assert "line 2: 'erase' is not an action" in run("reconcile", "--accept", a, "--summary", code=3).err
+    assert "--summary goes with --accept" in run("reconcile", a, b, "--summary", code=2).err
+    assert (
+        "there are table, json, html"
+        in run("reconcile", "--accept", a, "--summary", "--format", "turtle", code=2).err
     )
 
 

@@ -57,7 +57,7 @@ def seen(registry: Registry) -> tuple[Parties, Parties, Parties, Parties]:
 
 
 def draft(registry: Registry, party: Party) -> str:
-    return registry.mint("rdl", party, Request(f"of {party}")).iri.value
+    return registry.mint("rdl", party, Request(f"of {party}")).iri
 
 
 def test_a_party_of_drafts_alone_is_described_to_those_who_see_them(registry: Registry) -> None:
@@ -173,7 +173,7 @@ def test_a_merge_makes_a_party_public_that_has_drafts_here(registry: Registry, t
     draft(registry, ANN)
     with idstore.open(tmp_path / "other", administrator=BEN) as other:
         other.add_namespace("rdl2", "http://rdl.example.org/other#", "rdswip", BEN)
-        other.fixate([other.mint("rdl2", ANN).iri.value], ANN)
+        other.fixate([other.mint("rdl2", ANN).iri], ANN)
         other.mint("rdl2", EVE)
         file = exported(other, tmp_path / "other.nq", Party("anybody"))
     rdf.import_registry(registry, [file], ROOT)
@@ -203,10 +203,10 @@ def test_an_extract_describes_its_parties(registry: Registry) -> None:
 
 
 def test_a_description_of_the_data_counts_each_party_once(registry: Registry) -> None:
-    draft(registry, ANN)
-    registry.grant(draft(registry, ANN), BEN, ANN)
+    registry.fixate([draft(registry, ANN), draft(registry, ANN)], ANN)
+    registry.grant(draft(registry, BEN), EVE, BEN)
     target = io.BytesIO()
-    description.describe(registry, target, ROOT)
+    description.describe(registry, target)
     text = target.getvalue().decode()
     assert "void:class ids:Party ;\n\tvoid:entities 2" in text
 

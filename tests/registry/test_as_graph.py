@@ -40,7 +40,7 @@ QUESTIONS = (
 @pytest.fixture
 def registry(tmp_path: Path) -> Iterator[Registry]:
     with begun(tmp_path / "store") as registry:
-        iri = registry.register("names", "x", ANN, Request("valve", lang="en")).iri.value
+        iri = registry.register("names", "x", ANN, Request("valve", lang="en")).iri
         registry.bind(iri, Statement("http://example.org/a"), ANN)
         registry.fixate([iri], ANN)
         registry.mint("rdl", BEN, Request("draft"))
@@ -109,7 +109,7 @@ def test_the_dataset_equals_the_export(history: list[Act]) -> None:
 
 
 def test_each_party_sees_its_part_of_the_dataset(registry: Registry) -> None:
-    draft = URIRef(next(record.iri.value for record in registry.list(BEN) if record.namespace == RDL))
+    draft = URIRef(next(record.iri for record in registry.list(BEN) if record.namespace == RDL))
     seen = {party.name: (draft, None, None) in registry.as_graph(party) for party in (ANN, BEN, ROOT, OUT)}
     assert seen == {"ann": False, "ben": True, "root": True, "out": False}
     hidden = {graph.identifier for graph in registry.as_graph(BEN).graphs()} - {
@@ -128,8 +128,8 @@ def test_the_dataset_shows_the_newest_state(registry: Registry) -> None:
     before = len(graph)
     iri = registry.register("names", "y", ANN).iri
     assert len(graph) == before
-    registry.fixate([iri.value], ANN)
-    assert graph.value(URIRef(iri.value), LABEL) == URIRef(IDS.Fixated.value)
+    registry.fixate([iri], ANN)
+    assert graph.value(URIRef(iri), LABEL) == URIRef(IDS.Fixated.value)
 
 
 def test_a_pattern_reads_only_matching_quads(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def test_rows_find_drafts_by_bare_label_after_each_other(registry: Registry) -> 
         ChangeRow(6, "target", label, target="http://repo.example.org/2"),
     ]
     outcomes = registry.change_many(rows, BOB)
-    assert [(one.verdict, one.id) for one in outcomes if one.line != 4] == [("new", made.iri.value)] * 4
+    assert [(one.verdict, one.id) for one in outcomes if one.line != 4] == [("new", made.iri)] * 4
     assert outcomes[2].verdict == "refused"
     assert registry.show(label, BOB).target is None  # all or none
 

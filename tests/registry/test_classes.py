@@ -57,15 +57,15 @@ def test_settings_leave_the_class(
 ) -> None:
     registry.add_namespace("own", base, scheme, ROOT, settings)
     record = registry.mint("own", ROOT) if label is None else registry.register("own", label, ROOT)
-    assert record.type == expected
+    assert record.type == expected.value
     assert check(registry, ROOT).conforms
-    assert list(exported(registry).subjects(RDF.type, URIRef(expected.value))) == [URIRef(record.iri.value)]
+    assert list(exported(registry).subjects(RDF.type, URIRef(expected.value))) == [URIRef(record.iri)]
 
 
 @pytest.mark.parametrize("settings", [{"authority": "own"}, {"types": "lan|fmt", "authority": "own"}])
 def test_the_shape_file_alone_finds_what_is_no_label(registry: Registry, settings: Mapping[str, str]) -> None:
     registry.add_namespace("own", "http://example.org/puid/", "puid", ROOT, settings)
-    node = URIRef(registry.register("own", "fmt/1", ROOT).iri.value)
+    node = URIRef(registry.register("own", "fmt/1", ROOT).iri)
     data = exported(registry)
     shapes = Graph().parse(data=(folder("shapes") / "puid.ttl").read_text(encoding="utf-8"), format="turtle")
     assert pyshacl.validate(data, shacl_graph=shapes, inplace=True)[0]

@@ -75,7 +75,7 @@ def export(tmp_path: Path) -> Path:
     """Return the export of a registry where BOB, who has no parent prefix there, added a derived one."""
     with idstore.open(tmp_path / "there", administrator=BOB) as there:
         there.add_namespace("child", "abc.1.2", "handle", BOB)
-        there.fixate([there.register("child", "x", BOB).iri.value], BOB)
+        there.fixate([there.register("child", "x", BOB).iri], BOB)
         with (tmp_path / "there.nq").open("wb") as file:
             rdf.export(there, file, BOB, "nquads")
     return tmp_path / "there.nq"

@@ -38,7 +38,7 @@ def test_creation_and_publication_are_one_commit(registry: Registry) -> None:
     record, new = registry.put_handle(
         "live", "one", [URL, Draft("NOTE", "private", 2, permissions="1100")], ANN
     )
-    assert (record.stage.value, record.target and record.target.value, new) == ("fixated", URL.data, True)
+    assert (record.stage.value, record.target and record.target, new) == ("fixated", URL.data, True)
     kinds = [
         entry.event.kind.value.rpartition("#")[2]
         for entry in registry.log(ANN, idstore.Filter(id="hdl:10.1000/one"))
@@ -84,7 +84,7 @@ def test_only_the_owner_deletes(
 ) -> None:
     label = f"{stage}-{party}"
     name = "drafts" if stage in ("created", "released") else "live"
-    iri = registry.put_handle(name, label, [URL], ANN)[0].iri.value
+    iri = registry.put_handle(name, label, [URL], ANN)[0].iri
     if stage in ("released", "tombstone"):
         registry.delete_handle(iri, ANN)
     if error is None:
@@ -100,7 +100,7 @@ def test_only_the_owner_deletes(
 
 
 def test_a_deleted_handle_says_why(registry: Registry) -> None:
-    iri = registry.put_handle("live", "why", [URL], ANN)[0].iri.value
+    iri = registry.put_handle("live", "why", [URL], ANN)[0].iri
     registry.delete_handle(iri, ANN)
     found = registry.show(iri, NOBODY)
     assert (found.stage.value, found.reason) == ("tombstone", "deleted by its owner")
@@ -108,7 +108,7 @@ def test_a_deleted_handle_says_why(registry: Registry) -> None:
 
 
 def test_what_has_no_values_is_no_handle(registry: Registry) -> None:
-    iri = registry.mint("rdl", ANN).iri.value
+    iri = registry.mint("rdl", ANN).iri
     with pytest.raises(InvalidData, match="not a handle"):
         registry.delete_handle(iri, ANN)
     with pytest.raises(InvalidData, match="not handles"):
@@ -124,7 +124,7 @@ def test_each_value_has_an_index_of_its_own(registry: Registry, values: list[Dra
 
 
 def test_a_missing_value_is_named(registry: Registry) -> None:
-    iri = registry.put_handle("live", "missing", [URL], ANN)[0].iri.value
+    iri = registry.put_handle("live", "missing", [URL], ANN)[0].iri
     with pytest.raises(UnknownValue, match="has no value 7"):
         registry.unset_values(iri, [1, 7], ANN)
     assert len(registry.values(iri, ANN)) == 1

@@ -24,13 +24,13 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
 
 
 def published(registry: Registry, party: Party = BOB, target: str | None = None) -> str:
-    iri = registry.mint("rdl", party, Request(target=target)).iri.value
+    iri = registry.mint("rdl", party, Request(target=target)).iri
     registry.fixate([iri], party)
     return iri
 
 
 def listed(registry: Registry, party: Party, filter: Filter, limit: int | None = 100) -> list[str]:
-    return [record.iri.value for record in registry.list(party, filter, limit=limit)]
+    return [record.iri for record in registry.list(party, filter, limit=limit)]
 
 
 def test_deprecated_and_superseded_identifiers_are_listed_newest_first(registry: Registry) -> None:
@@ -53,7 +53,7 @@ def test_a_revoked_identifier_stays_deprecated_only_if_it_was(registry: Registry
 
 
 def test_a_superseded_draft_is_listed_for_its_grant_list_alone(registry: Registry) -> None:
-    draft = registry.mint("rdl", BOB).iri.value
+    draft = registry.mint("rdl", BOB).iri
     registry.supersede(draft, [published(registry)], BOB)
     for party, expected in ((BOB, [draft]), (ALICE, [draft]), (CAROL, [])):
         assert listed(registry, party, DEPRECATED) == expected
@@ -76,9 +76,9 @@ def test_the_filter_works_with_the_others(registry: Registry) -> None:
         (Filter(deprecated=True, since=created, party="bob"), [outdated]),
     ):
         assert listed(registry, BOB, filter) == expected
-    assert [record.iri.value for record in registry.list_bound(URI, BOB, DEPRECATED)] == [outdated]
+    assert [record.iri for record in registry.list_bound(URI, BOB, DEPRECATED)] == [outdated]
     registry.bind(other, Statement(URI), BOB)
-    assert {record.iri.value for record in registry.list_bound(URI, BOB, DEPRECATED)} == {outdated, other}
+    assert {record.iri for record in registry.list_bound(URI, BOB, DEPRECATED)} == {outdated, other}
     with pytest.raises(UnknownNamespace):
         registry.list(BOB, Filter(deprecated=True, namespace="nothing"))
 
@@ -90,7 +90,7 @@ def test_pages_follow_each_other_while_identifiers_are_made(registry: Registry, 
     expected, found = listed(registry, BOB, filter), list[str]()
     after = None
     while page := registry.list(BOB, filter, limit=2, after=after):
-        found += [record.iri.value for record in page]
+        found += [record.iri for record in page]
         after = position(page[-1])
         registry.deprecate(published(registry), "new", BOB)
     assert found == expected
@@ -100,18 +100,18 @@ def test_pages_follow_each_other_while_identifiers_are_made(registry: Registry, 
 def test_a_page_follows_an_identifier_that_is_gone(registry: Registry) -> None:
     older, gone, newer = (registry.mint("rdl", BOB) for _ in range(3))
     after = position(gone)
-    registry.release(gone.iri.value, BOB)
-    rest = {record.iri.value for record in registry.list(BOB, after=after)}
-    assert older.iri.value in rest
-    assert gone.iri.value not in rest
-    assert newer.created > gone.created or newer.iri.value in rest
+    registry.release(gone.iri, BOB)
+    rest = {record.iri for record in registry.list(BOB, after=after)}
+    assert older.iri in rest
+    assert gone.iri not in rest
+    assert newer.created > gone.created or newer.iri in rest
 
 
 def test_pages_of_what_is_bound_follow_each_other(registry: Registry) -> None:
     expected = [published(registry, target=URI) for _ in range(3)][::-1]
     first = registry.list_bound(URI, BOB, limit=2)
     second = registry.list_bound(URI, BOB, limit=2, after=position(first[-1]))
-    assert [record.iri.value for record in (*first, *second)] == sorted(
+    assert [record.iri for record in (*first, *second)] == sorted(
         expected, key=lambda iri: (registry.show(iri, BOB).created, iri), reverse=True
     )
 
@@ -129,7 +129,7 @@ def test_a_position_tells_nothing_of_hidden_identifiers(registry: Registry) -> N
     absent = f"{position(hidden).partition(' ')[0]} http://rdl.example.org/data#R0000000000"
     for party in (CAROL, BOB):
         after_hidden, after_absent = (
-            [record.iri.value for record in registry.list(party, after=after)]
+            [record.iri for record in registry.list(party, after=after)]
             for after in (position(hidden), absent)
         )
         assert (after_hidden == after_absent) or party == BOB

@@ -80,7 +80,7 @@ def test_a_base_in_another_form_is_taken(
 
 
 def test_an_import_takes_over_no_published_name(registry: Registry, tmp_path: Path) -> None:
-    iri = registry.register("doi", "fmt/1", ADA).iri.value
+    iri = registry.register("doi", "fmt/1", ADA).iri
     registry.fixate([iri], ADA)
     file = exported(tmp_path, "https://doi.org/10.5072/", "puid")
     assert str(check_file(file)) == "conforms"

@@ -27,7 +27,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
         there.add_namespace("hh", PREFIX, "handle", ADA, {"alias": "777"})
         there.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ADA)
         there.add_namespace("puid", "http://formats.example.org/", "puid", ADA)
-        there.fixate([there.register("hh", "x", ADA).iri.value], ADA)
+        there.fixate([there.register("hh", "x", ADA).iri], ADA)
         return export(there)
 
 

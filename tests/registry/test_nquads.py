@@ -47,8 +47,8 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
             party = (ANN, BEN)[number % 2]
             handle = registry.register(
                 "h", f"x{number}", party, Request(f"a thing\u2028\x85\n\r{number}")
-            ).iri.value
-            drawn = registry.mint("rdl", party).iri.value
+            ).iri
+            drawn = registry.mint("rdl", party).iri
             for iri in (handle, drawn):
                 registry.bind(iri, Statement(f"http://example.org/{number}", note='"\\\t'), party)
                 registry.bind(iri, Statement("http://example.org/all"), party)
@@ -211,7 +211,7 @@ def test_a_store_that_could_not_be_read_can_be_opened_again(tmp_path: Path) -> N
     with idstore.open(folder, administrator=ROOT) as registry:
         registry.add_namespace("h", "10.5555", "handle", ROOT)
         made = [
-            registry.register("h", f"x{number}", ROOT, Request(f"thing {number}")).iri.value
+            registry.register("h", f"x{number}", ROOT, Request(f"thing {number}")).iri
             for number in range(300)
         ]
         registry.fixate(made, ROOT)
@@ -246,7 +246,7 @@ import idstore
 from idstore.errors import StoreUnavailable
 from idstore.registry import export
 export._FIRST = export._PORTION = 2
-registry = idstore.open(sys.argv[1], read_only=True)
+registry = idstore.open(sys.argv[1], mode="shared")
 def export():
     with registry.nquads(idstore.Party("root")) as found:
         said = [next(found)]

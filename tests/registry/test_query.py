@@ -36,7 +36,7 @@ GREEDY = (
 ASKER = """
 import sys, idstore
 from idstore import Party
-with idstore.open(sys.argv[1], read_only=True, detached=True) as registry:
+with idstore.open(sys.argv[1], mode="read") as registry:
     print("ready", flush=True)
     with registry.query(sys.argv[2], Party("alice"), "csv", timeout=60) as answer:
         sys.stdout.buffer.write(answer.read())
@@ -117,12 +117,12 @@ def test_each_party_queries_only_visible_data(registry: Registry) -> None:
     assert ask(registry, text).split()[1:] == ["his", "mine"]  # an administrator
     assert ask(registry, text, BOB).split()[1:] == ["his"]
     assert ask(registry, text, EVE).split()[1:] == []
-    registry.grant(his.iri.value, EVE, BOB)
-    registry.fixate([mine.iri.value], ALICE)
+    registry.grant(his.iri, EVE, BOB)
+    registry.fixate([mine.iri], ALICE)
     assert ask(registry, text, EVE).split()[1:] == ["his", "mine"]
-    registry.ungrant(his.iri.value, EVE, BOB)
+    registry.ungrant(his.iri, EVE, BOB)
     assert ask(registry, text, EVE).split()[1:] == ["mine"]
-    assert his.iri.value not in ask(registry, f"DESCRIBE <{his.iri.value}>", EVE, "ntriples")
+    assert his.iri not in ask(registry, f"DESCRIBE <{his.iri}>", EVE, "ntriples")
     for party in (ALICE, BOB):
         assert ask(registry, f"ASK {{ GRAPH <{SPACE}graph/mark> {{ ?s ?p ?o }} }}", party).strip() == "false"
         assert ask(registry, f"ASK {{ ?s <{SPACE}mark> ?o }}", party).strip() == "false"
@@ -132,7 +132,7 @@ def test_each_party_queries_only_visible_data(registry: Registry) -> None:
 def test_emptied_graphs_are_not_named(registry: Registry, fate: str) -> None:
     """The names of emptied graphs are former grant lists."""
     registry.add_party(Party("staff"), ALICE, "group")
-    shared = registry.mint("rdl", BOB).iri.value
+    shared = registry.mint("rdl", BOB).iri
     registry.grant(shared, Party("staff"), BOB)
     registry.grant(shared, Party("dave"), BOB)
     if fate == "fixated":
@@ -161,7 +161,7 @@ def test_the_end_of_a_membership_applies_at_once(registry: Registry) -> None:
         registry.add_party(Party(name), ALICE, kind)
     registry.join(BOB, Party("staff"), ALICE)
     made = registry.mint("rdl", ALICE, Request(name="shared"))
-    registry.grant(made.iri.value, Party("staff"), ALICE)
+    registry.grant(made.iri, Party("staff"), ALICE)
     text = "ASK { ?s rdfs:label 'shared' }"
     assert ask(registry, text, BOB).strip() == "true"
     registry.leave(BOB, Party("staff"), ALICE)
@@ -407,7 +407,7 @@ def test_writers_continue_while_a_query_runs(registry: Registry, folder: Path) -
     registry.mint("rdl", ALICE)
     registry.close()
     ended: list[LimitReached] = []
-    with idstore.open(folder, read_only=True, detached=True) as reader:
+    with idstore.open(folder, mode="read") as reader:
 
         def wait() -> None:
             with pytest.raises(LimitReached) as caught:

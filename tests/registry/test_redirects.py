@@ -35,7 +35,7 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
 
 
 def put(registry: Registry, label: str, *values: tuple[str, str], party: Party = ALICE) -> None:
-    iri = registry.register("h", label, party).iri.value
+    iri = registry.register("h", label, party).iri
     for type, data in values:
         registry.set_value(iri, Draft(type, data), party)
 
@@ -155,7 +155,7 @@ def test_the_rest_of_a_handle_passes_through(registry: Registry) -> None:
 
 def test_the_rest_passes_through_in_pilin_namespaces(registry: Registry) -> None:
     registry.add_namespace("p", "102.100.272", "pilin", ALICE, {"pass_through": "true"})
-    iri = registry.mint("p", ALICE).iri.value
+    iri = registry.mint("p", ALICE).iri
     registry.target(iri, "http://e.example/", ALICE)
     label = registry.show(iri, ALICE).label
     assert target(registry, f"102.100.272/{label.lower()}/a") == ("http://e.example/", "/a")

@@ -42,7 +42,7 @@ def add_articles(registry: Registry) -> None:
 def bind_all(registry: Registry) -> list[str]:
     iris = []
     for number, form in enumerate(FORMS):
-        iris.append(registry.register("h", f"x{number}", BOB).iri.value)
+        iris.append(registry.register("h", f"x{number}", BOB).iri)
         if number % 2:
             registry.bind(iris[-1], Statement(form), BOB)
         else:
@@ -56,17 +56,15 @@ def test_identifiers_are_listed_by_any_form_of_what_they_are_bound_to(registry: 
     add_articles(registry)  # after the bindings
     for text in (*FORMS, "10.5072/abc", "d:ABC"):
         assert list(registry.bound_to(text, BOB)) == iris
-        assert sorted(record.iri.value for record in registry.list_bound(text, BOB)) == iris
+        assert sorted(record.iri for record in registry.list_bound(text, BOB)) == iris
     assert list(registry.bound_to("doi:10.5072/abcd", BOB)) == []
     first = registry.show(iris[0], BOB).target
-    assert first is not None and first.value == FORMS[0]  # what was given is kept
-    assert {record.bindings[0].target.value for record in registry.list(BOB) if record.bindings} == {
-        *FORMS[1::2]
-    }
+    assert first is not None and first == FORMS[0]  # what was given is kept
+    assert {record.bindings[0].target for record in registry.list(BOB) if record.bindings} == {*FORMS[1::2]}
 
 
 def test_what_is_bound_no_longer_is_not_listed(registry: Registry) -> None:
-    iri = registry.register("h", "x", BOB).iri.value
+    iri = registry.register("h", "x", BOB).iri
     registry.target(iri, FORMS[2], BOB)
     registry.target(iri, "http://example.org/", BOB)
     registry.set_value(iri, Draft("URL", FORMS[3], 7), BOB)
@@ -78,8 +76,8 @@ def test_what_is_bound_no_longer_is_not_listed(registry: Registry) -> None:
 def test_hidden_identifiers_are_neither_listed_nor_warned_of(registry: Registry) -> None:
     add_articles(registry)
     registry.register("d", "ABC", BOB)
-    draft = registry.register("h", "draft", BOB, Request(target="doi:10.5072/abc")).iri.value
-    public = registry.register("h", "public", BOB).iri.value
+    draft = registry.register("h", "draft", BOB, Request(target="doi:10.5072/abc")).iri
+    public = registry.register("h", "public", BOB).iri
     registry.fixate([public], BOB)
     for party, expected in ((BOB, [draft]), (ALICE, [draft]), (CAROL, [])):
         assert list(registry.bound_to("10.5072/abc", party)) == expected
@@ -90,7 +88,7 @@ def test_hidden_identifiers_are_neither_listed_nor_warned_of(registry: Registry)
 
 
 def test_a_binding_in_another_form_is_known_and_unbound(registry: Registry) -> None:
-    iri = registry.register("h", "x", BOB).iri.value
+    iri = registry.register("h", "x", BOB).iri
     registry.bind(iri, Statement("doi:10.5072/abc"), BOB)
     registry.bind(iri, Statement("hdl:10.9999/abc"), BOB)  # another name, until there is the alias
     assert registry.bind(iri, Statement("http://dx.doi.org/10.5072/ABC"), BOB) is None
@@ -140,7 +138,7 @@ def test_a_bare_text_of_several_namespaces_is_ambiguous(registry: Registry) -> N
     for name in ("a", "b"):
         registry.add_namespace(name, f"http://{name}.example.org/", "puid", ALICE)
         registry.register(name, "fmt/18", ALICE)
-    bound = registry.register("h", "x", ALICE).iri.value
+    bound = registry.register("h", "x", ALICE).iri
     registry.bind(bound, Statement("http://b.example.org/fmt/19"), ALICE)
     with pytest.raises(AmbiguousIdentifier):
         registry.bound_to("fmt/18", ALICE)
@@ -160,7 +158,7 @@ def test_a_bare_name_of_a_namespace_is_a_target(registry: Registry) -> None:
         ("pronom:fmt/19", "info:pronom/fmt/19"),
     ):
         registry.bind("h:x", Statement(text), BOB)
-        assert iri in {binding.target.value for binding in registry.show("h:x", BOB).bindings}
+        assert iri in {binding.target for binding in registry.show("h:x", BOB).bindings}
         assert registry.bind("h:x", Statement(iri), BOB) is None
         registry.target("h:x", text, BOB)
         registry.unbind("h:x", Statement(text), BOB)
@@ -188,9 +186,9 @@ def test_an_address_in_unusual_form_is_read(registry: Registry, label: str, form
     registry.add_namespace("p", "info:pronom/", "puid", ALICE, {"authority": "own"})
     registry.add_namespace("r", "http://rdl.example.org/data#", "rdswip", ALICE)
     registry.enrol(label.partition(":")[0], [Listed(line=1, id=label)], ALICE, "published")
-    iri = registry.show(label, ALICE).iri.value
-    assert registry.show(form, ALICE).iri.value == iri
-    other = registry.register("h", "other", ALICE, Request(target=form)).iri.value
+    iri = registry.show(label, ALICE).iri
+    assert registry.show(form, ALICE).iri == iri
+    other = registry.register("h", "other", ALICE, Request(target=form)).iri
     assert list(registry.bound_to(label, ALICE)) == [other]
 
 

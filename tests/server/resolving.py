@@ -103,7 +103,7 @@ _MADE: Final = {
 
 def _minted(registry: Registry, name: str) -> str:
     party = CAROL if name == "draft" else ALICE
-    iri = registry.mint("rdl", party, _MADE[name]).iri.value
+    iri = registry.mint("rdl", party, _MADE[name]).iri
     if name != "draft":
         registry.fixate([iri], ALICE)
     return iri

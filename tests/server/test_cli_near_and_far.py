@@ -75,6 +75,10 @@ query "SELECT {"
 export --format csv --namespace h
 export --format sssom --namespace h --title Valves
 export --format handle-batch --namespace h
+export --format handle-batch --for-publication
+export --for-publication --namespace h
+export --format nginx-map --namespace h
+export --for-publication --stage created
 export --format nothing
 export --format csv --namespace nowhere
 export --after 1000000
@@ -180,6 +184,8 @@ verify
 verify --repair-counters
 reconcile STORE bindings.csv
 --json reconcile STORE bindings.csv
+reconcile --accept decisions.csv --summary
+--json reconcile --accept decisions.csv --summary
 reconcile --accept decisions.csv
 links --results results.csv --namespace sp
 --user bob release h:a/v1
@@ -202,7 +208,8 @@ FILES = {
     "broken.nq": "<http://x.example.org/> <",
     "batch.txt": "CREATE 12345/batch\n1 URL 86400 1110 UTF8 http://batch.example.org/\n",
     "articles.json": '{"issn": "1936-0851", "volume": "4", "issue": "10", "page": "6153", "title": "A title"}\n',  # noqa: E501
-    "decisions.csv": "subject,target,action\nh:a/v1,http://two.example.org/,bind\n",
+    "decisions.csv": "subject,target,action\nh:a/v1,http://two.example.org/,bind\n"
+    "http://theirs.example.org/1,http://two.example.org/,unbind\n",
     "refused.txt": "CREATE 12345/batch\n1 URL 86400 1110 UTF8 http://batch.example.org/\nDELETE 99999/x\n",
 }
 

@@ -246,7 +246,7 @@ def test_a_repeated_creation_gives_the_same_identifier(site: Site) -> None:
 def test_programs_work_below_the_prefix(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(site.folder / "certificate"))
     with idstore.connect(f"https://localhost:{site.port}/ids/", token=site.bob) as registry:
-        minted = registry.mint("rdl", BOB).iri.value
+        minted = registry.mint("rdl", BOB).iri
         assert registry.show(minted, BOB).owner == "bob"
     assert site.ask("GET", "/healthz").status == 404
     assert site.ask("GET", "/ids/none").json["error"] == "not-registered"
@@ -388,7 +388,7 @@ def test_a_backup_and_an_upgrade_keep_what_was_issued(site: Site, tmp_path: Path
 
     idstore.opening.restore(copy, tmp_path / "restored")
     with idstore.open(tmp_path / "restored") as restored:
-        kept = {record.iri.value for record in restored.list(ALICE, limit=None)}
+        kept = {record.iri for record in restored.list(ALICE, limit=None)}
     assert before in kept
     assert between not in kept
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from idstore.model import times
+
 pytest.importorskip("uvicorn", reason="the extra server is not installed")
 
 from serving import ALICE, BOB, Reply, Server
@@ -46,7 +48,7 @@ HANDLES = {
     "4263537/long": values(Draft("URL", "http://long.example/", ttl=10_000_000)),
     "4263537/brief": values(Draft("URL", "http://brief.example/", ttl=60)),
     "4263537/never": values(Draft("URL", "http://never.example/", ttl=0)),
-    "4263537/past": values(Draft("URL", "http://past.example/", until=1_000_000_000_000)),
+    "4263537/past": values(Draft("URL", "http://past.example/", until=times.of(1_000_000_000_000))),
     "4263537/a?b": values(("URL", "http://question.example/")),
     "777/h": values(("URL", "http://through.example/tree")),
     "777/q": values(("URL", "http://through.example/tree?a=1")),
@@ -68,7 +70,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
                 registry.set_value(f"hdl:{handle}", draft, ALICE)
         registry.fixate([f"hdl:{handle}" for handle in HANDLES], ALICE)
         for name, label in (("h", "draft"), ("through", "draft")):
-            iri = registry.register(name, label, BOB).iri.value
+            iri = registry.register(name, label, BOB).iri
             registry.target(iri, "http://secret.example/", BOB)
         registry.register("h", "gone", ALICE)
         registry.target("hdl:4263537/gone", "http://gone.example/", ALICE)

@@ -12,11 +12,11 @@ from serving import Server
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
 import idstore
-from idstore.errors import StoreUnavailable
+from idstore.errors import NotPermitted, StoreUnavailable
 from idstore.server import health
 from idstore.server.health import Readiness
 
-ALICE = idstore.Party("alice")
+ALICE, BOB = idstore.Party("alice"), idstore.Party("bob")
 
 
 def test_a_store_that_fails_is_not_ready(tmp_path: Path) -> None:
@@ -72,6 +72,19 @@ def test_figures_are_for_this_machine_and_for_administrators(server: Server, ali
     ]
     assert codes == [401, 403, 200]
     assert server.ask("GET", "/metrics").status == 200
+
+
+def test_figures_tell_the_counters_of_the_store(server: Server, alice: str, bob: str) -> None:
+    with idstore.connect(server.address, token=alice) as registry:
+        before = registry.counters(ALICE)
+        registry.mint("rdl", ALICE)
+        after = registry.counters(ALICE)
+        figures = server.ask("GET", "/metrics").body.decode()
+    assert (after.acts - before.acts, after.commits - before.commits) == (1, 1)
+    assert f"\nidstore_store_commits_total {float(after.commits)}\n" in figures
+    assert "\nidstore_store_waiting 0.0\n" in figures
+    with idstore.connect(server.address, token=bob) as registry, pytest.raises(NotPermitted):
+        registry.counters(BOB)
 
 
 def test_nothing_is_fetched_from_elsewhere(server: Server, alice: str) -> None:

@@ -78,6 +78,7 @@ ABOUT: Final[dict[str, dict[str, Any]]] = {
     "redact_text": {"text": "{}", "reason": "x", "dryRun": True},
     "log": {"id": "{}"},
     "news": {"id": "{}"},
+    "events_since": {"id": "{}"},
     "query": {"text": "SELECT * {{ {{ <{}> ?p ?o }} UNION {{ ?s ?q <{}> }} }}"},
 }
 """Operations with identifiers, and what is sent; ``{}`` stands for the identifier."""

@@ -44,7 +44,7 @@ def damaged(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     folder = tmp_path_factory.mktemp("damaged") / "store"
     shutil.copytree(prepared, folder)
     with idstore.open(folder) as registry:
-        hidden, public = (registry.mint("rdl", BOB, idstore.Request(name="valve")).iri.value for _ in "12")
+        hidden, public = (registry.mint("rdl", BOB, idstore.Request(name="valve")).iri for _ in "12")
         registry.fixate([public], BOB)
         with engine_of(registry) as engine:
             for iri, predicate in ((hidden, IDS.owner), (public, IDS.stage)):
@@ -57,7 +57,7 @@ def damaged(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def test_a_party_gets_the_findings_that_it_gets_on_the_folder(damaged: Server) -> None:
     counts = []
-    with idstore.open(damaged.store, read_only=True, detached=True) as near, ExitStack() as stack:
+    with idstore.open(damaged.store, mode="read") as near, ExitStack() as stack:
         socket = stack.enter_context(connect_folder(damaged.store))
         for party in (ALICE, BOB, CAROL):
             far = stack.enter_context(idstore.connect(damaged.address, token=damaged.token(party)))
@@ -77,7 +77,7 @@ def test_progress_tells_nothing_of_what_is_hidden(server: Server, alice: str) ->
     before = steps()
     with idstore.connect(server.address, token=alice) as far:
         for number in range(3):
-            hidden = far.register("h", f"of-progress-{number}", ALICE).iri.value
+            hidden = far.register("h", f"of-progress-{number}", ALICE).iri
             far.grant(hidden, Party(f"friend{number}"), ALICE)
     assert steps() == before != []
 

@@ -78,14 +78,14 @@ def _fill(registry: idstore.Registry) -> tuple[str, ...]:
     Returns identifiers, and one text that is none.
     """
     draft, theirs, public, gone = (
-        registry.mint("rdl", party, idstore.Request(name="valve", target=URIS[0])).iri.value
+        registry.mint("rdl", party, idstore.Request(name="valve", target=URIS[0])).iri
         for party in (ALICE, BOB, ALICE, ALICE)
     )
     registry.fixate([public, gone], ALICE)
     registry.revoke(gone, "wrong", ALICE)
     registry.bind(public, idstore.Statement(URIS[1], note="the same"), ALICE)
-    handle = registry.register("h", "a/b", ALICE, idstore.Request(target=URIS[0])).iri.value
-    article = registry.mint("sp", ALICE, idstore.Request(metadata=ARTICLE)).iri.value
+    handle = registry.register("h", "a/b", ALICE, idstore.Request(target=URIS[0])).iri
+    article = registry.mint("sp", ALICE, idstore.Request(metadata=ARTICLE)).iri
     registry.add_party(idstore.Party("carol"), ALICE)
     registry.add_party(idstore.Party("staff"), ALICE, kind="group")
     return draft, theirs, public, gone, handle, article, "rdl:R1", NEVER

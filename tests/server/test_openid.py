@@ -94,7 +94,7 @@ def served(prepared: Path, tmp_path_factory: pytest.TempPathFactory, provider: s
     with idstore.open(place / "s") as registry:
         registry.add_party(Party("staff"), ALICE, kind="group")
         draft = registry.mint("rdl", ALICE, idstore.Request(name="for the staff"))
-        registry.grant(draft.iri.value, Party("staff"), ALICE)
+        registry.grant(draft.iri, Party("staff"), ALICE)
     with Server(place / "s", ("--settings", str(settings(place, provider)))) as server:
         yield server
 

@@ -46,18 +46,18 @@ def served(
             ("elsewhere", "rdl", "Secretly named", "en"),
         ):
             record = registry.mint(namespace, ALICE, idstore.Request(name=name, lang=lang))
-            registry.fixate([record.iri.value], ALICE)
-            known[key] = record.iri.value
+            registry.fixate([record.iri], ALICE)
+            known[key] = record.iri
         draft = registry.mint("valves", ALICE, idstore.Request(name="Draft valve", lang="en"))
-        known["draft"] = draft.iri.value
+        known["draft"] = draft.iri
         gone = registry.mint("valves", ALICE, idstore.Request(name="Abusive", lang="en"))
-        registry.fixate([gone.iri.value], ALICE)
-        registry.deprecate(gone.iri.value, "old", ALICE)
-        known["old"] = gone.iri.value
+        registry.fixate([gone.iri], ALICE)
+        registry.deprecate(gone.iri, "old", ALICE)
+        known["old"] = gone.iri
         withdrawn = registry.mint("valves", ALICE, idstore.Request(name="Phishing", lang="en"))
-        registry.fixate([withdrawn.iri.value], ALICE)
-        registry.revoke(withdrawn.iri.value, "it led to a false bank", ALICE)
-        known["withdrawn"] = withdrawn.iri.value
+        registry.fixate([withdrawn.iri], ALICE)
+        registry.revoke(withdrawn.iri, "it led to a false bank", ALICE)
+        known["withdrawn"] = withdrawn.iri
     settings = place / "settings.toml"
     settings.write_text('[reconciliation]\nnamespaces = ["valves", "pumps"]\n')
     with Server(place / "s", ("--settings", str(settings))) as server:

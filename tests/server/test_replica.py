@@ -78,7 +78,7 @@ def public(server: Server) -> str:
 
 
 def of_folder(folder: Path) -> str:
-    with idstore.open(folder, read_only=True) as registry:
+    with idstore.open(folder, mode="shared") as registry:
         return digest(registry, NOBODY).sha256
 
 
@@ -289,7 +289,7 @@ def test_a_kill_between_a_redaction_and_its_check_changes_nothing(
     publish(source, "John Doe")
     folder, changes = tmp_path / "replica", tmp_path / "changes.rdfp"
     run("replica", "--from", source.address, "--once", "--store", str(folder))
-    with idstore.open(folder, read_only=True) as registry:
+    with idstore.open(folder, mode="shared") as registry:
         position = newest_public(registry)
     run("redact", "John Doe", "--reason", "he asked", "--yes", "--store", str(source.store))
     with idstore.connect(source.address) as remote, changes.open("wb") as target:

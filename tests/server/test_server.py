@@ -202,7 +202,7 @@ def test_a_token_with_limits_does_no_more(server: Server) -> None:
     assert server.ask("DELETE", "/api/v1/tokens/00000000", token=within).status == 403
     with idstore.connect(server.address, token=server.token(ALICE)) as registry:
         handle = registry.register("h", "limits", ALICE)
-    fixate = server.ask("POST", "/api/v1/fixate", {"ids": [handle.iri.value]}, token=token)
+    fixate = server.ask("POST", "/api/v1/fixate", {"ids": [handle.iri]}, token=token)
     assert fixate.status == 403
 
 
@@ -244,7 +244,7 @@ def test_the_generator_gives_suffixes_of_pilin(server: Server, alice: str, bob: 
     assert all(re.fullmatch("[0-9B-DF-HJ-NP-TV-Z]{9}", label) for label in labels)
     assert len({*labels[:3]}) == 3
     assert labels[2] == labels[3]
-    with idstore.open(server.store, read_only=True, detached=True) as registry:
+    with idstore.open(server.store, mode="read") as registry:
         assert all(registry.show(f"pilin:{label}", BOB).owner == "bob" for label in labels)
     assert server.ask("POST", "/generate/pilin").status == 401
     assert server.ask("POST", "/generate/none", token=bob).status == 404

@@ -102,7 +102,7 @@ def connected(server: Server) -> http.client.HTTPConnection:
 
 def check(store: Path, mints: Mints) -> None:
     with idstore.open(store) as registry:
-        kept = {one.iri.value: one for one in registry.list(ALICE, limit=None)}
+        kept = {one.iri: one for one in registry.list(ALICE, limit=None)}
         assert not list(registry.verify(ALICE))
     assert len({*mints.answered.values()}) == len(mints.answered), "one identifier for two requests"
     for name, identifier in mints.answered.items():

@@ -93,7 +93,7 @@ def test_other_credentials_are_refused(tokens: Tokens, headers: Headers) -> None
 
 def test_a_token_ends_when_it_expires_or_is_revoked(tokens: Tokens) -> None:
     ask = asking(tokens)
-    expired, revoked = tokens.add(BOB, expires=times.now() - 1).token, tokens.add(BOB).token
+    expired, revoked = tokens.add(BOB, expires=times.of(times.now() - 1)).token, tokens.add(BOB).token
     assert ask(bearer(revoked)).party == BOB
     tokens.revoke(next(token.id for token in tokens.all() if token.expires is None))
     assert error(lambda: ask(bearer(expired))) is error(lambda: ask(bearer(revoked))) is SignInRequired

@@ -14,7 +14,7 @@ TOKENS = "/api/v1/tokens"
 
 
 def test_a_party_makes_lists_and_revokes_its_tokens(server: Server, bob: str) -> None:
-    end = times.now() + times.DAY
+    end = times.of(times.now() + times.DAY)
     with idstore.connect(server.address, token=bob) as registry:
         before = {token.id for token in registry.tokens(BOB)}
         made = registry.add_token(BOB, namespaces=["rdl"], acts=["mint", "mint_many"], expires=end)
@@ -65,13 +65,14 @@ def test_limits_that_make_no_sense_are_refused(server: Server, bob: str) -> None
         with pytest.raises(InvalidData, match="no act 'fly'"):
             registry.add_token(BOB, acts=["fly"])
         with pytest.raises(InvalidData, match="in the past"):
-            registry.add_token(BOB, expires=1)
+            registry.add_token(BOB, expires=times.of(1))
         with pytest.raises(UnknownNamespace):
             registry.add_token(BOB, namespaces=["nowhere"])
 
 
 @pytest.mark.parametrize(
-    "limit", [{"acts": ["add_token"]}, {"namespaces": ["rdl"]}, {"expires": times.now() + times.DAY}]
+    "limit",
+    [{"acts": ["add_token"]}, {"namespaces": ["rdl"]}, {"expires": times.of(times.now() + times.DAY)}],
 )
 def test_a_token_with_limits_makes_none_without(server: Server, limit: dict[str, object]) -> None:
     reply = server.ask("POST", TOKENS, {}, token=server.token(ALICE, **limit))

@@ -38,7 +38,7 @@ def exported(registry: idstore.Registry, party: idstore.Party, filter: Filter, f
 def test_an_export_is_that_of_the_library(server: Server, alice: str, bob: str, format: str) -> None:
     with idstore.connect(server.address, token=alice) as far:
         far.register("h", f"exported-{format}", ALICE, idstore.Request(target="http://x.example.org/"))
-    with idstore.open(server.store, read_only=True, detached=True) as near:
+    with idstore.open(server.store, mode="read") as near:
         for party, token in ((ALICE, alice), (BOB, bob)):
             target = io.BytesIO()
             with idstore.connect(server.address, token=token) as far:
@@ -49,12 +49,12 @@ def test_an_export_is_that_of_the_library(server: Server, alice: str, bob: str, 
 def test_an_anonymous_export_holds_what_is_public(server: Server, alice: str) -> None:
     with idstore.connect(server.address, token=alice) as far:
         hidden, shown = (far.register("h", f"export-{name}", ALICE) for name in ("draft", "final"))
-        far.fixate([shown.iri.value], ALICE)
+        far.fixate([shown.iri], ALICE)
     reply = server.ask("GET", EXPORT, query={"format": "csv", "namespace": "h"})
     assert (reply.status, reply.headers["content-type"]) == (200, "text/csv; charset=utf-8")
     assert reply.headers["cache-control"] == "private, no-store"
-    assert shown.iri.value in reply.body.decode()
-    assert hidden.iri.value not in reply.body.decode()
+    assert shown.iri in reply.body.decode()
+    assert hidden.iri not in reply.body.decode()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_descriptions_and_digests(server: Server, alice: str) -> None:
 
     with (
         idstore.connect(server.address, token=alice) as far,
-        idstore.open(server.store, read_only=True, detached=True) as near,
+        idstore.open(server.store, mode="read") as near,
     ):
         assert far.digest(ALICE) == digest(near, ALICE)
     assert b"void:" in server.ask("GET", "/api/v1/describe", query={"title": "Valves"}).body
@@ -164,7 +164,7 @@ def test_an_import_is_that_of_the_library(server: Server, alice: str, tmp_path: 
     file = tmp_path / "export.nq"
     with idstore.open(tmp_path / "store", administrator=ALICE) as other:
         other.add_namespace("far", "http://far.example.org/data#", "rdswip", ALICE)
-        iri = other.mint("far", ALICE, idstore.Request(name="valve")).iri.value
+        iri = other.mint("far", ALICE, idstore.Request(name="valve")).iri
         other.fixate([iri], ALICE)
         file.write_bytes(exported(other, ALICE, Filter(), "nquads"))
     with idstore.connect(server.address, token=alice) as far:
@@ -179,7 +179,7 @@ def test_an_import_is_that_of_the_library(server: Server, alice: str, tmp_path: 
 
 def test_parties_import_bindings_and_administrators_identifiers(server: Server, alice: str, bob: str) -> None:
     with idstore.connect(server.address, token=bob) as far:
-        own = far.register("h", "imported", BOB).iri.value
+        own = far.register("h", "imported", BOB).iri
     table = f"subject,object\n{own},http://x.example.org/\n".encode()
     columns = {"format": "csv", "roles": "target=object"}
     reply = server.ask("POST", IMPORT, table, query=columns, token=bob)

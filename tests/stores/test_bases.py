@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyoxigraph import Store
 from store_files import ALICE, create, generation, ledger, register, run, sound
 
 import idstore
@@ -170,7 +171,7 @@ def without_current(base: Path) -> None:
 @pytest.mark.parametrize("damage", [without_engine, emptied, without_current])
 def test_a_sound_engine_opens_beside_a_damaged_base(place: Path, damage: Callable[[Path], None]) -> None:
     damage(base_of(place))
-    idstore.open(place, read_only=True).close()
+    idstore.open(place, mode="shared").close()
     assert sound(place) == LABELS
 
 
@@ -212,7 +213,7 @@ def test_other_folders_of_a_similar_name_are_passed_over(place: Path) -> None:
 def test_a_reader_does_not_repair_the_engine_of_a_read_only_store(place: Path) -> None:
     """A reader that may write recovers the store first, and does not open an incomplete engine."""
     break_engine(place)
-    with idstore.open(place, read_only=True) as reader:
+    with idstore.open(place, mode="shared") as reader:
         assert {record.label for record in reader.list(ALICE, limit=None)} == LABELS
     assert sound(place) == LABELS
 
@@ -220,9 +221,30 @@ def test_a_reader_does_not_repair_the_engine_of_a_read_only_store(place: Path) -
 def test_a_backup_has_a_base_of_its_own(place: Path, tmp_path: Path) -> None:
     shutil.copytree(base_of(place), base_of(place).with_name("gone-1-x"))
     copy = tmp_path / "copy"
-    with idstore.open(place, read_only=True) as registry:
+    with idstore.open(place, mode="shared") as registry:
         registry.backup(copy, ALICE)
     assert folders(copy) == [base_of(copy).name, "engine"]
     break_engine(copy)
     assert sound(copy) == LABELS
     assert ledger(copy).exists()
+
+
+def test_an_engine_that_lost_a_change_in_a_loss_of_power_is_rebuilt(tmp_path: Path) -> None:
+    """Its log can lose a batch in the middle. That is looked for once after each start of the system."""
+    folder = tmp_path / "store"
+    with idstore.open(folder, administrator=ALICE) as registry:
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        lost, *_ = [registry.mint("rdl", ALICE, idstore.Request(name="valve")) for _ in range(9)]
+        [event] = [entry.event for entry in registry.log(ALICE, idstore.Filter(id=lost))]
+    engine = Store(str(generation(folder) / "engine"))
+    for node in (lost.node, event.node):
+        for quad in list(engine.quads_for_pattern(node, None, None, None)):
+            engine.remove(quad)
+    engine.flush()
+    del engine
+    with idstore.open(folder) as registry:
+        assert list(registry.verify(ALICE))
+    (folder / "lock").write_text("boot of another time\n")
+    with idstore.open(folder) as registry:
+        assert list(registry.verify(ALICE)) == []
+        assert registry.show(lost, ALICE) == lost

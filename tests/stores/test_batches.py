@@ -145,7 +145,7 @@ def pair_of_acts(registry: Registry, fixed: str, kind: str) -> tuple[Callable[[]
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_answer_depends_on_a_change_that_is_not_durable(disk: Disk, kind: str, *, full: bool) -> None:
     registry = disk.registry
-    fixed = registry.mint("numbers", BEN).iri.value
+    fixed = registry.mint("numbers", BEN).iri
     registry.fixate([fixed], BEN)
     first, second = pair_of_acts(registry, fixed, kind)
     with disk.held():
@@ -369,7 +369,7 @@ ACTS: dict[str, Callable[[Registry, str], object]] = {
 def test_hidden_and_absent_identifiers_take_the_same_steps(place: Path, act: str) -> None:
     with idstore.open(place) as registry:
         registry.register("names", "hidden", ANN)
-        released = registry.register("names", "released", ANN).iri.value
+        released = registry.register("names", "released", ANN).iri
         registry.release(released, ANN)
         store = CountingStore(registry.store)
         watched: Any = Registry(store)

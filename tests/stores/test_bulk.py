@@ -89,7 +89,7 @@ def test_a_generation_of_a_killed_process_is_not_taken_for_the_present_one(place
     (place / "generation-2").mkdir()
     (place / "generation-2" / "catalogue.sqlite").write_text("half of it")
     (place / "generation-old").mkdir()
-    with idstore.open(place, read_only=True) as reader:
+    with idstore.open(place, mode="shared") as reader:
         assert labels(reader) == {"one"}
     with idstore.open(place) as registry:
         assert labels(registry) == {"one"}
@@ -105,7 +105,7 @@ def test_acts_after_a_large_change_go_on_from_it(place: Path, kind: str) -> None
         "register": lambda registry: registry.register("names", "two", ALICE),
         "mint": lambda registry: registry.mint("numbers", ALICE),
         "name": lambda registry: registry.name("names:one", "called", ALICE),
-        "fixate": lambda registry: registry.fixate([registry.show("names:one", ALICE).iri.value], ALICE),
+        "fixate": lambda registry: registry.fixate([registry.show("names:one", ALICE).iri], ALICE),
         "release": lambda registry: registry.release("names:one", ALICE),
         "party": lambda registry: registry.add_party(Party("bob"), ALICE),
         "namespace": lambda registry: registry.add_namespace("more", "20.500.2", "handle", ALICE),
@@ -127,7 +127,7 @@ def test_an_import_of_many_portions_makes_the_same_registry(tmp_path: Path) -> N
     many, files = 8000, [tmp_path / "all.trig", tmp_path / "again.trig"]
     with create(tmp_path / "source") as source:
         iris = [
-            source.register("names", f"n{number}", ALICE, idstore.Request(f"thing {number}", "en")).iri.value
+            source.register("names", f"n{number}", ALICE, idstore.Request(f"thing {number}", "en")).iri
             for number in range(many)
         ]
         for number in range(0, many, 100):

@@ -209,7 +209,7 @@ def test_a_failed_opening_leaves_no_file_open_and_no_thread(
     shutil.copytree(place, tmp_path / "sound")
     break_it(place)
     threads = set(threading.enumerate())
-    for options in ({}, {"read_only": True}, {}):
+    for options in ({}, {"mode": "shared"}, {}):
         with pytest.raises(StoreUnavailable):
             idstore.open(place, wait=0, **options)  # type: ignore[arg-type]
     gc.collect()
@@ -226,7 +226,7 @@ def test_an_abandoned_store_is_closed(place: Path, *, read_only: bool) -> None:
     """Its threads end, and no acknowledged change is lost."""
     create(place).close()
     threads = set(threading.enumerate())
-    registry = idstore.open(place, read_only=read_only)
+    registry = idstore.open(place, mode="shared" if read_only else "write")
     acknowledged = set() if read_only else register(registry, (f"n{number}" for number in range(40)))
     assert labels(registry) == acknowledged
     del registry

@@ -21,11 +21,11 @@ with idstore.open(sys.argv[1], administrator=party, wait=60) as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", party)
     while True:
         record = registry.mint("rdl", party, Request(name="valve"))
-        print("minted", record.iri.value, flush=True)
-        registry.bind(record.iri.value, Statement("http://example.org/" + record.label), party)
-        print("bound", record.iri.value, flush=True)
-        registry.fixate([record.iri.value], party)
-        print("fixated", record.iri.value, flush=True)
+        print("minted", record.iri, flush=True)
+        registry.bind(record.iri, Statement("http://example.org/" + record.label), party)
+        print("bound", record.iri, flush=True)
+        registry.fixate([record.iri], party)
+        print("fixated", record.iri, flush=True)
 """
 
 
@@ -58,7 +58,7 @@ def test_acknowledged_changes_survive_a_kill(tmp_path: Path, kills: int) -> None
         for iri, act in acknowledged.items():
             record = registry.show(iri, ALICE)
             if act in ("bound", "fixated"):
-                assert [binding.target.value for binding in record.bindings] == [
+                assert [binding.target for binding in record.bindings] == [
                     f"http://example.org/{record.label}"
                 ]
             if act == "fixated":
@@ -75,7 +75,7 @@ def work():
     for number in itertools.count():
         record = registry.mint("numbers", alice, idstore.Request(name="format"))
         if number % 30 == 0:
-            registry.fixate([record.iri.value], alice)
+            registry.fixate([record.iri], alice)
         print(record.label + "\\n", end="", flush=True)
 for _ in range(4):
     threading.Thread(target=work).start()

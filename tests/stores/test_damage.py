@@ -27,7 +27,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         for number in range(MANY):
             request = idstore.Request(name=f"thing {number}", target=f"http://example.org/{number}")
-            iri = registry.mint("rdl", ALICE, request).iri.value
+            iri = registry.mint("rdl", ALICE, request).iri
             if number % 10 == 0:
                 registry.fixate([iri], ALICE)
     return place
@@ -67,12 +67,12 @@ def test_verify_finds_damage_in_every_table(
     whole: Path, tmp_path: Path, *, read_only: bool, part: float
 ) -> None:
     assert len(tables(whole)) > 6, "each index has at least one"
-    with idstore.open(whole, read_only=True) as registry:
+    with idstore.open(whole, mode="shared") as registry:
         assert not list(registry.verify(ALICE))
     for name, store in damaged(whole, tmp_path, part):
         damaged_data = (generation(store) / "engine" / name).read_bytes()
         try:
-            with idstore.open(store, read_only=read_only) as registry:
+            with idstore.open(store, mode="shared" if read_only else "write") as registry:
                 kinds = {finding.kind for finding in registry.verify(ALICE)}
         except StoreUnavailable:
             continue  # the store does not open, or its administrators cannot be read
@@ -95,7 +95,7 @@ def is_obsolete(table: Path, store: Path) -> bool:
 
 DOORS: dict[str, Callable[[Registry], object]] = {
     "list": lambda registry: [
-        registry.show(record.iri.value, ALICE) for record in registry.list(ALICE, limit=MANY)
+        registry.show(record.iri, ALICE) for record in registry.list(ALICE, limit=MANY)
     ],
     "export": lambda registry: rdf.export(registry, BytesIO(), ALICE),
     "query": lambda registry: registry.query("SELECT * { ?s ?p ?o }", ALICE).close(),
@@ -113,7 +113,7 @@ def test_every_operation_reports_damaged_files(whole: Path, tmp_path: Path, door
     messages = []
     for _, store in damaged(whole, tmp_path):
         try:
-            with idstore.open(store, read_only=True) as registry:
+            with idstore.open(store, mode="shared") as registry:
                 DOORS[door](registry)
         except StoreUnavailable as error:
             messages.append(str(error))

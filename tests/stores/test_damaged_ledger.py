@@ -21,7 +21,7 @@ import idstore
 from idstore import Registry
 from idstore.errors import AlreadyRegistered, StoreDamaged, StoreUnavailable
 
-WAYS: dict[str, dict[str, Any]] = {"to write": {}, "to read": {"read_only": True}}
+WAYS: dict[str, dict[str, Any]] = {"to write": {}, "to read": {"mode": "shared"}}
 LAST = "WHERE number = (SELECT max(number) FROM row)"
 
 
@@ -418,7 +418,7 @@ def test_a_flipped_bit_anywhere_in_the_ledger_is_noticed_or_harmless(
         shutil.copytree(place, store)
         flip(ledger(store), (size * number) // many + number % 89)
         try:
-            with idstore.open(store, read_only=True) as registry:
+            with idstore.open(store, mode="shared") as registry:
                 findings = list(registry.verify(ALICE))
                 assert findings or labels(registry) == whole
                 noticed += bool(findings)

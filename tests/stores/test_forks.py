@@ -89,7 +89,7 @@ def test_a_fork_does_not_use_its_parent_s_store(store: Path, tmp_path: Path, use
 
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_fork_does_not_use_its_parent_s_reader(store: Path, *, read_only: bool) -> None:
-    with idstore.open(store, read_only=read_only) as registry:
+    with idstore.open(store, mode="shared" if read_only else "write") as registry:
         assert ADVICE in forked(lambda: refusal(lambda: registry.list(ALICE)))
         assert labels(registry) == {"a", "b"}
     assert sound(store) == {"a", "b"}
@@ -124,7 +124,7 @@ def test_a_fork_does_not_open_a_store(
         registry.close()
 
     def act() -> list[str]:
-        options = {"read_only": True} if read_only else {"administrator": ALICE}
+        options = {"mode": "shared"} if read_only else {"administrator": ALICE}
         message = refusal(lambda: idstore.open(place, wait=PATIENCE, **options))
         os.write(1, b"")
         return [message, str(place.exists())]
@@ -153,7 +153,7 @@ def test_a_fork_of_a_process_that_only_read_does_not_open_a_store(store: Path) -
 FORKING_READER = """
 import os, sys
 import idstore
-with idstore.open(sys.argv[1], read_only=True) as reader:
+with idstore.open(sys.argv[1], mode="shared") as reader:
     reader.counts(idstore.Party("alice"))
 child = os.fork()
 if child == 0:
@@ -287,7 +287,7 @@ ENDING = """
 import os, sys
 import idstore
 place, read_only, close = sys.argv[1], *map(int, sys.argv[2:])
-registry = idstore.open(place, read_only=bool(read_only))
+registry = idstore.open(place, mode="shared" if read_only else "write")
 assert registry.counts(idstore.Party("alice")).total == 2
 if close:
     registry.close()
@@ -316,7 +316,7 @@ import idstore
 from idstore.registry.mappings import Proposal
 alice = idstore.Party("alice")
 registry = idstore.open(sys.argv[1])
-iris = [record.iri.value for record in registry.list(alice, limit=5)]
+iris = [record.iri for record in registry.list(alice, limit=5)]
 ours, theirs = os.pipe()
 children = []
 

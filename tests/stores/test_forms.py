@@ -99,7 +99,7 @@ def test_the_first_form_is_refused_and_left_as_it_is(
 def test_the_first_form_is_refused_by_the_library(old: Path, *, read_only: bool) -> None:
     before = content(old)
     with pytest.raises(StoreUnavailable, match="development version"):
-        idstore.open(old, read_only=read_only)
+        idstore.open(old, mode="shared" if read_only else "write")
     with pytest.raises(StoreUnavailable, match="development version"):
         idstore.open(old, administrator=ALICE)
     assert content(old) == before
@@ -160,7 +160,7 @@ def next_form(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def found(folder: Path, *, read_only: bool = False) -> set[str]:
-    with idstore.open(folder, read_only=read_only) as registry:
+    with idstore.open(folder, mode="shared" if read_only else "write") as registry:
         assert list(registry.verify(ALICE)) == []
         return labels(registry)
 
@@ -260,5 +260,5 @@ def test_an_earlier_form_without_a_step_says_what_to_do(
             StoreUnavailable,
             match=f"has format {PRESENT}, which this idstore can no longer read: open it with an earlier",
         ):
-            idstore.open(folder, read_only=read_only)
+            idstore.open(folder, mode="shared" if read_only else "write")
     assert form_of(folder) == PRESENT

@@ -120,7 +120,7 @@ def test_a_store_on_a_full_disk_is_read_and_closed(disk: Path) -> None:
         assert listed(registry) == {"one"}
         assert registry.counts(ALICE).total == 1
         assert registry.show("names:one", ALICE).label == "one"
-    with idstore.open(place, read_only=True) as reader:
+    with idstore.open(place, mode="shared") as reader:
         assert listed(reader) == {"one"}
     clear(disk)
     assert sound(place) == {"one"}
@@ -179,7 +179,7 @@ def export(place: Path, many: int) -> Path:
     path = place / "all.nq"
     with create(place / "source") as source:
         iris = [
-            source.register("names", f"n{number}", ALICE, idstore.Request(name="x" * 500)).iri.value
+            source.register("names", f"n{number}", ALICE, idstore.Request(name="x" * 500)).iri
             for number in range(many)
         ]
         source.fixate(iris, ALICE)

@@ -595,7 +595,7 @@ def test_an_import_that_is_interrupted_can_be_repeated(place: Path, tmp_path: Pa
 
     export, many, rounds = tmp_path / "all.trig", 300, 6
     with create(tmp_path / "source") as source:
-        created = [source.register("names", f"n{number}", ALICE).iri.value for number in range(many)]
+        created = [source.register("names", f"n{number}", ALICE).iri for number in range(many)]
         source.fixate(created, ALICE)
         with export.open("wb") as file:
             rdf.export(source, file, ALICE, "trig")

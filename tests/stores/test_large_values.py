@@ -38,7 +38,7 @@ def place(tmp_path: Path) -> Path:
     """A closed store with an identifier of each stage, and a party."""
     with create(tmp_path / "store") as registry:
         registry.register("names", "one", ALICE)
-        registry.fixate([registry.register("names", "fixed", ALICE).iri.value], ALICE)
+        registry.fixate([registry.register("names", "fixed", ALICE).iri], ALICE)
         registry.add_party(Party("bob"), ALICE)
     return tmp_path / "store"
 
@@ -80,7 +80,7 @@ def test_a_text_that_is_too_large_is_refused_in_an_import(place: Path, tmp_path:
     marker = "mark of the text"
     export = tmp_path / "all.nq"
     with create(tmp_path / "source") as source:
-        source.fixate([source.register("names", "x", ALICE).iri.value], ALICE)
+        source.fixate([source.register("names", "x", ALICE).iri], ALICE)
         {
             "comment": lambda: source.comment("names:x", marker, ALICE),
             "name": lambda: source.name("names:x", marker, ALICE),

@@ -237,7 +237,7 @@ def test_another_process_can_open_a_moved_store_after_its_closing(
 READER = """
 import sys, idstore
 alice = idstore.Party("alice")
-with idstore.open(sys.argv[1], read_only=True) as reader:
+with idstore.open(sys.argv[1], mode="shared") as reader:
     print("open", flush=True)
     sys.stdin.read()
     print(sorted(record.label for record in reader.list(alice)))

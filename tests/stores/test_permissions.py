@@ -281,7 +281,7 @@ KILL = """
     os._exit(0)
 """
 READ = """
-with idstore.open(sys.argv[1], read_only=True) as registry:
+with idstore.open(sys.argv[1], mode="shared") as registry:
     print(len(registry.list(alice)))
 """
 

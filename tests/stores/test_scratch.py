@@ -51,6 +51,23 @@ def swept() -> None:
         pass
 
 
+FORKING = """
+import os, sys
+from idstore import scratch
+with scratch.folder() as folder:
+    if os.fork() == 0:
+        sys.exit()
+    os.wait()
+    print(folder.exists())
+"""
+
+
+@pytest.mark.usefixtures("temporary")
+def test_a_fork_does_not_remove_the_folder_of_its_parent() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_a_folder_is_private_and_gone_when_the_block_ends(temporary: Path) -> None:
     with suppress(KeyError), scratch.folder() as folder:
         assert folder.parent == temporary and folder.stat().st_mode & 0o077 == 0

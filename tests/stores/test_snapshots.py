@@ -19,7 +19,7 @@ HOLDER = """
 import sys, idstore
 from pyoxigraph import NamedNode
 base = "https://hdl.handle.net/20.500.1/"
-with idstore.open(sys.argv[1], read_only=True) as registry, registry.store.snapshot() as snapshot:
+with idstore.open(sys.argv[1], mode="shared") as registry, registry.store.snapshot() as snapshot:
     for word in sys.stdin:
         iris = list(snapshot.catalogue.sorted_identifiers())
         assert all(any(snapshot.quads(NamedNode(iri))) for iri in iris)
@@ -137,9 +137,9 @@ def test_a_reader_sees_what_is_in_the_engine_s_log_alone(registry: Registry, fol
     """An engine that is open for reading backs up its tables only, not its log."""
     registry.register("names", "a", ALICE)
     registry.close()
-    with idstore.open(folder, read_only=True) as reader, reader.store.snapshot() as snapshot:
+    with idstore.open(folder, mode="shared") as reader, reader.store.snapshot() as snapshot:
         assert labels_in(snapshot) == {"a"}
-        with idstore.open(folder, read_only=True) as another, another.store.snapshot() as same:
+        with idstore.open(folder, mode="shared") as another, another.store.snapshot() as same:
             assert labels_in(same) == {"a"}
 
 
@@ -169,7 +169,7 @@ def test_snapshots_are_shared_with_the_users_of_the_folder(
     try:
         with registry:
             registry.register("names", "a", ALICE)
-            with idstore.open(folder, read_only=True) as reader:
+            with idstore.open(folder, mode="shared") as reader:
                 assert labels(reader) == {"a"}
             entries = [
                 place for place in (folder / "snapshots", folder / "snapshots" / "requests") if place.exists()
@@ -187,7 +187,7 @@ def test_snapshots_that_root_makes_belong_to_the_store_s_owner(registry: Registr
     os.chown(folder, 65534, 65533)
     with idstore.open(folder) as writer:
         writer.register("names", "a", ALICE)
-        with idstore.open(folder, read_only=True) as reader:
+        with idstore.open(folder, mode="shared") as reader:
             assert labels(reader) == {"a"}
         place = folder / "snapshots"
         assert [(each.stat().st_uid, each.stat().st_gid) for each in (place, place / "requests")] == [
@@ -205,7 +205,7 @@ def test_foreign_entries_among_the_requests_are_ignored(registry: Registry, fold
     for label in "abc":
         with idstore.open(folder, wait=10) as writer:
             writer.register("names", label, ALICE)
-            with idstore.open(folder, read_only=True) as reader:
+            with idstore.open(folder, mode="shared") as reader:
                 assert label in labels(reader)
     assert (requests / "left").is_dir()
 
@@ -216,7 +216,7 @@ def test_an_act_that_narrows_what_is_visible_is_in_the_next_snapshot(registry: R
     with registry:
         registry.add_party(bob, ALICE)
         for number in range(10):
-            iri = registry.register("names", f"n{number}", ALICE).iri.value
+            iri = registry.register("names", f"n{number}", ALICE).iri
             registry.grant(iri, bob, ALICE)
             with registry.store.snapshot() as granted:
                 assert iri in set(granted.catalogue.sorted_identifiers())

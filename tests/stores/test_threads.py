@@ -89,7 +89,7 @@ def test_an_unfinished_scan_is_not_left_to_another_thread(
 def test_a_reader_beside_a_writer_leaves_no_scan_to_another_thread(
     folder: Path, unraisable: list[str]
 ) -> None:
-    with idstore.open(folder, read_only=True, wait=60) as reader:
+    with idstore.open(folder, mode="shared", wait=60) as reader:
         reader.store.read(abandon)
         with reader.store.snapshot() as snapshot:
             abandon(snapshot)
@@ -151,7 +151,7 @@ def test_many_threads_share_a_registry(registry: Registry, folder: Path, tmp_pat
     def work(number: int) -> None:
         party, chance = Party(f"p{number}"), random.Random(number)
         for act in range(ACTS):
-            made = registry.mint("numbers", party).iri.value
+            made = registry.mint("numbers", party).iri
             assert made not in told
             told[made] = "created"
             registry.bind(made, Statement(f"{made}/same"), party)
@@ -159,7 +159,7 @@ def test_many_threads_share_a_registry(registry: Registry, folder: Path, tmp_pat
                 registry.fixate([made], party)
                 told[made] = "fixated"
             with contextlib.suppress(AlreadyRegistered):
-                told[registry.register("names", f"x{chance.randrange(200)}", party).iri.value] = "created"
+                told[registry.register("names", f"x{chance.randrange(200)}", party).iri] = "created"
             any_iri = chance.choice(list(told))
             assert told[any_iri] in ("created", registry.show(any_iri, ALICE).stage.value)
             assert len(registry.list(party, Filter(), limit=5)) == 5 or act < 5
@@ -182,9 +182,7 @@ def test_many_threads_share_a_registry(registry: Registry, folder: Path, tmp_pat
     with idstore.open(folder) as again:
         assert list(again.verify(ALICE)) == []
         assert {
-            record.iri.value: record.stage.value
-            for record in again.list(ALICE, limit=None)
-            if record.iri.value in told
+            record.iri: record.stage.value for record in again.list(ALICE, limit=None) if record.iri in told
         } == told
 
 

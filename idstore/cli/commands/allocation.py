@@ -42,7 +42,8 @@ class FileKind(StrEnum):
 Name = Annotated[str | None, typer.Option(metavar="T", help="The name of the thing.")]
 Lang = Annotated[str | None, typer.Option(metavar="L", help="The language of the name: en, pt-br.")]
 Comment = Annotated[
-    str | None, typer.Option(metavar="T", help="A comment for the grant list, public after fixation.")
+    str | None,
+    typer.Option(metavar="T", help="A comment for those who may see it (grant list); public once published."),
 ]
 Target = Annotated[
     str | None,
@@ -142,7 +143,8 @@ def mint(
 ) -> int:
     """Allocate a new identifier, and print its IRI.
 
-    It is on disk when it is printed. Only its grant list and administrators see it until it is fixated. With
+    It is on disk when it is printed. Only those who may see it (its grant list) and administrators see it
+    until it is published for ever (fixate). With
     --metadata there is one identifier for each article, in order. An article with the DOI of an earlier one,
     or the same key in the field key, gets the existing identifier unchanged: name, comment and target do not
     apply to it, and a warning says so. If one of several articles is invalid, an error names it, its line of
@@ -215,7 +217,9 @@ def _print_all(call: Call, allocations: "Iterable[_Allocation]", target: str | N
 def print_allocated(call: Call, view: "RecordView", others: list[str], target: str | None) -> None:
     """Print a new identifier, after a warning on other identifiers of its target."""
     if others:
-        call.output.warn(f"{target} is already identified by {', '.join(others)}")
+        from idstore.model.names import already_leading
+
+        call.output.warn(already_leading(str(target), others))
     call.output.new_identifier(view.iri, view.json())
 
 

@@ -25,7 +25,7 @@ def cite(
         str | None, typer.Option(metavar="L", help="The language of the name for --filename.")
     ] = None,
 ) -> None:
-    """Print every citation form of an identifier.
+    """Print every citation form of an identifier, and a reference: name, date, address and state.
 
     For a version, a message names the latest version; for a work, the version to which it resolves. With
     --filename: name and version, in letters, digits, underscores and dashes.
@@ -43,10 +43,23 @@ def cite(
     citation = session.read(call, act)
     for form in citation.forms:
         call.output.data(form.text, {"kind": form.kind, "text": form.text})
+    _print_reference(call, citation)
     if citation.latest is not None:
         call.output.info(f"idstore: to cite the latest version of this work, use {citation.latest}")
     if citation.this_version is not None:
         call.output.info(f"idstore: to cite this version of this work, use {citation.this_version}")
+
+
+def _print_reference(call: Call, citation: "Citation") -> None:
+    """Print a line for a list of references; the date is that of publication, or of a draft's creation."""
+    from idstore.model import times
+
+    date = times.iso(citation.date)[: len("2026-11-27")]
+    address = next((form.text for form in citation.forms if form.kind == "proxy"), citation.iri)
+    state = "" if citation.state == "published" else f" ({citation.state})"
+    text = f"{citation.name or citation.forms[-1].text} ({date}). {address}{state}"
+    fields = {"kind": "reference", "text": text, "name": citation.name, "date": date, "state": citation.state}
+    call.output.data(printable(text), fields)
 
 
 def authority(call: Call, id: arguments.Id) -> None:

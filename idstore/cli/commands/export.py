@@ -1,6 +1,7 @@
 """``idstore export``."""
 
-from typing import IO, TYPE_CHECKING, Annotated, cast
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -22,8 +23,8 @@ def export(
     namespace: Annotated[str | None, typer.Option(metavar="N", help="Only this namespace.")] = None,
     stage: Annotated[ListedStage | None, typer.Option(help="Only identifiers in this stage.")] = None,
     owner: Annotated[str | None, typer.Option(metavar="U", help="Only this party's.")] = None,
-    since: arguments.Since = None,
-    until: arguments.Until = None,
+    since: arguments.CreatedSince = None,
+    until: arguments.CreatedUntil = None,
     after: Annotated[
         int | None,
         typer.Option(
@@ -35,8 +36,19 @@ def export(
     ] = None,
     description: Annotated[
         bool,
-        typer.Option("--description", help="A description of the data instead: VoID and DCAT, in Turtle."),
+        typer.Option(
+            "--description",
+            help="A description of what --for-publication writes instead: VoID and DCAT, in Turtle.",
+        ),
     ] = False,
+    download: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--download",
+            metavar="URL",
+            help="With --description: the address of a file with the data, for others to load. Repeatable.",
+        ),
+    ] = None,
     title: Annotated[
         str | None, typer.Option(metavar="T", help="With --description or sssom: the title of the data.")
     ] = None,
@@ -60,13 +72,30 @@ def export(
         typer.Option(
             metavar="F",
             help=(
-                "turtle, trig, ntriples, nquads, jsonld, sssom, csv, xlsx or handle-batch; rdf-patch with"
-                " --after. [default: by the suffix of FILE, else turtle]"
+                "turtle, trig, ntriples, nquads, jsonld, sssom, csv, xlsx, handle-batch, nginx-map or"
+                " apache-map; rdf-patch with --after. [default: by the suffix of FILE, else turtle]"
             ),
+        ),
+    ] = None,
+    changed_since: Annotated[
+        str | None,
+        typer.Option(
+            "--changed-since",
+            metavar="T",
+            help="With handle-batch: only what changed after this date or time (UTC), that of an earlier"
+            " file: 2026-11-20, 2026-11-20T11:17:35Z, today, yesterday, 30d.",
         ),
     ] = None,
     wide: Annotated[
         bool, typer.Option("--wide", help="With csv or xlsx: one row for each identifier.")
+    ] = False,
+    for_publication: Annotated[
+        bool,
+        typer.Option(
+            "--for-publication",
+            help="Only what somebody without a name sees, whoever runs the command: without events, comments,"
+            " grant lists, and values that are not public.",
+        ),
     ] = False,
     file: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
@@ -78,23 +107,31 @@ def export(
     An extract (--namespace, --stage, --owner, --since, --until) also holds the namespaces and parties that
     it names, with their events, so that it can be imported.
     Tables (sssom, csv, xlsx) hold identifiers with their names and bindings, without the log.
+    With --for-publication the file holds no log in any format: it is for other systems and people to read,
+    and no import takes it. A redirect map (nginx-map, apache-map) holds the paths of published identifiers
+    and where they lead. A warning tells what it leaves out, such as withdrawn identifiers.
     """
     from idstore.exchange import patch
     from idstore.model.filter import Filter
 
-    if wide and (description or digest or after is not None):
-        raise UsageError("--wide goes with --format csv or xlsx")
     partial = bool(namespace or stage or owner or since or until)
     chosen = format or _format_of(file)
-    if (title or licence) and not description and chosen != "sssom":
-        raise UsageError("--title and --license go with --description or --format sssom")
+    _check_options(
+        of_state=not (description or digest or after is not None or chosen == patch.FORMAT),
+        wide=wide,
+        for_publication=for_publication,
+        titled=bool(title or licence) and not description and chosen != "sssom",
+        downloaded=bool(download) and not description,
+        misplaced=changed_since is not None and (digest or chosen != "handle-batch"),
+    )
     if description:
-        if partial or format or digest or after is not None:
+        if stage or owner or since or until or format or digest or after is not None:
             raise UsageError(
-                "--description covers all data that you may see; it goes with --title, --license and --output"
+                "--description covers all that is published; it goes with --namespace, --title, --license,"
+                " --download and --output"
             )
         check_ending(file, [".ttl"], "the description is in Turtle (.ttl)")
-        _describe(call, file, title, licence)
+        _describe(call, file, namespace, title, licence, download or [])
     elif after is not None or (chosen == patch.FORMAT and not digest):
         if partial or digest or format not in (None, patch.FORMAT):
             raise UsageError(
@@ -114,13 +151,39 @@ def export(
             until=arguments.timestamp(until),
         )
         if not digest:
-            _write(call, file, chosen, filter, title, licence, wide=wide)
+            choices = {
+                "for_publication": for_publication,
+                "changed_since": arguments.timestamp(changed_since),
+            }
+            _write(call, file, chosen, filter, choices, title=title, licence=licence, wide=wide)
         elif format or file != inputs.STDIN:
             raise UsageError(
                 "--digest is the same for every format; it goes with the options of an extract only"
             )
         else:
             _digest(call, filter)
+
+
+def _check_options(
+    *, of_state: bool, wide: bool, for_publication: bool, titled: bool, downloaded: bool, misplaced: bool
+) -> None:
+    """Raise UsageError for options that do not go together.
+
+    of_state  whether data of the present state are written, in one of their formats.
+    titled    whether a title or a licence is given for what has none.
+    downloaded  whether addresses of files are given for what has none.
+    misplaced  whether a moment of changes is given for a format without.
+    """
+    if wide and not of_state:
+        raise UsageError("--wide goes with --format csv or xlsx")
+    if for_publication and not of_state:
+        raise UsageError("--for-publication goes with the format of a state and the options of an extract")
+    if titled:
+        raise UsageError("--title and --license go with --description or --format sssom")
+    if downloaded:
+        raise UsageError("--download goes with --description")
+    if misplaced:
+        raise UsageError("--changed-since goes with --format handle-batch")
 
 
 def _format_of(file: str) -> str:
@@ -141,14 +204,28 @@ def _format_of(file: str) -> str:
     return suffixes.get(suffix) or table or "turtle"
 
 
-def _describe(call: Call, file: str, title: str | None, licence: str | None) -> None:
+def _describe(
+    call: Call,
+    file: str,
+    namespace: str | None,
+    title: str | None,
+    licence: str | None,
+    downloads: list[str],
+) -> None:
     from idstore.exchange.description import describe
 
     with open_output(file) as target, Progress(call.output) as progress:
         session.read(
             call,
-            lambda registry, party: session.perform(
-                registry, describe, target, party, title=title, licence=licence, progress=progress.step
+            lambda registry, _: session.perform(
+                registry,
+                describe,
+                target,
+                namespace=namespace,
+                title=title,
+                licence=licence,
+                downloads=downloads,
+                progress=progress.step,
             ),
             detached=True,
         )
@@ -196,12 +273,15 @@ def _write(
     file: str,
     format: str,
     filter: "Filter",
-    title: str | None,
-    licence: str | None,
-    *,
-    wide: bool,
+    choices: Mapping[str, Any],
+    **more: Any,
 ) -> None:
-    from idstore.exchange import exporting, handle_batch
+    """Write data in a format.
+
+    choices  what decides which data; `omissions` depends on it, too.
+    more     what else the format has.
+    """
+    from idstore.exchange import exporting
 
     if format not in exporting.FORMATS:
         raise UsageError(f"no format {format!r} to export to; there are {', '.join(exporting.FORMATS)}")
@@ -215,13 +295,12 @@ def _write(
             party,
             filter,
             format,
-            title=title,
-            licence=licence,
-            wide=wide,
+            **choices,
+            **more,
             progress=progress.step,
         )
-        if format == handle_batch.FORMAT:
-            omissions.extend(session.perform(registry, exporting.omissions, party, filter))
+        if format in exporting.SELECTIVE:
+            omissions.extend(session.perform(registry, exporting.omissions, party, filter, format, **choices))
 
     with open_output(file) as target, Progress(call.output) as progress:
         session.read(call, act, detached=True)

@@ -8,6 +8,8 @@ from idstore.cli import arguments, session
 from idstore.cli.call import Call
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from idstore.model.event import Event
     from idstore.model.party import Party
     from idstore.model.value import Value
@@ -34,13 +36,14 @@ def values(call: Call, id: arguments.Id, type_: Types = None, index: Indexes = N
     tabs.
     """
     from idstore.cli.records import value_line
-    from idstore.documents import value_json
 
     selected = session.read(
         call, lambda registry, party: registry.values(id, party, type_ or (), index or ())
     )
+    if selected:
+        call.output.heading("index", "type", "time to live", "permissions", "changed", "data")
     for value in selected:
-        call.output.data(value_line(value), value_json(value) if call.output.json else {})
+        call.output.data(value_line(value), value.as_dict() if call.output.json else {})
 
 
 def set_(
@@ -92,11 +95,13 @@ def set_(
     def act(registry: "Registry", party: "Party") -> "tuple[list[Event], list[str]]":
         events = registry.set_value(id, draft, party)
         others = registry.bound_to(data, party) if draft.leads else []
-        return events, [iri for iri in others if iri != events[-1].about.value]
+        return events, [iri for iri in others if iri != events[-1].about]
 
     events, others = session.write(call, act)
     if others:
-        call.output.warn(f"{data} is already identified by {', '.join(others)}")
+        from idstore.model.names import already_leading
+
+        call.output.warn(already_leading(data, others))
     print_changes(call, *events)
 
 
@@ -146,14 +151,13 @@ def admin(
 def print_values(call: Call, selected: "tuple[Value, ...]") -> None:
     """Print the data of values; with ``--json`` the values."""
     from idstore.characters import printable
-    from idstore.documents import value_json
 
     for value in selected:
-        call.output.data(printable(value.text), value_json(value))
+        call.output.data(printable(value.text), value.as_dict())
 
 
-def _time_to_live(ttl: str | None) -> tuple[int, int | None]:
-    """Return seconds to live, and the time of expiry in milliseconds since 1970 or None."""
+def _time_to_live(ttl: str | None) -> "tuple[int, datetime | None]":
+    """Return seconds to live, and the time of expiry or None."""
     from idstore.schemes import value_types
 
     if ttl is None or ttl.removeprefix("-").isdigit():

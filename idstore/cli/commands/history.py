@@ -37,10 +37,10 @@ def history(
 
     Read from the part of the log that you may see. The list has the columns of idstore list, oldest first.
     """
-    from idstore.cli.records import RecordView, record_views
+    from idstore.cli.records import COLUMNS, RecordView, record_views
     from idstore.model import times
 
-    time = times.now() if at is None else arguments.moment(at)
+    time = times.current() if at is None else arguments.moment(at)
     if id is not None:
         if namespace is not None:
             raise UsageError("give an identifier or --namespace")
@@ -54,6 +54,7 @@ def history(
         return
     with session.open_reader(call, detached=True) as (registry, party):
         namespaces = {space.base: space for space in registry.namespaces()}
+        call.output.heading(*COLUMNS)
         for record in registry.all_at(time, party, namespace):
             view = RecordView(record, namespaces[record.namespace])
             call.output.data(view.line(), _json(view) if call.output.json else {})
@@ -80,7 +81,7 @@ def diff(
     from idstore.errors import InvalidData
     from idstore.model import times
 
-    first, last = arguments.moment(since), times.now() if until is None else arguments.moment(until)
+    first, last = arguments.moment(since), times.current() if until is None else arguments.moment(until)
     if last < first:
         message = (
             f"{since} is in the future; give a time in the past"

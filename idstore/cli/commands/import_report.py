@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from idstore.exchange.importing import Imported
     from idstore.exchange.rdf import ImportReport
 
-_SIDES: Final = {"there": "news there", "here": "news here", "both": "changed on both sides"}
+_SIDES: Final = {"there": "new in the other registry", "here": "new here", "both": "changed on both sides"}
 _VERSIONS: Final = ("common", "here", "there", "merged")
 
 
@@ -58,6 +58,8 @@ def _print_batch(output: Output, report: "BatchReport", name: str, *, dry_run: b
     for flaw in report.shared:
         output.warn(f"{name}, line {flaw.line}: {flaw.reason}")
     changes = {"created": report.created, "changed": report.changed, "deleted": report.deleted}
+    if output.quiet and not any(changes.values()):
+        return
     summary = ", ".join(f"{kind} {len(handles)}" for kind, handles in changes.items())
     output.data(f"{'would have ' if dry_run else ''}{summary} handles", {"dryRun": dry_run, **changes})
 
@@ -66,6 +68,8 @@ def _print_merge(
     output: Output, report: "ImportReport", changed: "Sequence[ChangedFields]", *, dry_run: bool
 ) -> None:
     left = report.left
+    if output.quiet and not (report.identifiers or report.events or left.held):
+        return
     lines = [
         (
             f"{verb(dry_run)} {report.identifiers} identifiers, {report.events} events; "
@@ -101,9 +105,11 @@ def _print_merge(
             **({"differences": [*map(_json, changed)]} if dry_run else {}),
         },
     )
-    for shared in report.shared:
-        others = ", ".join(shared.others)
-        output.warn(f"{shared.iri}: {shared.target} is already identified by {others}")
+    if report.shared:
+        from idstore.model.names import already_leading
+
+        for shared in report.shared:
+            output.warn(f"{shared.iri}: {already_leading(shared.target, shared.others)}")
     for imported, existing in report.namesakes:
         output.warn(
             f"{imported.name} stands for {existing.base} here; "

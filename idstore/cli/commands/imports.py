@@ -109,7 +109,8 @@ def import_(
     nothing, except for batch files. A DROID signature file registers PUIDs, and renames those whose name
     changed in PRONOM; PRONOM's reports, in a ZIP archive, bind PUIDs to each other and deprecate PUIDs.
     PRONOM's JSON records, in a ZIP archive or a folder, do all of this. PUIDs that are missing in a newer
-    release are reported, and stay. --dry-run lists every change.
+    release are reported, and stay. --dry-run lists every change. With --quiet the command prints nothing if
+    nothing changed, and otherwise lists all that is new.
 
     Undone by: nothing: what it publishes stays; drafts among it can be released.
     """
@@ -188,8 +189,11 @@ def carry_out(call: Call, files: list[str], choices: "ImportChoices", metadata: 
 
 
 def _changes(imported: "Imported", choices: "ImportChoices") -> bool:
-    """Return whether an import may have changed something: not if lines of its table are malformed."""
-    return imported.table is None or choices.keep_going or not imported.table.malformed
+    """Return whether an import changes something: not if lines of its table are malformed, or none is new."""
+    from idstore.registry.mappings import changed
+
+    table = imported.table
+    return table is None or (changed(table.outcomes) and (choices.keep_going or not table.malformed))
 
 
 def _kind(file: str, format: str | None, namespace: str | None) -> "ImportKind":

@@ -25,10 +25,10 @@ def fixate(
     dry_run: confirmation.DryRun = False,
     yes: confirmation.Yes = False,
 ) -> None:
-    """Publish identifiers for ever, all of them or none. For their owner.
+    """Publish identifiers for ever (fixate), all of them or none. For their owner.
 
     With their comments, notes and reasons they become visible to everybody. Nothing undoes this: a published
-    identifier can be deprecated, and an administrator can make it a tombstone. On a terminal the command
+    identifier can be deprecated, and an administrator can withdraw it (revoke). On a terminal the command
     shows what becomes visible, and asks.
 
     Undone by: nothing; deprecate advises against use.
@@ -92,7 +92,7 @@ def release(
         event = session.write(
             call, lambda registry, party: registry.release(id, party, dry_run=True), dry_run=True
         )
-        lines = [f"{event.about.value}\tis given up, and its label is never issued again"]
+        lines = [f"{event.about}\tis given up, and its label is never issued again"]
         if dry_run:
             _print_rehearsal(call, lines)
             return
@@ -104,13 +104,16 @@ def revoke(
     call: Call,
     id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.FORMS}.")] = None,
     reason: Annotated[
-        str | None, typer.Option(metavar="T", help="The reason; a tombstone shows it to everyone.")
+        str | None, typer.Option(metavar="T", help="The reason; everyone sees it of what was published.")
     ] = None,
     of: Annotated[
         str | None,
         typer.Option("--party", metavar="U", help="Revoke all that this party allocated; with --since."),
     ] = None,
-    since: arguments.Since = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="T", help=f"With --party: what it allocated at or after {arguments.MOMENTS}."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List the identifiers without revoking them.")
     ] = False,
@@ -121,12 +124,12 @@ def revoke(
         ),
     ] = False,
 ) -> None:
-    """Revoke abusive identifiers. For administrators.
+    """Withdraw abusive identifiers (revoke). For administrators.
 
-    Created identifiers are released; fixated ones become tombstones, which resolve to the reason. Neither can
-    be undone. An ID with --reason is revoked at once, unless --dry-run is given; on a terminal
-    the command asks. With --party and --since the
-    identifiers are only listed, unless --yes is given.
+    Drafts are released. Published ones stay, withdrawn, with their reason (tombstones), to which they
+    resolve. Neither can be undone. An ID with --reason is revoked at once, unless --dry-run is given; on a
+    terminal the command asks. With --party and --since the identifiers are only listed, unless --yes is
+    given.
 
     Undone by: nothing.
     """
@@ -167,7 +170,7 @@ def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) 
     from idstore.cli.events import print_changes
     from idstore.model.party import Party
 
-    allocator, start = Party(of), arguments.timestamp(since) or 0
+    allocator, start = Party(of), arguments.moment(since)
     if yes:
         text = reason or f"everything that {of} allocated since {since} was revoked"
         events, unknown = session.write(
@@ -268,16 +271,16 @@ def replace(
     """Give the identifier of an article to its new copy; print the new identifier of the old copy.
 
     For the owner of the namespace. The old copy gets the suffix _old1, _old2 and so on, and is visible to the
-    same parties as the article. The target moves to the old copy, with the files and events below the
-    article; without --target, ID resolves to both copies until its owner sets a target. Bindings stay, and
-    are listed. A new DOI in the metadata belongs to ID from now on. Nothing undoes this; on a terminal the
-    command asks.
+    same parties as the article. The target moves to the old copy, with the files and events that are
+    part of the article; without --target, ID resolves to both copies until its owner sets a target. Bindings
+    stay, and are listed. A new DOI in the metadata belongs to ID from now on. Nothing undoes this; on a
+    terminal the command asks.
 
     Undone by: nothing; the old copy keeps its own identifier.
     """
     from idstore.cli.article_minting import collect_ignored_keys, warn_ignored_keys
     from idstore.cli.records import record_views
-    from idstore.documents import binding_json, compact_iri
+    from idstore.documents import compact_iri
     from idstore.exchange import metadata
 
     ignored: dict[str, None] = {}
@@ -310,15 +313,17 @@ def replace(
         others = [] if target is None else registry.bound_to(target, party)
         result = registry.replace(id, articles[0], party, target, force=force)
         [view] = record_views(registry, party, [result.old], remarks=call.output.json)
-        return result, view, [iri for iri in others if iri != result.old.successors[0].value]
+        return result, view, [iri for iri in others if iri != result.old.successors[0]]
 
     result, view, others = session.write(call, act)
     if others:
-        call.output.warn(f"{target} is already identified by {', '.join(others)}")
+        from idstore.model.names import already_leading
+
+        call.output.warn(already_leading(str(target), others))
     for binding in result.bindings:
         call.output.info(
-            f"idstore: stays with {view.record.successors[0].value}:"
-            f" {compact_iri(binding.relation.value)} {binding.target.value} (by {binding.by})"
+            f"idstore: stays with {view.record.successors[0]}:"
+            f" {compact_iri(binding.relation)} {binding.target} (by {binding.by})"
         )
     if result.moved:
         call.output.info(f"idstore: moved to {view.iri}: {', '.join(result.moved)}")
@@ -327,14 +332,14 @@ def replace(
         view.json()
         | {
             "moved": [*result.moved],
-            "staying": [binding_json(binding) for binding in result.bindings],
+            "staying": [binding.as_dict() for binding in result.bindings],
         },
     )
 
 
 def _effects(replaced: "Replaced", target: str | None) -> list[str]:
     """Return what becomes of an article, its old copy and what is below it, a line each."""
-    old, article = replaced.old.iri.value, replaced.old.successors[0].value
+    old, article = replaced.old.iri, replaced.old.successors[0]
     leads = f"leads to {target}" if target is not None else "leads to both copies, until a target is set"
     return [
         f"{article}\tnames the new copy, and {leads}",
@@ -424,10 +429,10 @@ def grant(
     table: arguments.ChangeTable = None,
     dry_run: arguments.TableDryRun = False,
 ) -> int:
-    """Let a party or group see a created identifier and comment on it.
+    """Let a party or group see a created identifier (grant list) and comment on it.
 
-    For its owner. After fixation everyone sees the identifier, and the grant list can still comment. With
-    --from the columns are party and bind (yes or no); --bind is for all rows.
+    For its owner. After fixation everyone sees the identifier, and those who might see the draft (its grant
+    list) can still comment. With --from the columns are party and bind (yes or no); --bind is for all rows.
 
     Undone by: ungrant.
     """
@@ -455,7 +460,7 @@ def grant(
 
 
 def ungrant(call: Call, id: arguments.Id, user: arguments.User) -> None:
-    """Remove a party or group from the grant list. For the owner of the identifier.
+    """Remove a party or group from those who may see an identifier (grant list). For its owner.
 
     Undone by: grant.
     """

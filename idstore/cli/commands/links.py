@@ -80,7 +80,7 @@ def links(
     rows = link_check.read(results)
     with session.open_reader(call, detached=True) as (registry, party):
         targets = [*_targets(registry, party, namespace)]
-    since = times.now() - round(fresh * DAY)
+    since = times.of(times.now() - round(fresh * DAY))
     pending = {target for _, target in targets if not link_check.is_fresh(rows.get(target), since)}
     call.output.info(f"idstore: {len({target for _, target in targets})} targets, {len(pending)} to check")
     unresolved = 0
@@ -100,6 +100,8 @@ def links(
         )
     rows = link_check.read(results)
     tally: Counter[str] = Counter()
+    if targets:
+        call.output.heading("outcome", "identifier", "target", "status", "location", "detail")
     for iri, target in targets:
         row = dict(zip(link_check.HEADER, rows.get(target, ()), strict=False))
         outcome = row.get("outcome", "unsure")
@@ -127,4 +129,4 @@ def _targets(registry: "Registry", party: "Party", namespace: str | None) -> Ite
     for record in registry.list(party, Filter(namespace=namespace), limit=None):
         target = record.resolves_to(names)
         if target is not None:
-            yield record.iri.value, target.value
+            yield record.iri, target

@@ -48,7 +48,7 @@ def show(call: Call, id: arguments.Id) -> None:
         articles = registry.list(party, Filter(doi=id)) if _DOI in id else []
         [view] = record_views(registry, party, [record], remarks=True)
         view = replace(view, parts=registry.parts(record, party))
-        return view, [article.iri.value for article in articles if article.iri != record.iri]
+        return view, [article.iri for article in articles if article.iri != record.iri]
 
     view, articles = session.read(call, act)
     for article in articles:
@@ -64,8 +64,8 @@ def list_(
     deprecated: Annotated[
         bool, typer.Option("--deprecated", help="Only deprecated ones, superseded ones included.")
     ] = False,
-    since: arguments.Since = None,
-    until: arguments.Until = None,
+    since: arguments.CreatedSince = None,
+    until: arguments.CreatedUntil = None,
     older_than: Annotated[
         str | None, typer.Option("--older-than", metavar="T", help="As --until: older than 30d, or a date.")
     ] = None,
@@ -101,7 +101,7 @@ def list_(
 
     The columns are IRI, stage, owner, time of creation and name, separated by tabs.
     """
-    from idstore.cli.records import record_views
+    from idstore.cli.records import COLUMNS, record_views
     from idstore.model.filter import Filter
 
     if until is not None and older_than is not None:
@@ -130,6 +130,8 @@ def list_(
         return record_views(registry, party, records, remarks=call.output.json)
 
     views = session.read(call, act)
+    if views:
+        call.output.heading(*COLUMNS)
     for view in views[: limit or None]:
         call.output.data(view.line(lang), view.json() if call.output.json else {})
     if not views:
@@ -172,10 +174,10 @@ def resolve(
 
     For a superseded identifier without a target, prints the target of its only successor, or else the IRIs of
     the latest successors, one a line; a warning lists the successions. For any other identifier without a
-    target, prints the target of its owner's first binding by skos:exactMatch or owl:sameAs. For a tombstone,
-    prints reason, date and successors. For a handle that is an alias, prints the target of the other handle;
-    with --type or --index, the data of these values. For an
-    article that was replaced and has no target since, prints the IRIs of both copies.
+    target, prints the target of its owner's first binding by skos:exactMatch or owl:sameAs. For a withdrawn
+    identifier (tombstone), prints reason, date and successors. For a handle that is an alias, prints the
+    target of the other handle; with --type or --index, the data of these values. For an article that was
+    replaced and has no target since, prints the IRIs of both copies.
     """
     from idstore.registry.resolution import ResolutionOptions
     from idstore.schemes import locations
@@ -188,11 +190,11 @@ def resolve(
         record.deprecated and record.stage.value != ListedStage.TOMBSTONE
     ):  # a tombstone's answer has the same facts
         details = [record.reason or "", *_successions(resolution)]
-        call.output.warn(f"{record.iri.value} is deprecated: {'; '.join(filter(None, details))}")
+        call.output.warn(f"{record.iri} is deprecated: {'; '.join(filter(None, details))}")
     if resolution.copies:
         article = resolution.copies[0]
         call.output.warn(
-            f"{article.iri.value} was replaced, and its new copy has no target yet: these are both copies;"
+            f"{article.iri} was replaced, and its new copy has no target yet: these are both copies;"
             f" ask its owner {article.owner} to set one (idstore target)"
         )
     if resolution.values:
@@ -201,7 +203,7 @@ def resolve(
     fields = _resolution_json(resolution)
     if check and resolution.target is not None:
         fields["check"] = _check_target(call, resolution.target, private=private)
-    answers = [copy.iri.value for copy in resolution.copies] or resolution.current
+    answers = [copy.iri for copy in resolution.copies] or resolution.current
     target = resolution.target or "\n".join(answers)
     call.output.data(_tombstone_text(resolution) if resolution.buried else target, fields)
 
@@ -224,7 +226,7 @@ def _check_target(call: Call, target: str, *, private: bool) -> dict[str, str]:
 def _successions(resolution: "Resolution") -> "Iterator[str]":
     """Yield the successions as texts, from the resolved identifier on."""
     for step in resolution.succession:
-        subject = "" if step.iri == resolution.asked.iri.value else f"{step.iri} is "
+        subject = "" if step.iri == resolution.asked.iri else f"{step.iri} is "
         yield f"{subject}superseded by {', '.join('itself' if iri == step.iri else iri for iri in step.by)}"
 
 
@@ -232,10 +234,9 @@ def _tombstone_text(resolution: "Resolution") -> str:
     from idstore.model import times
 
     since = "" if resolution.ended is None else f" since {times.iso(resolution.ended)}"
-    lines = [
-        f"{resolution.answer.iri.value} is a tombstone{since}: {printable(resolution.answer.reason or '')}"
-    ]
-    return "\n".join(lines + [f"replaced by {successor.value}" for successor in resolution.answer.successors])
+    withdrawn = f"{resolution.answer.iri} is withdrawn, with its reason (tombstone){since}"
+    lines = [f"{withdrawn}: {printable(resolution.answer.reason or '')}"]
+    return "\n".join(lines + [f"replaced by {successor}" for successor in resolution.answer.successors])
 
 
 def _resolution_json(resolution: "Resolution") -> dict[str, object]:
@@ -243,17 +244,17 @@ def _resolution_json(resolution: "Resolution") -> dict[str, object]:
 
     answer = resolution.answer if resolution.buried else resolution.asked
     fields: dict[str, object] = {
-        "id": resolution.asked.iri.value,
+        "id": resolution.asked.iri,
         "target": resolution.target,
         "path": [*resolution.path],
         "tombstone": resolution.buried,
-        "supersededBy": [successor.value for successor in answer.successors],
+        "supersededBy": list(answer.successors),
         "succession": [{"id": step.iri, "supersededBy": [*step.by]} for step in resolution.succession],
         "current": [*resolution.current],
     }
     if resolution.copies:
         fields["copies"] = [
-            {"id": copy.iri.value, "target": copy.target and copy.target.value} for copy in resolution.copies
+            {"id": copy.iri, "target": copy.target and copy.target} for copy in resolution.copies
         ]
     if resolution.buried:
         fields |= {

@@ -52,7 +52,10 @@ def add(
 
 def list_(call: Call) -> None:
     """List the namespaces: name, base, scheme, owner, open or frozen."""
-    for namespace in session.read(call, lambda registry, _: registry.namespaces()):
+    namespaces = session.read(call, lambda registry, _: registry.namespaces())
+    if namespaces:
+        call.output.heading("name", "base", "scheme", "owner", "allocation")
+    for namespace in namespaces:
         _print(call, namespace)
 
 
@@ -129,8 +132,8 @@ def set_(
             metavar="key=value...",
             help="description, contact, policy, licence, publisher; bind=anyone, known or allocators: who may"
             " bind published identifiers, besides their owners; or a setting of the scheme that can change:"
-            " alias, pass_through, template, proxy, cite_as, no_issue, reserved; before the first identifier"
-            " also the others, such as profile=rdlfacade. An empty value removes it.",
+            " alias, pass_through, template, admin, proxy, cite_as, no_issue, reserved; before the first"
+            " identifier also the others, such as profile=rdlfacade. An empty value removes it.",
         ),
     ],
 ) -> None:

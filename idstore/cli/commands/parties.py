@@ -83,6 +83,8 @@ def list_(call: Call) -> None:
     from idstore.cli.records import party_json, party_line
 
     parties = session.read(call, lambda registry, party: registry.parties(party))
+    if parties:
+        call.output.heading("name", "kind", "groups", "suspended")
     for party in parties:
         call.output.data(party_line(party), party_json(party, parties))
 

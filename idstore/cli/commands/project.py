@@ -142,7 +142,7 @@ def _changes(call: Call, after: int, limit: int = 1000) -> "ChangePage":
 def _event_at(call: Call, number: int) -> str | None:
     """Return the IRI of the public event of a number; None: there is none."""
     entries = session.read(call, lambda registry, _: registry.published(number - 1, 1)) if number else []
-    return entries[0].event.name if entries else None
+    return entries[0].event.iri if entries else None
 
 
 def _quads(file: IO[bytes]) -> "Iterator[Quad]":

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def print_adoption(output: Output, adoption: "Adoption", source: str, *, dry_run: bool) -> None:
-    """Print what the list of a publisher changed; ``source`` says what it was."""
+    """Print what the list of a publisher changed; ``source`` says what it was.
+
+    A quiet output gets nothing if nothing changed, and otherwise all that is new.
+    """
+    if output.quiet and not (adoption.new or adoption.renamed):
+        return
+    complete = dry_run or output.quiet
     renamed = [
         f"{renaming.iri}: {_versioned(renaming.old_name, renaming.old_version)} → "
         f"{_versioned(renaming.name, renaming.version)}"
@@ -25,10 +31,13 @@ def print_adoption(output: Output, adoption: "Adoption", source: str, *, dry_run
         f"{len(adoption.unchanged)} are as they were{_vanished_text(adoption.vanished, source)}"
     )
     lists = {
-        "new": adoption.new if dry_run else (),
+        "new": adoption.new if complete else (),
         "renamed": renamed,
-        "vanished": adoption.vanished,
-        "kept": adoption.kept,
+        _gone(source): adoption.vanished,
+        "your draft here, PRONOM's is not taken in": [
+            iri for iri in adoption.kept if iri not in adoption.withdrawn
+        ],
+        "withdrawn here, PRONOM's is not taken in": adoption.withdrawn,
     }
     record = {
         "dryRun": dry_run,
@@ -38,11 +47,14 @@ def print_adoption(output: Output, adoption: "Adoption", source: str, *, dry_run
         "kept": [*adoption.kept],
         "unchanged": len(adoption.unchanged),
     }
-    output.data(_text(head, lists, complete=dry_run), record)
+    output.data(_text(head, lists, complete=complete), record)
 
 
 def print_relations(output: Output, result: "Related", *, dry_run: bool) -> None:
-    """Print what the relations of a publisher changed."""
+    """Print what the relations of a publisher changed: see `print_adoption`."""
+    if output.quiet and not (result.bound or result.deprecated):
+        return
+    complete = dry_run or output.quiet
     bind, deprecate = ("would bind", "deprecate") if dry_run else ("bound", "deprecated")
     head = (
         f"{bind} {len(result.bound)} relations, {deprecate} {len(result.deprecated)} identifiers; "
@@ -56,13 +68,13 @@ def print_relations(output: Output, result: "Related", *, dry_run: bool) -> None
         f"{iri}: {reason}" + (f" → {', '.join(by)}" if by else "") for iri, reason, by in result.deprecated
     ]
     lists = {
-        "bound": bound if dry_run else (),
+        "bound": bound if complete else (),
         "deprecated": deprecated,
-        "vanished": vanished,
+        _gone("reports"): vanished,
         "passed over": result.passed,
     }
     output.data(
-        _text(head, lists, complete=dry_run),
+        _text(head, lists, complete=complete),
         {
             "dryRun": dry_run,
             "bound": [*map(_relation_json, result.bound)],
@@ -85,7 +97,11 @@ def _text(head: str, lists: Mapping[str, Sequence[str]], *, complete: bool) -> s
 
 
 def _vanished_text(vanished: Sequence[object], source: str) -> str:
-    return f"; {len(vanished)} vanished from the {source} and stay" if vanished else ""
+    return f"; {len(vanished)} {_gone(source)}" if vanished else ""
+
+
+def _gone(source: str) -> str:
+    return f"no longer in PRONOM's {source}; kept here"
 
 
 def _renaming_json(renaming: "Renaming") -> dict[str, object]:

@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.characters import printable, printable_json
-from idstore.cli import arguments, exits, inputs, session
+from idstore.characters import printable_json
+from idstore.cli import arguments, exits, inputs, session, stdin
 from idstore.cli.call import Call
 from idstore.cli.commands import imports
 from idstore.cli.output_files import check_ending, open_output
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from idstore.reconciliation.report import Reconciliation
 
 FORMATS: Final = ("table", "json", "turtle", "html")
+SUMMARIES: Final = ("table", "json", "html")
+"""Formats of a summary of decisions."""
 SUFFIXES: Final = {".html": "html", ".htm": "html", ".ttl": "turtle", ".json": "json", ".jsonl": "json"}
 
 
@@ -63,14 +65,26 @@ def reconcile(
             "--clusters", help="List also the clusters without a contradiction, which are else counted only."
         ),
     ] = False,
+    lang: Annotated[
+        str | None, typer.Option(metavar="L", help="Show names in this language, where there are some.")
+    ] = None,
     accept: Annotated[
         str | None,
         typer.Option(
             "--accept",
             metavar="FILE",
-            help="Carry out decisions: a file saved by the HTML page, or a table with a column action.",
+            help="Carry out decisions: a file saved by the HTML page, or a table with a column action."
+            " One file is for all stores: each takes its own lines.",
         ),
     ] = None,
+    summary: Annotated[
+        bool,
+        typer.Option(
+            "--summary",
+            help="With --accept: say what the file decides, for those who were not there, and change nothing:"
+            " text, --json, or a page with -o FILE.html.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --accept: print the changes without making them.")
     ] = False,
@@ -80,40 +94,78 @@ def reconcile(
     Compares two or more sources; a single one is checked for contradictions. Of a store, the data that you
     may see is compared. A server other than that of --store is not sent your token, and gives what is public.
     The HTML page needs no network: decide there, save the decisions, and carry them out
-    with --accept, all or none.
+    with --accept, all or none. Give the same file to each store that was compared: lines about
+    identifiers that it does not hold are counted, and left to the other one.
     """
     if accept is not None:
         if sides:
             raise UsageError("--accept changes the store of --store; compare sources in a separate command")
-        return _accept(call, accept, read_as, dry_run=dry_run)
+        if summary:
+            chosen = _report_format(call, format, file, SUMMARIES)
+            return _summarize(call, accept, _table_format(accept, read_as), chosen, file, lang or "")
+        from idstore.exchange.importing import ImportChoices
+
+        choices = ImportChoices(_table_format(accept, read_as), dry_run=dry_run)
+        return imports.carry_out(call, [accept], choices)
+    if summary:
+        raise UsageError("--summary goes with --accept, which names the file of decisions")
     if not sides:
         raise UsageError("name the sources to compare: folders of stores, exports, tables of mappings")
     if dry_run:
         raise UsageError("--dry-run goes with --accept; a comparison changes nothing")
-    from idstore.exchange.sources import ending
-
-    if format is None and not call.output.json:
-        check_ending(
-            file, SUFFIXES, f"choose another one, or name the format with --format {'|'.join(FORMATS)}"
-        )
-    chosen = format or ("json" if call.output.json else SUFFIXES.get(ending(file), "table"))
-    if chosen not in FORMATS:
-        raise UsageError(f"no format {chosen!r} to report in; there are {', '.join(FORMATS)}")
-    tally = _compare(call, sides, chosen, file, read_as, column, base, relation, clusters)
+    chosen = _report_format(call, format, file, FORMATS)
+    tally = _compare(call, sides, chosen, file, read_as, column, base, relation, clusters, lang or "")
     from idstore.reconciliation.kinds import HARMLESS
 
     return exits.BROKEN if strict and tally.keys() - HARMLESS else exits.DONE
 
 
-def _accept(call: Call, file: str, format: str | None, *, dry_run: bool) -> int:
-    """Carry out a table of decisions, and return the exit code. Raises UsageError."""
+def _report_format(call: Call, format: str | None, file: str, formats: Sequence[str]) -> str:
+    """Return the format of a report, by the options or the suffix of its file. Raises UsageError."""
+    from idstore.exchange.sources import ending
+
+    suffixes = {suffix: name for suffix, name in SUFFIXES.items() if name in formats}
+    if format is None and not call.output.json:
+        remedy = f"choose another one, or name the format with --format {'|'.join(formats)}"
+        check_ending(file, suffixes, remedy)
+    chosen = format or ("json" if call.output.json else suffixes.get(ending(file), "table"))
+    if chosen not in formats:
+        raise UsageError(f"no format {chosen!r} to report in; there are {', '.join(formats)}")
+    return chosen
+
+
+def _table_format(file: str, format: str | None) -> str:
+    """Return the format of a file of decisions. Raises UsageError."""
     from idstore.exchange import tables
-    from idstore.exchange.importing import ImportChoices
 
     format = format or tables.format_of(file) or "tsv"
     if format not in tables.FORMATS:
         raise UsageError(f"no table format {format!r}; there are {', '.join(tables.FORMATS)}")
-    return imports.carry_out(call, [file], ImportChoices(format, dry_run=dry_run))
+    return format
+
+
+def _summarize(call: Call, file: str, read_as: str, format: str, output: str, language: str) -> int:
+    """Print what a file of decisions says, and return the exit code."""
+    import json
+
+    from idstore.reconciliation import decisions
+
+    with open_output(output) as target, stdin.files([file]) as [path]:
+        summary = decisions.read(path, read_as)
+        if session.exists(call):
+            most = decisions.SHOWN if format == "table" else None
+            session.read(call, lambda registry, party: summary.look_up(registry, party, most, language))
+        match format:
+            case "html":
+                target.write(decisions.page(summary).encode())
+            case "json":
+                texts = (json.dumps(one, ensure_ascii=False) for one in decisions.json(summary))
+                target.writelines(f"{printable_json(text)}\n".encode() for text in texts)
+            case _:
+                target.writelines(f"{line}\n".encode() for line in decisions.lines(summary))
+    for row in summary.malformed:
+        call.output.warn(f"{inputs.name(file)}, line {row.line}: {row.reason}")
+    return exits.INVALID if summary.malformed else exits.DONE
 
 
 def _compare(
@@ -126,6 +178,7 @@ def _compare(
     base: list[str] | None,
     relation: list[str] | None,
     clusters: bool,
+    language: str,
 ) -> Counter[str]:
     from idstore.exchange import mappings
     from idstore.model.party import Party
@@ -148,6 +201,7 @@ def _compare(
             columns=columns,
             wait=call.wait,
             clusters=clusters,
+            language=language,
             exports=exports,
             progress=show_progress,
         ) as result,
@@ -196,4 +250,4 @@ def _write(result: "Reconciliation", format: str, tally: Counter[str], target: I
                 text = json.dumps(report.json(result, finding), ensure_ascii=False)
                 target.write(f"{printable_json(text)}\n".encode())
         case _:
-            target.writelines(f"{printable(line)}\n".encode() for line in report.lines(result, tally))
+            target.writelines(f"{line}\n".encode() for line in report.lines(result, tally))

@@ -49,7 +49,8 @@ def stats(
     since: Annotated[
         str | None,
         typer.Option(
-            metavar="T", help="With --pace: at or after this date or time (UTC). [default: a day ago]"
+            metavar="T",
+            help=f"With --pace: allocations at or after {arguments.MOMENTS}. [default: a day ago]",
         ),
     ] = None,
 ) -> None:
@@ -89,6 +90,7 @@ def _print_groups(call: Call, by: Grouping) -> None:
     else:
         for base, owner, _, count in counts.tallies:
             groups[owner if by is Grouping.PARTY else names[base]] += count
+    call.output.heading(str(by.value), "count")
     for group, count in sorted(groups.items()):
         call.output.data(f"{group}\t{count}", {str(by.value): group, "count": count})
 
@@ -96,8 +98,11 @@ def _print_groups(call: Call, by: Grouping) -> None:
 def _print_pace(call: Call, since: str | None) -> None:
     from idstore.model import times
 
-    start = times.now() - times.DAY if since is None else arguments.moment(since)
-    for pace in session.read(call, lambda registry, party: registry.pace(party, start)):
+    start = times.of(times.now() - times.DAY) if since is None else arguments.moment(since)
+    paces = session.read(call, lambda registry, party: registry.pace(party, start))
+    if paces:
+        call.output.heading("party", "total", "most in a minute", "minute")
+    for pace in paces:
         minute = times.iso(pace.minute)
         fields = {"party": pace.party, "total": pace.total, "most": pace.most, "minute": minute}
         call.output.data("\t".join(map(str, fields.values())), fields)
@@ -122,6 +127,7 @@ def _print_counts(call: Call, *, days: bool) -> None:
         {"day": times.day_text(day), "namespace": names[base], "count": count}
         for day, base, count in counts.days
     ]
+    call.output.heading(*(("day", "namespace") if days else ("namespace", "stage", "owner")), "count")
     lines = ["\t".join(map(str, row.values())) for row in (by_day if days else by_owner)]
     call.output.data(
         "\n".join([*lines, f"total\t{counts.total}"]),

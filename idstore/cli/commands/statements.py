@@ -49,11 +49,13 @@ def target(
     def act(registry: "Registry", party: "Party") -> "tuple[Event, list[str]]":
         others = [] if uri is None else registry.bound_to(uri, party)
         event = registry.target(id, uri, party, force=force)
-        return event, [iri for iri in others if iri != event.about.value]
+        return event, [iri for iri in others if iri != event.about]
 
     event, others = session.write(call, act)
     if others:
-        call.output.warn(f"{uri} is already identified by {', '.join(others)}")
+        from idstore.model.names import already_leading
+
+        call.output.warn(already_leading(str(uri), others))
     print_changes(call, event)
     return exits.DONE
 
@@ -155,13 +157,14 @@ def comment(
     internal: Annotated[
         bool,
         typer.Option(
-            "--internal", help="Show it only to the grant list and administrators, also after fixation."
+            "--internal",
+            help="Show it only to those who may see the draft (grant list) and administrators, for ever.",
         ),
     ] = False,
 ) -> None:
     """Comment on an identifier or a namespace.
 
-    For the grant list of the identifier, or the owner of the namespace.
+    For those who may see the identifier (its grant list), or the owner of the namespace.
 
     Undone by: nothing; an administrator can redact the text.
     """

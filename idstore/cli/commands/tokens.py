@@ -61,7 +61,10 @@ def list_(call: Call) -> None:
     """
     from idstore.tokens import list_tokens
 
-    for token in session.read(call, lambda registry, party: session.perform(registry, list_tokens, party)):
+    tokens = session.read(call, lambda registry, party: session.perform(registry, list_tokens, party))
+    if tokens:
+        call.output.heading("id", "party", "namespaces", "acts", "created", "expires")
+    for token in tokens:
         document = _json(token)
         line = "\t".join(
             ",".join(value) if isinstance(value, list) else str(value or "") for value in document.values()

@@ -70,7 +70,7 @@ def list_(
 
     The columns are the version, then those of idstore list.
     """
-    from idstore.cli.records import record_views
+    from idstore.cli.records import COLUMNS, record_views
 
     views = session.read(
         call,
@@ -78,5 +78,7 @@ def list_(
             registry, party, registry.versions(work, party), remarks=call.output.json
         ),
     )
+    if views:
+        call.output.heading("version", *COLUMNS)
     for view in views:
         call.output.data(f"{view.record.version}\t{view.line()}", view.json())

@@ -55,6 +55,7 @@ class Adoption:
     vanished   registered before, but no longer published: reported, never deleted.
     unchanged  registered before, with the same name and version.
     kept       a tombstone here, or a local identifier of another thing: left as it is.
+    withdrawn  the tombstones of ``kept``.
     """
 
     namespace: str
@@ -63,6 +64,7 @@ class Adoption:
     vanished: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:
@@ -82,11 +84,12 @@ class _AdoptionPlan:
     vanished: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    withdrawn: list[str] = field(default_factory=list)
     contested: list[str] = field(default_factory=list)
 
     def report(self, namespace: Namespace) -> Adoption:
         renamed = (
-            Renaming(record.iri.value, _name(record), record.version, entry.name, entry.version)
+            Renaming(record.iri, _name(record), record.version, entry.name, entry.version)
             for record, entry in self.renamed
         )
         return Adoption(
@@ -96,6 +99,7 @@ class _AdoptionPlan:
             tuple(self.vanished),
             tuple(self.unchanged),
             tuple(self.kept),
+            tuple(self.withdrawn),
         )
 
 
@@ -174,7 +178,7 @@ class PublisherImport(Allocations):
         if plan.contested and not force:
             raise _conflict(namespace, plan.contested)
         here = view.catalogue.sorted_identifiers(namespace=namespace.base)
-        present = {*plan.unchanged, *plan.kept, *(record.iri.value for record, _ in plan.renamed)}
+        present = {*plan.unchanged, *plan.kept, *(record.iri for record, _ in plan.renamed)}
         plan.vanished = [iri for iri in here if iri not in present]
         return plan
 
@@ -185,6 +189,8 @@ class PublisherImport(Allocations):
             plan.contested.append(f"{entry.label} ({_titled(entry)}) was issued here and released")
             return
         record = self.core.load(view, holder)
+        if record.stage is Stage.TOMBSTONE:
+            plan.withdrawn.append(holder.value)
         if record.stage is Stage.FIXATED and (_name(record), record.version) == (entry.name, entry.version):
             plan.unchanged.append(holder.value)
         elif not is_imported(event for event, _ in self.core.history(view, holder)):
@@ -200,7 +206,7 @@ class PublisherImport(Allocations):
     ) -> None:
         batch = self.core.event(transaction, IDS.Import, namespace.iri, party, (SKOS.note, Literal(note)))
         self.core.log_event(transaction, batch, PUBLIC_LOG, [], [])
-        part: tuple[NamedNode, Term] = (DCTERMS.isPartOf, batch.iri)
+        part: tuple[NamedNode, Term] = (DCTERMS.isPartOf, batch.node)
         for entry in plan.new.values():
             arguments: list[tuple[NamedNode, Term]] = [
                 (IDS.stage, IDS.Fixated),
@@ -212,7 +218,7 @@ class PublisherImport(Allocations):
             self._begin(transaction, namespace, name, IDS.Registration, party, [*arguments, part], None)
         for record, entry in plan.renamed:
             event = self.core.event(
-                transaction, IDS.Naming, record.iri, party, *_renaming(record, entry), part
+                transaction, IDS.Naming, record.node, party, *_renaming(record, entry), part
             )
             self.core.record_event(transaction, record, event)
 
@@ -235,7 +241,7 @@ def _conflict(namespace: Namespace, contested: Sequence[str]) -> ImportConflict:
 def local(record: Record) -> str:
     """Describe a local identifier."""
     name = f", {_name(record)!r}" if _name(record) else ""
-    return f"the {record.stage.value} {record.iri.value} of {record.owner}{name}"
+    return f"the {record.stage.value} {record.iri} of {record.owner}{name}"
 
 
 def _titled(entry: Published) -> str:

@@ -18,6 +18,7 @@ from idstore.errors import (
 )
 from idstore.model import terms
 from idstore.model.event import Event
+from idstore.model.names import already_leading
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
@@ -30,7 +31,16 @@ from idstore.registry.imports.adopt import local
 from idstore.registry.imports.replay import assigned_elsewhere, check_made, home_of, is_imported
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.lookup import label_node, target_index
-from idstore.registry.mappings import LineOutcome, Mappings, Proposal, Verdict, odd, refused, unobserved
+from idstore.registry.mappings import (
+    LineOutcome,
+    Mappings,
+    Proposal,
+    Verdict,
+    odd,
+    refusal,
+    refused,
+    unobserved,
+)
 from idstore.registry.namespaces import accepting
 from idstore.remedies import Remedy
 from idstore.schemes import Deriving
@@ -166,13 +176,13 @@ class ListImport(Mappings, Allocations):
         except ImportConflict as error:
             if not batches.keep_going:
                 raise
-            return LineOutcome(line.line, "refused", line.id, error.message)
+            return refusal(line.line, line.id, error)
         except InvalidIdentifier as error:
             hint = None if home is None else accepting(home, line.id)
             reason = error.message if hint is None else f"{error.message}; with {hint} it would be one"
             return LineOutcome(line.line, "malformed", line.id, reason)
         except IdstoreError as error:
-            return LineOutcome(line.line, "refused", line.id, error.message)
+            return refusal(line.line, line.id, error)
         verdicts = {verdict for verdict, _ in results}
         begun = iri in batches.begun
         verdict: Verdict = "new" if begun and "new" in verdicts else "known"
@@ -250,7 +260,7 @@ class ListImport(Mappings, Allocations):
             batches.begun.add(iri)
             results: list[tuple[Verdict, str]] = [("new", "")]
         else:
-            iri = result.iri.value  # its spelling can be another one than that of the line
+            iri = result.iri  # its spelling can be another one than that of the line
             results = [("known", ""), *self._compare_line(result, line, party)]
         if line.statement is not None:
             _, verdict, reason = self.carry_out(Proposal(line.line, "bind", iri, line.statement), party)
@@ -294,7 +304,7 @@ class ListImport(Mappings, Allocations):
         if line.leads_to is None or "new" not in verdicts:
             return ""
         others = [other for other in self.bound_to(line.leads_to, party) if other != iri]
-        return f"{line.leads_to} is already identified by {', '.join(others)}" if others else ""
+        return already_leading(str(line.leads_to), others) if others else ""
 
     def _relations(
         self, view: View, namespace: Namespace, label: str, *, public: bool
@@ -337,20 +347,20 @@ class ListImport(Mappings, Allocations):
     def _check_imported(self, view: View, namespace: Namespace, record: Record, line: Listed) -> None:
         """Raise ImportConflict if another registry assigns the label, and no import registered the record."""
         if assigned_elsewhere(namespace) and not is_imported(
-            event for event, _ in self.core.history(view, record.iri)
+            event for event, _ in self.core.history(view, record.node)
         ):
             named = f" as {line.name!r}" if line.name is not None else ""
             raise ImportConflict(
                 f"line {line.line} lists {record.label}{named}, which is {local(record)} here; nothing was"
                 " imported; decide which of the two has the name, or insist",
                 line=line.line,
-                id=record.iri.value,
+                id=record.iri,
                 remedy=Remedy.INSIST,
             )
 
     def _compare_line(self, record: Record, line: Listed, party: Party) -> Iterator[tuple[Verdict, str]]:
         """Add what is missing, and report what differs here."""
-        iri, names = record.iri.value, dict(record.names)
+        iri, names = record.iri, dict(record.names)
         if line.stage is not None and line.stage is not record.stage:
             yield "contradictory", f"it is {record.stage} here"
         if line.version is not None and line.version != record.version:
@@ -367,7 +377,7 @@ class ListImport(Mappings, Allocations):
             self.target(iri, line.leads_to, party, force=line.force)
             yield "new", f"its target {line.leads_to} is new"
         elif line.leads_to is not None and record.target is not None:
-            facts, target = self.store.read(self.core.facts), record.target.value
+            facts, target = self.store.read(self.core.facts), record.target
             readings = iris.readings(line.leads_to, facts)
             if not any(facts.names.same(target, reading) for reading in readings):
                 yield "contradictory", f"it leads to {target} here"
@@ -389,7 +399,7 @@ class ListImport(Mappings, Allocations):
             arguments += iris.insisted(partial(iris.target, line.leads_to, facts, own), force=line.force)
         if line.version is not None:
             arguments.append((OWL.versionInfo, Literal(terms.check_text(line.version, "version"))))
-        return [*arguments, (DCTERMS.isPartOf, batch.iri)]
+        return [*arguments, (DCTERMS.isPartOf, batch.node)]
 
 
 def _published(line: Listed) -> bool:

@@ -95,12 +95,12 @@ class Merge(Replay):
         """
         own = [event for event, _ in incoming if event.origin in homes]
         others = [event for event, _ in incoming if event.origin not in homes]
-        if others and self._is_namespace(view, others[0].about, own):
+        if others and self._is_namespace(view, NamedNode(others[0].about), own):
             return Reception("taken", self._withheld(view, own, others))
-        new_events = [event for event in own if not view.catalogue.knows(event.name)]
+        new_events = [event for event in own if not view.catalogue.knows(event.iri)]
         if not (new_events or others):
             return Reception("taken", frozenset())
-        local = [event for event, _ in self.core.history(view, incoming[0][0].about)]
+        local = [event for event, _ in self.core.history(view, NamedNode(incoming[0][0].about))]
         held = self._contradicts(view, local, new_events)
         ours = local if held else [*local, *new_events]
         verdict = (
@@ -110,8 +110,8 @@ class Merge(Replay):
         )
         if verdict == "held":
             self._check_assigned(view, local, others)
-        out = {event.name for event in others if verdict != "taken" or event.withheld} | {
-            event.name for event in new_events if held
+        out = {event.iri for event in others if verdict != "taken" or event.withheld} | {
+            event.iri for event in new_events if held
         }
         return Reception("held" if held else verdict, frozenset(out))
 
@@ -127,10 +127,10 @@ class Merge(Replay):
             return "private"
         if here is not None and not here.public:
             return "held"
-        names = {event.name for event in ours}
+        names = {event.iri for event in ours}
         return (
             "held"
-            if self._contradicts(view, ours, [event for event in events if event.name not in names])
+            if self._contradicts(view, ours, [event for event in events if event.iri not in names])
             else "taken"
         )
 
@@ -146,7 +146,7 @@ class Merge(Replay):
                 f"{record.label} is registered there as {begun.text(IDS.name)!r}, and is a local identifier"
                 f" ({record.stage.value}) of {record.owner} here; nothing was imported; decide which of the"
                 " two has the name",
-                id=record.iri.value,
+                id=record.iri,
             )
 
     def _contradicts(self, view: View, local: Sequence[Event], new_events: Sequence[Event]) -> bool:
@@ -172,7 +172,7 @@ class Merge(Replay):
         for event in new_events:
             if event.kind in BEGINNINGS and event.text(IDS.inNamespace) in namespaces:
                 claim = view.claim(self._beginning(view, event)[0])
-                return claim is not None and claim.holder != event.about
+                return claim is not None and claim.holder.value != event.about
         return False
 
     def _is_namespace(self, view: View, about: NamedNode, own: Sequence[Event]) -> bool:
@@ -186,7 +186,7 @@ class Merge(Replay):
 
         Those are private events, and events about its ownership and permissions.
         """
-        local = [event for event, _ in self.core.history(view, others[0].about)] + [*own]
+        local = [event for event, _ in self.core.history(view, NamedNode(others[0].about))] + [*own]
         here = fold_namespace([event for event in local if event.kind in _RULING])
         for event in others:
             if event.kind == IDS.NamespaceAddition:
@@ -196,7 +196,7 @@ class Merge(Replay):
                     if other.kind == IDS.NamespaceChange and other.origin == event.origin
                 )
                 check_rules(here, fold_namespace([event, *changes]))
-        staying = (event.name for event in others if event.kind in _GOVERNING or event.withheld)
+        staying = (event.iri for event in others if event.kind in _GOVERNING or event.withheld)
         return frozenset(name for name in staying if not view.catalogue.knows(name))
 
     def divergence(self, view: View, about: NamedNode, incoming: Sequence[Event]) -> Divergence | None:

@@ -87,12 +87,12 @@ class _RelationPlan:
     def report(self) -> Related:
         """Return the plan as plain values."""
         bound = [
-            (step.record.iri.value, relation.value, target.value)
+            (step.record.iri, relation.value, target.value)
             for step in self.steps
             for relation, target in step.bind
         ]
         outdated = [
-            (step.record.iri.value, step.reason, tuple(iri.value for iri in step.successors))
+            (step.record.iri, step.reason, tuple(iri.value for iri in step.successors))
             for step in self.steps
             if step.reason is not None
         ]
@@ -175,7 +175,7 @@ class RelationImport(Lookup):
         for step in plan.steps:
             events = [
                 self.core.event(
-                    transaction, kind, step.record.iri, party, *arguments, (DCTERMS.isPartOf, batch.iri)
+                    transaction, kind, step.record.node, party, *arguments, (DCTERMS.isPartOf, batch.node)
                 )
                 for kind, arguments in _acts(step)
             ]
@@ -186,7 +186,7 @@ class RelationImport(Lookup):
 
 
 def _plan_bindings(find: Find, names: Names, statement: Stated, step: _Step, plan: _RelationPlan) -> None:
-    existing = {(binding.relation, names.key(binding.target.value)) for binding in step.record.bindings}
+    existing = {(binding.relation, names.key(binding.target)) for binding in step.record.bindings}
     requested: dict[Key, None] = {
         (terms.iri(relation, "IRI of a relation"), terms.iri(target, "IRI to bind to")): None
         for relation, target in statement.elsewhere
@@ -196,11 +196,11 @@ def _plan_bindings(find: Find, names: Names, statement: Stated, step: _Step, pla
         if other is None:
             plan.passed.append(f"{statement.label} is related to {label}, which is not registered here")
         else:
-            requested[terms.iri(relation, "IRI of a relation"), other.iri] = None
+            requested[terms.iri(relation, "IRI of a relation"), other.node] = None
     step.bind += [
         (relation, target)
         for relation, target in requested
-        if (relation, names.key(target.value)) not in existing
+        if (relation.value, names.key(target.value)) not in existing
     ]
     plan.unchanged += len(requested) - len(step.bind)
 
@@ -210,18 +210,18 @@ def _vanished(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the bindings by these relations to identifiers of the namespace that are no longer stated."""
     stated = {
-        (relation, names.key(other.iri.value))
+        (relation, names.key(other.iri))
         for relation, label in statement.relations
         if (other := find(label)) is not None
     }
     for binding in record.bindings:
-        relation, target = binding.relation.value, binding.target.value
+        relation, target = binding.relation, binding.target
         if (
             relation in relations
             and names.kind(target) == record.namespace
             and (relation, names.key(target)) not in stated
         ):
-            yield record.iri.value, relation, target
+            yield record.iri, relation, target
 
 
 def _plan_deprecation(find: Find, statement: Stated, step: _Step, plan: _RelationPlan) -> None:
@@ -234,12 +234,12 @@ def _plan_deprecation(find: Find, statement: Stated, step: _Step, plan: _Relatio
         elif other.iri == step.record.iri:
             plan.passed.append(f"{statement.label} is said to be replaced by itself")
         else:
-            step.successors.append(other.iri)
+            step.successors.append(other.node)
     before = step.record
     if (
         not before.deprecated
         or before.reason != statement.deprecation
-        or not {*step.successors} <= {*before.successors}
+        or not {one.value for one in step.successors} <= {*before.successors}
     ):
         step.reason = statement.deprecation
 

@@ -58,14 +58,14 @@ class Replay(Part):
                           because another registry may have logged those before.
         Raises InvalidData if the event is too large, or if nothing created its subject.
         """
-        check_sizes(event.about, event.arguments)
+        check_sizes(NamedNode(event.about), event.arguments)
         _check_relation(event)
         if event.kind in BEGINNINGS:
             self._replay_beginning(transaction, event)
         elif (
             event.kind in _OF_NAMESPACES
-            or event.about.value in later_namespaces
-            or event.about.value in self.core.facts(transaction).by_base
+            or event.about in later_namespaces
+            or event.about in self.core.facts(transaction).by_base
         ):
             self._replay_namespace(transaction, event, later_namespaces)
         elif event.kind in _OF_PARTIES:
@@ -82,14 +82,14 @@ class Replay(Part):
 
         event  with its terms as the engine writes them.
         """
-        about = next(view.quads(event.iri, IDS.about), None)
+        about = next(view.quads(event.node, IDS.about), None)
         assert about is not None and isinstance(about.graph_name, NamedNode)
-        here = read_event(view, event.iri, about.graph_name)
+        here = read_event(view, event.node, about.graph_name)
         if not (same(here, event) or is_redacted(here) or is_redacted(event)):
             raise InvalidData(
-                f"the event {event.iri.value} differs between here and there, but events never change;"
+                f"the event {event.iri} differs between here and there, but events never change;"
                 " one of the two is damaged or forged",
-                id=event.iri.value,
+                id=event.iri,
             )
 
     def build_history(
@@ -110,14 +110,14 @@ class Replay(Part):
         record: Record | None = None
         public: int | None = None
         for number, event in events:
-            check_sizes(event.about, event.arguments)
+            check_sizes(NamedNode(event.about), event.arguments)
             _check_relation(event)
             if event.kind in BEGINNINGS:
                 label, place = self._beginning(transaction, event)
                 issued = issued or place
-                claims[label] = Claim(label, event.about)
+                claims[label] = Claim(label, NamedNode(event.about))
             logged_key = event.text(IDS.requestDigest)
-            if logged_key is not None and (request_node(logged_key).value, event.about.value) not in lost:
+            if logged_key is not None and (request_node(logged_key).value, event.about) not in lost:
                 claims |= {claim.key: claim for claim in _request(transaction, event)}
             record = apply(record, event)
             if record is None:
@@ -148,9 +148,9 @@ class Replay(Part):
         namespace = self.core.facts(view).by_base.get(record.namespace) if record.values else None
         if namespace is not None and not namespace.valued:
             raise InvalidData(
-                f"{record.iri.value} has typed values, but identifiers of the scheme {namespace.scheme_name}"
+                f"{record.iri} has typed values, but identifiers of the scheme {namespace.scheme_name}"
                 " have none",
-                id=record.iri.value,
+                id=record.iri,
                 scheme=namespace.scheme_name,
             )
 
@@ -160,10 +160,10 @@ class Replay(Part):
         label = event.text(SKOS.notation)
         assert label is not None
         scheme, context = namespace.scheme, namespace.context
-        if scheme.iri(label, context) != event.about.value:
+        if scheme.iri(label, context) != event.about:
             raise InvalidData(
-                f"{event.about.value} is not the identifier {label!r} of {namespace.name}",
-                id=event.about.value,
+                f"{event.about} is not the identifier {label!r} of {namespace.name}",
+                id=event.about,
                 label=label,
             )
         return label_node(namespace, label), (namespace.base, *scheme.series(label, context))
@@ -172,13 +172,13 @@ class Replay(Part):
         claimed, issued = self._beginning(transaction, event)
         claim = transaction.claim(claimed)
         if claim is not None:
-            if claim.holder != event.about:
-                raise taken(event.about, claim.holder)
+            if claim.holder.value != event.about:
+                raise taken(NamedNode(event.about), claim.holder)
             self._replay_record(transaction, event)
             return
         record = apply(None, event)
         assert record is not None
-        claims = (Claim(claimed, event.about), *_request(transaction, event))
+        claims = (Claim(claimed, NamedNode(event.about)), *_request(transaction, event))
         self.core.enlist(
             transaction, Change(((event, record.log),), begins=True, claims=claims, issued=(issued,))
         )
@@ -191,7 +191,7 @@ class Replay(Part):
         return namespace
 
     def _replay_record(self, transaction: Transaction, event: Event) -> None:
-        before, past = self._folded(transaction, event.about)
+        before, past = self._folded(transaction, NamedNode(event.about))
         if not past and event.kind != IDS.Import and not _about_batch(event):
             raise _unfounded(event)
         if before is None:  # the parent event of a batch
@@ -215,18 +215,17 @@ class Replay(Part):
     def _replay_namespace(
         self, transaction: Transaction, event: Event, later_namespaces: Container[str]
     ) -> None:
-        before = self.core.facts(transaction).by_base.get(event.about.value)
-        home = home_of(event, (event.about.value,)) or PUBLIC_LOG
+        before = self.core.facts(transaction).by_base.get(event.about)
+        home = home_of(event, (event.about,)) or PUBLIC_LOG
         if before is None and event.kind != IDS.NamespaceAddition:
-            if event.about.value not in later_namespaces:
+            if event.about not in later_namespaces:
                 raise InvalidData(
-                    f"the event {event.iri.value} is about the namespace {event.about.value}, which nothing"
-                    " has added",
-                    id=event.about.value,
+                    f"the event {event.iri} is about the namespace {event.about}, which nothing has added",
+                    id=event.about,
                 )
             self.core.log_event(transaction, event, home, [], [])
             return
-        past = [past_event for past_event, _ in self.core.history(transaction, event.about)]
+        past = [past_event for past_event, _ in self.core.history(transaction, NamedNode(event.about))]
         after = fold_namespace([*past, event])
         if before is None or (after.name, after.settings) != (before.name, before.settings):
             _check_stored(after)
@@ -237,7 +236,7 @@ class Replay(Part):
             and is_used(transaction, before)
         ):
             raise InvalidData(
-                f"the event {event.iri.value} changes settings of {before.name} that decide about labels, and"
+                f"the event {event.iri} changes settings of {before.name} that decide about labels, and"
                 " labels were issued here; import a list of its identifiers instead",
                 namespace=before.name,
             )
@@ -257,7 +256,7 @@ class Replay(Part):
         self.core.log_event(transaction, event, home, after.quads(), before.quads() if before else [])
 
     def _replay_party(self, transaction: Transaction, event: Event) -> None:
-        name = event.by if event.kind == IDS.Initialization else party_name(event.about)
+        name = event.by if event.kind == IDS.Initialization else party_name(NamedNode(event.about))
         past = self._party_events(transaction, name)
         graph = closed_graph(name) if event.kind in (IDS.Suspension, IDS.Reinstatement) else PUBLIC_LOG
         self.core.log_event(
@@ -277,21 +276,19 @@ class Replay(Part):
         ]
 
     def _replay_storage(self, transaction: Transaction, event: Event) -> None:
-        past = [past_event for past_event, _ in self.core.history(transaction, event.about)]
+        past = [past_event for past_event, _ in self.core.history(transaction, NamedNode(event.about))]
         try:
             before = storages.fold(past).quads() if past else []
             after = storages.fold([*past, event])
         except ValueError as error:
             raise InvalidData(
-                f"the event {event.iri.value} about {event.about.value} lacks arguments that its kind"
-                " requires",
-                id=event.about.value,
+                f"the event {event.iri} about {event.about} lacks arguments that its kind requires",
+                id=event.about,
             ) from error
-        if after.iri != event.about:
+        if after.iri.value != event.about:
             raise InvalidData(
-                f"the event {event.iri.value} is about the storage {event.about.value}, which nothing has"
-                " added",
-                id=event.about.value,
+                f"the event {event.iri} is about the storage {event.about}, which nothing has added",
+                id=event.about,
             )
         self.core.log_event(transaction, event, PUBLIC_LOG, after.quads(), before)
 
@@ -311,16 +308,16 @@ def taken(about: NamedNode, holder: NamedNode) -> InvalidData:
 def unknown_namespace(event: Event, base: str) -> InvalidData:
     """Return the error for an identifier whose namespace was not added before it."""
     return InvalidData(
-        f"{event.about.value} belongs to the namespace {base}, which nothing has added",
-        id=event.about.value,
+        f"{event.about} belongs to the namespace {base}, which nothing has added",
+        id=event.about,
         namespace=base,
     )
 
 
 def _unfounded(event: Event) -> InvalidData:
     return InvalidData(
-        f"the event {event.iri.value} is about {event.about.value}, which nothing has created",
-        id=event.about.value,
+        f"the event {event.iri} is about {event.about}, which nothing has created",
+        id=event.about,
     )
 
 
@@ -329,10 +326,10 @@ def check_time(transaction: Transaction, event: Event, tolerance: int) -> None:
 
     tolerance  milliseconds by which its clock may be ahead.
     """
-    if event.at > transaction.moment + tolerance:  # the dates of events never decrease
+    if event.moment > transaction.moment + tolerance:  # the dates of events never decrease
         raise InvalidData(
-            f"the event {event.iri.value} is dated {times.iso(event.at)}, which is in the future",
-            id=event.iri.value,
+            f"the event {event.iri} is dated {times.iso(event.at)}, which is in the future",
+            id=event.iri,
         )
 
 
@@ -342,9 +339,9 @@ def _check_relation(event: Event) -> None:
     meant = correction(relation.value) if isinstance(relation, NamedNode) else None
     if relation is not None and meant is not None:
         raise InvalidData(
-            f"the event {event.iri.value} binds {event.about.value} by {relation.value}, and the vocabulary"
+            f"the event {event.iri} binds {event.about} by {relation.value}, and the vocabulary"
             f" has no such term; {meant} is probably meant",
-            id=event.about.value,
+            id=event.about,
             relation=relation.value,
             meant=meant,
         )
@@ -366,8 +363,8 @@ def check_made(namespace: Namespace, label: str, latest: int) -> None:
     scheme = namespace.scheme
     if isinstance(scheme, Timestamped) and (made := scheme.made(label)) > latest:
         raise InvalidData(
-            f"{scheme.iri(label, namespace.context)} says that it was made at {times.iso(made)}, which is in"
-            " the future; look for a misspelling, or insist",
+            f"{scheme.iri(label, namespace.context)} says that it was made at {times.iso(times.of(made))},"
+            " which is in the future; look for a misspelling, or insist",
             label=label,
             namespace=namespace.name,
             remedy=Remedy.INSIST,
@@ -428,7 +425,7 @@ def _request(transaction: Transaction, event: Event) -> tuple[Claim, ...]:
     logged_key = event.text(IDS.requestDigest) if event.kind in _CLAIMING else None
     if logged_key is None or transaction.claim(request_node(logged_key)) is not None:
         return ()
-    return (request_claim(logged_key, event.about),)
+    return (request_claim(logged_key, NamedNode(event.about)),)
 
 
 def request_node(logged_key: str) -> NamedNode:
@@ -438,7 +435,7 @@ def request_node(logged_key: str) -> NamedNode:
 
 def is_redacted(event: Event) -> bool:
     """Return whether an event contains the pseudonym of a redaction."""
-    values = (event.by, event.about.value, *(value.value for _, value in event.arguments))
+    values = (event.by, event.about, *(value.value for _, value in event.arguments))
     return any(PSEUDONYM.search(value) for value in values)
 
 
@@ -453,13 +450,13 @@ def home_of(event: Event, bases: Container[str]) -> NamedNode | None:
     None if the record of an identifier decides.
     """
     if event.kind in (IDS.Suspension, IDS.Reinstatement) or _about_batch(event):
-        return closed_graph(party_name(event.about))
+        return closed_graph(party_name(NamedNode(event.about)))
     if event.kind in (IDS.Import, IDS.Redaction) and event.internal:  # of drafts alone
         return closed_graph(event.by)
     if (
         event.kind in _OF_NAMESPACES | _OF_PARTIES | OF_STORAGE
         or event.kind in (IDS.Import, IDS.Redaction)
-        or event.about.value in bases
+        or event.about in bases
     ):
         return PUBLIC_LOG
     return None
@@ -499,7 +496,7 @@ def fold_party(name: str, events: list[Event]) -> PartyFacts:
 
 def _about_batch(event: Event) -> bool:
     """Return whether an event is the parent of a party's revocations."""
-    return _is_batch(event.kind, event.about.value)
+    return _is_batch(event.kind, event.about)
 
 
 def _is_batch(kind: NamedNode, about: str) -> bool:

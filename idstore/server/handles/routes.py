@@ -108,7 +108,8 @@ class HandleApi:
             return values
         if record.stage is Stage.TOMBSTONE:
             raise Refusal(
-                Code.HANDLE_NOT_FOUND, f"the handle is a tombstone: {record.reason}; it is never issued again"
+                Code.HANDLE_NOT_FOUND,
+                f"the handle is withdrawn (tombstone): {record.reason}; it is never issued again",
             )
         return record.values
 
@@ -142,7 +143,7 @@ class HandleApi:
             only=only,
             mint=mint,
         )
-        stored = names.handle_of(record.iri.value) if mint else handle
+        stored = names.handle_of(record.iri) if mint else handle
         return answer(
             {"responseCode": Code.SUCCESS, "handle": stored},
             201 if created else 200,
@@ -164,7 +165,7 @@ class HandleApi:
         except StageConflict as error:
             if error.fields.get("stage") == Stage.TOMBSTONE.value:
                 raise Refusal(
-                    Code.HANDLE_NOT_FOUND, "the handle is a tombstone; there is nothing to delete"
+                    Code.HANDLE_NOT_FOUND, "the handle is withdrawn (a tombstone); there is nothing to delete"
                 ) from error
             raise
         return answer({"responseCode": Code.SUCCESS, "handle": handle}, pretty=given.pretty)

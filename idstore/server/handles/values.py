@@ -5,6 +5,7 @@ import binascii
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Final
 
 from idstore.characters import ascii_upper
@@ -127,7 +128,7 @@ def _index(given: object, lowest: int = 1) -> int:
     return value_types.index_of("" if isinstance(given, bool) else str(given), lowest)
 
 
-def _lifetime(given: object) -> tuple[int, int | None]:
+def _lifetime(given: object) -> tuple[int, datetime | None]:
     """Return a time to live, and the moment that stands in its place. Raises InvalidData."""
     if isinstance(given, str) and not given.isdigit():
         return value_types.TTL, times.parse(given)
@@ -235,9 +236,9 @@ def _data_json(value: Value) -> dict[str, Any]:
     return {"format": "string", "value": value.data}
 
 
-def _moment(milliseconds: int) -> str:
+def _moment(moment: datetime) -> str:
     """Return a time to the second, as the API writes it."""
-    return f"{times.iso(milliseconds)[:-5]}Z"
+    return f"{times.iso(moment)[:-5]}Z"
 
 
 def _reason(error: Exception) -> str:

@@ -46,7 +46,7 @@ def response(id: str) -> Response:
     messages = f"<messages>{_elements([('message', id)])}</messages>"
     found = f"<results><result>{_elements([('key', 'id'), ('value', id)])}</result></results>"
     status = f"<status>{_elements([('level', 'Success'), ('identifier', id)])}{found}{messages}</status>"
-    head = _elements([("level", "Success"), ("dateTimeStamp", times.iso(times.now()))])
+    head = _elements([("level", "Success"), ("dateTimeStamp", times.iso(times.current()))])
     content = f"{head}<statusList>{status}</statusList>{messages}"
     return _xml(f'<response xmlns="{RESPONSE_NAMESPACE}">{content}</response>')
 

@@ -21,11 +21,11 @@ from idstore.server.rdswip.operations import OPERATIONS
 from idstore.server.rdswip.parameters import ID, OPERATION, Parameters
 
 _DONE: Final = {
-    "acquire": "Allocated. Only its grant list and administrators see the identifier until you fixate it.",
+    "acquire": "Allocated. Only those on its list of who may see it (grant list) do, until you fixate it.",
     "bind": "Bound.",
     "unbind": "The binding is removed.",
     "release": "Released. The identifier is never issued again.",
-    "fixate": "Fixated. The identifier is public, for ever.",
+    "fixate": "Fixated: the identifier is published for ever.",
     "comment": "The comment is added.",
 }
 
@@ -42,7 +42,7 @@ class Shown:
     @property
     def id(self) -> str:
         """The identifier as a whole."""
-        return self.record.iri.value
+        return self.record.iri
 
     @property
     def created(self) -> str:
@@ -67,9 +67,7 @@ class Shown:
     @property
     def targets(self) -> list[tuple[str, str, bool]]:
         """Each binding's target and party, and whether the asking party may remove it."""
-        return [
-            (one.target.value, one.by, self.owned or one.by == self.party) for one in self.record.bindings
-        ]
+        return [(one.target, one.by, self.owned or one.by == self.party) for one in self.record.bindings]
 
 
 async def page(performer: Performer, request: Request, sent: Parameters, done: str = "") -> Response:
@@ -137,5 +135,5 @@ async def _page(
 
 def _shown(registry: Registry, id: str, party: Party) -> Shown:
     record = registry.show(id, party)
-    remarks = registry.remarks(record.iri.value, party)
+    remarks = registry.remarks(record.iri, party)
     return Shown(record, remarks, record.owner == party.name, party.name)

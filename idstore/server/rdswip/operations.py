@@ -40,7 +40,7 @@ async def acquire_id(
     """Mint an identifier under a base, and return it whole. Raises as `Registry.mint`."""
     wanted = MintRequest(comment=sent.get(COMMENT), request_key=sent.get(KEY))
     record = await performer.perform(request, "mint", namespace=base, request=wanted)
-    return str(record.iri.value)
+    return str(record.iri)
 
 
 async def _acquire(performer: Performer, request: Request, sent: Parameters) -> Elements:
@@ -86,7 +86,7 @@ def info(registry: Registry, id: str, party: Party) -> Elements:
     Raises as `Registry.show`.
     """
     record = registry.show(id, party)
-    iri = record.iri.value
+    iri = record.iri
     elements = [
         (ID, iri),
         ("stage", record.stage.value),
@@ -95,7 +95,7 @@ def info(registry: Registry, id: str, party: Party) -> Elements:
         ("grantRightsTo", record.owner),
         *(("grantRightsTo", name) for name, _ in record.grants),
         *(("comment", remark.text) for remark in registry.remarks(iri, party)),
-        *(("boundTo", binding.target.value) for binding in record.bindings),
+        *(("boundTo", binding.target) for binding in record.bindings),
     ]
     if record.fixated is not None:
         elements.append(("fixatedOn", times.iso(record.fixated)))

@@ -16,10 +16,11 @@ from idstore.model.record import Record, Stage
 from idstore.registry import Registry
 from idstore.registry.resolution import Resolution
 from idstore.server import problems
-from idstore.server.location import location, origin
+from idstore.server.location import origin
 from idstore.server.performer import Performer
 from idstore.server.resolution import links, namespace_page, negotiation, record_page, representations
 from idstore.server.resolution.negotiation import FORMATS, HTML, PARTS, RecordFormat
+from idstore.web_addresses import location
 
 PRIVATE: Final = "private, no-store"
 SHARED: Final = "no-cache"
@@ -114,7 +115,7 @@ class Answers:
         status = HTTPStatus.GONE if gone else HTTPStatus.OK
         registry, party = self._performer.registry, request.state.caller.party
         headers = self._headers(request, found)
-        iri = found.record.iri.value
+        iri = found.record.iri
         if format is HTML:
             values = await self._performer.run(
                 "log", lambda: record_page.values(registry, party, found.record, found.resolution)

@@ -21,10 +21,11 @@ from idstore.model.party import NOBODY
 from idstore.registry.redirects import Redirect, Redirects
 from idstore.registry.resolution import ResolutionOptions
 from idstore.schemes import locations, value_types
-from idstore.server.location import has_dots, location
+from idstore.server.location import has_dots
 from idstore.server.performer import Performer
 from idstore.server.resolution import negotiation
 from idstore.server.resolution.answers import Answers, Found
+from idstore.web_addresses import location
 
 LONGEST_TTL: Final = 2 * 86_400
 """Seconds that a redirect is kept at most, whatever time to live its value has."""
@@ -199,5 +200,5 @@ def lifetime(redirect: Redirect) -> int:
     everyone = resolution.answer.public and len(resolution.path) == 1
     if value is None or redirect.lead.place or redirect.rest or redirect.made or not everyone:
         return 0
-    seconds = value.ttl if value.until is None else (value.until - times.now()) // 1000
+    seconds = value.ttl if value.until is None else int((value.until - times.current()).total_seconds())
     return min(seconds, LONGEST_TTL)

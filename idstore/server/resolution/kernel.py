@@ -8,6 +8,7 @@ Identifier Scheme, draft-kunze-ark, section "Inflections"; A Name-Value Language
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
 from idstore.characters import BIDI, CONTROLS, LINE_ENDS
@@ -18,7 +19,7 @@ from idstore.model.record import Record, Stage
 _UNAVAILABLE: Final = "(:unav) not recorded here"
 _ENCODED: Final = re.compile(f"[%{CONTROLS}{LINE_ENDS}{BIDI}]")
 PROMISES: Final = {
-    Stage.CREATED: "a draft: it may still be released, and only its grant list sees it",
+    Stage.CREATED: "a draft: it may still be released, and only those who may see it (grant list) do",
     Stage.FIXATED: "permanent: it is never released and never given to another thing",
     Stage.TOMBSTONE: "withdrawn: it stays taken, and resolves to the reason",
 }
@@ -37,9 +38,9 @@ def _lines(record: Record, namespace: Namespace) -> Iterator[str]:
     yield _line("who", said.get("publisher", _UNAVAILABLE))
     yield _line("what", names or _UNAVAILABLE)
     yield _line("when", _day(record.created))
-    yield _line("where", record.iri.value)
+    yield _line("where", record.iri)
     if record.target is not None:
-        yield _line("location", record.target.value)
+        yield _line("location", record.target)
     if record.version is not None:
         yield _line("version", record.version)
     yield "erc-support:"
@@ -55,7 +56,7 @@ def _lines(record: Record, namespace: Namespace) -> Iterator[str]:
     if record.reason is not None:
         yield _line("reason", record.reason)
     for successor in record.successors:
-        yield _line("successor", successor.value)
+        yield _line("successor", successor)
 
 
 def _line(name: str, value: str) -> str:
@@ -64,5 +65,5 @@ def _line(name: str, value: str) -> str:
     return f"{name}: {encoded}"
 
 
-def _day(moment: int) -> str:
+def _day(moment: datetime) -> str:
     return times.iso(moment)[:10].replace("-", "")

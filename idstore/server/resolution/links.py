@@ -14,8 +14,9 @@ from starlette.requests import Request
 
 from idstore.model.namespace import Namespace
 from idstore.model.record import Record
-from idstore.server.location import location, origin
+from idstore.server.location import origin
 from idstore.server.resolution.negotiation import DATA, LINKSETS
+from idstore.web_addresses import location
 
 _NAMING: Final = ("id", "label", "uri")
 """Parameters that name an identifier: of ``/resolve``, ``/id/NAMESPACE`` and ``/details.xqy``."""
@@ -40,16 +41,16 @@ def links(request: Request, record: Record, namespace: Namespace) -> list[TypedL
     if licence and (address := location(licence)):
         found.append(TypedLink("license", address))
     if record.below is not None:
-        found.append(TypedLink("collection", uri(record.below.value)))
-    return found + [TypedLink("successor-version", uri(one.value)) for one in record.successors]
+        found.append(TypedLink("collection", uri(record.below)))
+    return found + [TypedLink("successor-version", uri(one)) for one in record.successors]
 
 
 def citable(record: Record, namespace: Namespace) -> str:
     """Return the address by which a record is cited: its IRI, if that is one of the web, else a web form."""
-    if address := location(record.iri.value):
+    if address := location(record.iri):
         return address
     forms = namespace.scheme.written_forms(record.label, namespace.context)
-    return next(filter(None, (location(form.text) for form in forms)), uri(record.iri.value))
+    return next(filter(None, (location(form.text) for form in forms)), uri(record.iri))
 
 
 def uri(iri: str) -> str:

@@ -66,7 +66,7 @@ def body(format: RecordFormat, found: Contents, lookup: str) -> bytes:
     if format.name == "json":
         document = {
             **namespace_json(found.namespace),
-            "identifiers": [record.iri.value for record in found.records],
+            "identifiers": [record.iri for record in found.records],
             "partial": found.partial,
         }
         return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from idstore.documents import binding_metadata, compact_iri, event_json
+from idstore.documents import compact_iri, event_json
 from idstore.errors import AmbiguousIdentifier, IdstoreError, NotRegistered
 from idstore.model import times
 from idstore.model.binding import Binding
@@ -21,10 +21,10 @@ from idstore.model.terms import UNDETERMINED
 from idstore.registry import Registry
 from idstore.registry.resolution import Resolution
 from idstore.server import pages
-from idstore.server.location import location
 from idstore.server.resolution import links
 from idstore.server.resolution.kernel import PROMISES
 from idstore.server.resolution.negotiation import DATA, LINKSETS, TEXT
+from idstore.web_addresses import location
 
 EVENTS: Final = 100
 """Most events of a trail that a page shows."""
@@ -72,7 +72,7 @@ def values(registry: Registry, party: Party, record: Record, resolution: Resolut
 
     Raises as `Registry.show`: it was released meanwhile.
     """
-    iri, namespace = record.iri.value, registry.home(record)
+    iri, namespace = record.iri, registry.home(record)
     citation = registry.citation(iri, party)
     forms = {form.kind: form.text for form in citation.forms}
     entries = [*islice(registry.log(party, Filter(id=iri)), EVENTS + 1)]
@@ -88,13 +88,11 @@ def values(registry: Registry, party: Party, record: Record, resolution: Resolut
         "names": [(None if lang == UNDETERMINED else lang, _cut(text)) for lang, text in record.names],
         "target": _target(record, resolution),
         "leads": _way(record, resolution),
-        "successors": [_local(registry, party, one.value) for one in record.successors],
-        "work": record.work and _local(registry, party, record.work.value),
-        "below": record.below and _local(registry, party, record.below.value),
+        "successors": [_local(registry, party, one) for one in record.successors],
+        "work": record.work and _local(registry, party, record.work),
+        "below": record.below and _local(registry, party, record.below),
         "ended": None if resolution is None or resolution.ended is None else times.iso(resolution.ended),
-        "copies": [
-            _local(registry, party, one.iri.value) for one in (resolution.copies if resolution else ())
-        ],
+        "copies": [_local(registry, party, one.iri) for one in (resolution.copies if resolution else ())],
         "bindings": _grouped(record),
         "more": max(map(len, (record.bindings, record.values, remarks))) > ITEMS,
         "values": [
@@ -165,31 +163,31 @@ def _target(record: Record, resolution: Resolution | None) -> Linked | None:
     """
     if resolution is not None and resolution.target is not None:
         return linked(resolution.target)
-    return None if record.target is None else Linked(record.target.value, None)
+    return None if record.target is None else Linked(record.target, None)
 
 
 def _way(record: Record, resolution: Resolution | None) -> list[Linked]:
     """Return the identifiers by which an identifier leads to its target, without itself."""
     path = () if resolution is None else resolution.path
-    return [linked(iri) for iri in path if iri != record.iri.value]
+    return [linked(iri) for iri in path if iri != record.iri]
 
 
 def _grouped(record: Record) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return the bindings of a record by relation."""
-    ordered = sorted(record.bindings[:ITEMS], key=lambda one: compact_iri(one.relation.value))
+    ordered = sorted(record.bindings[:ITEMS], key=lambda one: compact_iri(one.relation))
     return [
         (name, [_binding(one, record) for one in group])
-        for name, group in groupby(ordered, lambda one: compact_iri(one.relation.value))
+        for name, group in groupby(ordered, lambda one: compact_iri(one.relation))
     ]
 
 
 def _binding(binding: Binding, record: Record) -> dict[str, Any]:
     return {
-        "target": linked(binding.target.value, record),
+        "target": linked(binding.target, record),
         "by": binding.by,
         "at": times.iso(binding.at),
         "note": _cut(binding.note or ""),
-        "metadata": [(name, _cut(text)) for name, text in binding_metadata(binding).items()],
+        "metadata": [(name, _cut(text)) for name, text in binding.metadata.items()],
     }
 
 

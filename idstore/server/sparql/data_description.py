@@ -4,28 +4,29 @@ import asyncio
 import io
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Thread
 from typing import Final
+from urllib.parse import quote
 
-from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
+from pyoxigraph import NamedNode, RdfFormat, Triple, parse
 from starlette.requests import Request
 from starlette.responses import Response
 
 from idstore.errors import Overloaded
-from idstore.exchange.description import describe
+from idstore.exchange.description import describe, distribution
 from idstore.exchange.exporting import MEDIA_TYPES
 from idstore.model import particulars
-from idstore.model.party import NOBODY
+from idstore.model.namespace import Namespace
 from idstore.queries.formats import FORMATS
 from idstore.server.location import origin
 from idstore.server.performer import Performer
 from idstore.server.sparql.negotiation import GRAPHS, wanted_graph
 from idstore.server.sparql.query_responses import common_headers
 from idstore.server.sparql.service_description import document
-from idstore.vocabulary import DCAT, DCTERMS, RDF, VOID, store_name
+from idstore.vocabulary import DCAT, RDF, VOID, store_name
 
 VOID_PATH: Final = "/.well-known/void"
 _KEPT: Final = 60.0
@@ -66,6 +67,7 @@ class DataDescription:
         self._performer, self._settings = performer, settings
         self._counting: Future[None] | None = None
         self._made: list[Triple] | None = None
+        self._spaces: Sequence[Namespace] = ()
         self._expires = 0.0
 
     async def respond(self, request: Request) -> Response:
@@ -116,11 +118,11 @@ class DataDescription:
 
     def _describe(self) -> list[Triple]:
         text = io.BytesIO()
+        self._spaces = self._performer.registry.namespaces()
         settings = self._settings
         describe(
             self._performer.registry,
             text,
-            NOBODY,
             title=settings.title,
             licence=settings.licence,
             publisher=settings.publisher,
@@ -136,17 +138,8 @@ class DataDescription:
         yield Triple(service, DCAT.endpointURL, service)
         yield Triple(service, DCAT.servesDataset, dataset)
         for name in _DUMPS:
-            dump = NamedNode(f"{origin(request)}/api/v1/export?format={name}")
-            part = NamedNode(f"{dataset.value}#{name}")
-            yield Triple(dataset, VOID.dataDump, dump)
-            yield Triple(dataset, DCAT.distribution, part)
-            yield Triple(part, RDF.type, DCAT.Distribution)
-            yield Triple(part, DCAT.downloadURL, dump)
-            yield Triple(part, DCAT.accessURL, dump)
-            yield Triple(part, DCAT.mediaType, _media_type(name))
-            yield Triple(part, DCTERMS.title, Literal(name))
-
-
-def _media_type(name: str) -> NamedNode:
-    kind = MEDIA_TYPES[name].partition(";")[0]
-    return NamedNode(f"https://www.iana.org/assignments/media-types/{kind}")
+            dump = f"{origin(request)}/api/v1/export?format={name}&forPublication=true"
+            yield from distribution(dataset, dataset, dump, MEDIA_TYPES[name])
+            for space in self._spaces:
+                part = f"{dump}&namespace={quote(space.name)}"
+                yield from distribution(dataset, space.iri, part, MEDIA_TYPES[name])

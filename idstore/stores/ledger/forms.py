@@ -12,6 +12,7 @@ To change the format: raise `FORMAT`, add the step from the previous format, kee
 test data.
 """
 
+import logging
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from idstore.stores.sqlite_files import transaction
 
 FORMAT = 3
 """The present format."""
+_LOG: Final = logging.getLogger(__name__)
 _FIRST: Final = 3
 """The first released format."""
 _JOURNAL: Final = "journal.sqlite"
@@ -62,6 +64,7 @@ def migrate(ledger: sqlite3.Connection, path: Path) -> None:
         for number in range(present, FORMAT):
             STEPS[number](ledger, path.parent)
         ledger.execute(f"PRAGMA user_version={FORMAT}")
+    _LOG.warning("%s: migrated from format %d to %d", path.parent, present, FORMAT)
 
 
 def check(ledger: sqlite3.Connection, path: Path) -> None:

@@ -9,6 +9,7 @@ A base is a folder ``base-MARK-TOKEN`` in its generation. It gets that name when
 It loses the name, on disk, before its removal begins. Other folders with a similar name are ignored.
 """
 
+import logging
 import re
 import secrets
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from idstore.permissions import conform
 from idstore.stores.files import discard, sync, sync_tree
 from idstore.stores.projection.oxigraph import ENGINE, Engine, copy_files, make_empty
 
+_LOG: Final = logging.getLogger(__name__)
 _PREFIX: Final = "base-"
 _NAME: Final = re.compile(rf"{_PREFIX}([0-9]+)-[^-]+")
 _GONE: Final = "gone-"
@@ -121,6 +123,7 @@ def mend(generation: Path) -> None:
         engine.rename(generation / _BROKEN)
     draft.rename(engine)
     sync(generation)
+    _LOG.warning("%s: the engine did not open, and was replaced by its base", unnumbered(generation.parent))
 
 
 def _copy_base(base: Path, draft: Path) -> bool:

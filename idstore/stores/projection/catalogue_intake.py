@@ -100,7 +100,7 @@ class Intake:
         """Apply a change; ``first`` is the sequence number of its first event. Raises sqlite3.Error."""
         places: _Places = {}
         for sequence, (event, _) in enumerate(change.events, first):
-            about = event.about.value
+            about = event.about
             if about not in places:
                 places[about] = (sequence, hashed(about))
         moved = self._moved(change, places, first) if change.moved else {}
@@ -110,7 +110,7 @@ class Intake:
             audience = self._terms.audience(graph.value)
             publication = self._publish() if audience == EVERYONE else None
             self._db.execute(
-                EVENT, self._terms.event(sequence, event, audience, publication, places[event.about.value][1])
+                EVENT, self._terms.event(sequence, event, audience, publication, places[event.about][1])
             )
         self._list(change, places, first)
 
@@ -163,7 +163,7 @@ class Intake:
         for event, graph in change.moved:
             place = self._place(event)
             if place is not None:
-                moves_by_event.setdefault(places.get(event.about.value, (first, 0))[0], []).append(
+                moves_by_event.setdefault(places.get(event.about, (first, 0))[0], []).append(
                     (*place, graph.value)
                 )
         for moves in moves_by_event.values():

@@ -58,7 +58,7 @@ class CatalogueLoading:
 
     def take(self, history: History) -> None:
         """Load a history."""
-        terms, counts, iri = self._terms, self._counts, hashed(history.record.iri.value)
+        terms, counts, iri = self._terms, self._counts, hashed(history.record.iri)
         for numbered in history.events:
             self._events.append(
                 terms.event(

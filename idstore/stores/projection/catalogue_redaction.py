@@ -33,7 +33,7 @@ def redact(database: sqlite3.Connection, events: Iterable[Event], renamed: tuple
     database.executemany(
         _CHANGE,
         (
-            (hashed(event.about.value), digest(event), target_number(event), event.token, event.origin)
+            (hashed(event.about), digest(event), target_number(event), event.token, event.origin)
             for event in events
         ),
     )

@@ -126,7 +126,7 @@ class Terms:
             number(event.act),
             about,
             number(event.by),
-            event.at,
+            event.moment,
             audience,
             publication,
             digest(event),

@@ -14,7 +14,7 @@ from typing import Final
 from pyoxigraph import Quad
 
 from idstore.disk_errors import remedy, unnumbered
-from idstore.errors import IdstoreError, StoreUnavailable
+from idstore.errors import IdstoreError, StoreDamaged, StoreUnavailable
 from idstore.model.event import Event
 from idstore.permissions import conform
 from idstore.progress import Progress
@@ -53,6 +53,12 @@ class Generation:
         mend: bool = False,
     ) -> None:
         self.folder = folder
+        if not create and not (folder / CATALOGUE).exists():
+            raise StoreDamaged(
+                f"the store is damaged: {unnumbered(folder / CATALOGUE)} is missing;"
+                " keep its files, and restore a backup",
+                path=unnumbered(folder),
+            )
         try:
             if create:
                 folder.mkdir(exist_ok=True)

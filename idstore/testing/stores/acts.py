@@ -63,7 +63,8 @@ class ActTests(StoreCase):
         state = state_of(store)
         assert (state.sequence, state.quads, state.claims, state.publications) == (0, frozenset(), (), ())
         assert store.read(lambda view: view.catalogue.last_event()) is None
-        assert store.behind == ""
+        assert (store.behind, store.age) == ("", 0)
+        store.refresh()
 
     def test_write_returns_the_answer_of_the_act(self, store: Store) -> None:
         """`write` returns the answer unchanged, even from an act that enlists nothing.
@@ -80,14 +81,14 @@ class ActTests(StoreCase):
         assert not read_minted(store, "a")
         record = rehearsed(store, minting("a", number=7, digest="0f"))
         state = state_of(store)
-        assert state.claims == ((key("a").value, record.iri.value, "0f"),)
+        assert state.claims == ((key("a").value, record.iri, "0f"),)
         listing = listing_of(record, new=True)
         assert state.lists[1] == (
-            (listing.iri, BASE, PARTY, "created", record.graph.value, record.created, None),
+            (listing.iri, BASE, PARTY, "created", record.graph.value, listing.created, None),
         )
         assert state.counts[0] == ((BASE, PARTY, "created", 1),)
         assert state.counts[2:] == ((1, 1), ((SERIES, (1, 7)),))
-        assert store.read(lambda view: set(view.quads(record.iri))) == set(record.quads())
+        assert store.read(lambda view: set(view.quads(record.node))) == set(record.quads())
         assert read_minted(store, "a")
 
     def test_change_removes_and_adds(self, store: Store) -> None:
@@ -108,7 +109,7 @@ class ActTests(StoreCase):
         first, *others = [acts[iri] for _, iri in state.publications]
         assert (first, sorted(others)) == ("Comment", ["Fixation", "Mint"])
         record = store.read(lambda view: record_of(view, "b"))
-        assert store.read(lambda view: {match.graph_name for match in view.quads(record.iri)}) == {
+        assert store.read(lambda view: {match.graph_name for match in view.quads(record.node)}) == {
             NamedNode(BASE)
         }
 
@@ -180,14 +181,14 @@ class ActTests(StoreCase):
             record = mint(transaction, "b", number=5)
             assert is_minted(transaction, "a")
             assert is_minted(transaction, "b")
-            assert transaction.claim(key("b")) == Claim(key("b"), record.iri)
+            assert transaction.claim(key("b")) == Claim(key("b"), record.node)
             assert transaction.catalogue.series(BASE) == {SERIES: (2, 5)}
             assert transaction.catalogue.counts() == (2, 2)
             assert transaction.catalogue.sequence == 2
             assert transaction.catalogue.identifiers(EVERYTHING, None) == [thing("b").value, thing("a").value]
             after = proceed(transaction, IDS.Fixation, "b")
             assert record_of(transaction, "b") == after
-            assert transaction.catalogue.listed(record.iri.value) == listing_of(after, new=False)
+            assert transaction.catalogue.listed(record.iri) == listing_of(after, new=False)
             return after
 
         record = rehearsed(store, act)

@@ -156,7 +156,7 @@ class BulkTests(StoreCase):
                 assert not Running(partial(read_minted, store, f"n{number}")).result()
                 assert read_minted(store, "a")
         logged = waiting.result()
-        assert store.read(lambda view: view.catalogue.place_of(logged.name)) == 22
+        assert store.read(lambda view: view.catalogue.place_of(logged.iri)) == 22
         others: list[Running[Record]] = []
 
         def prepare(bulk: Bulk) -> None:

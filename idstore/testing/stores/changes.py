@@ -64,7 +64,7 @@ def read_texts(store: Store, name: str) -> list[str]:
 def event(transaction: Transaction, kind: NamedNode, name: str, *arguments: tuple[NamedNode, Term]) -> Event:
     """Create an event about a thing."""
     token = transaction.token()  # first: it may advance the moment
-    return Event(transaction.origin, token, kind, thing(name), PARTY, transaction.moment, arguments)
+    return Event(transaction.origin, token, kind, thing(name).value, PARTY, transaction.moment, arguments)
 
 
 def comment(
@@ -114,7 +114,7 @@ def mint(transaction: Transaction, name: str, number: int = 1, digest: str = "")
     minted = event(transaction, IDS.Mint, name, *beginning(name))
     record = apply(None, minted)
     assert record is not None
-    claim = Claim(key(name), record.iri, digest)
+    claim = Claim(key(name), record.node, digest)
     transaction.enlist(
         Change(
             ((minted, record.log),),

@@ -45,7 +45,7 @@ AT: Final = 1_790_000_000_000
 
 def foreign(token: int, kind: NamedNode, name: str, *arguments: tuple[NamedNode, Term]) -> Event:
     """Return an event of another store."""
-    return Event(FOREIGN, token, kind, thing(name), PARTY, AT + token, arguments)
+    return Event(FOREIGN, token, kind, thing(name).value, PARTY, AT + token, arguments)
 
 
 def history_of(name: str, number: int, *events: tuple[int, Event]) -> History:
@@ -65,7 +65,7 @@ def history_of(name: str, number: int, *events: tuple[int, Event]) -> History:
         )
         for sequence, logged in events
     ]
-    claims = (Claim(key(name), record.iri, "0f"),)
+    claims = (Claim(key(name), record.node, "0f"),)
     return History(tuple(logged_events), record, record.lines(), claims, (BASE, SERIES, number))
 
 
@@ -156,7 +156,7 @@ class LoadingTests(StoreCase):
         assert read_all_minted(store, ["old", "a", "b"])
         with pytest.raises(AlreadyRegistered):
             rehearsed(store, minting("a"))
-        assert rehearsed(store, commenting("a")).at > AT
+        assert rehearsed(store, commenting("a")).moment > AT
         store.close()
         with closing(self.open(folder)) as again:
             assert state_of(again).events[:7] == state.events

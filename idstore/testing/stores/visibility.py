@@ -125,7 +125,7 @@ class VisibilityTests(StoreCase):
             for several in together([partial(work, number) for number in range(WRITERS)])
             for written in several
         )
-        places = store.read(lambda view: [view.catalogue.place_of(logged.name) for _, _, logged in acts])
+        places = store.read(lambda view: [view.catalogue.place_of(logged.iri) for _, _, logged in acts])
         for (_, answered, _), place in zip(acts, places, strict=True):
             later = [other for (asked, _, _), other in zip(acts, places, strict=True) if asked > answered]
             assert all(place < other for other in later if place is not None and other is not None)
@@ -142,17 +142,19 @@ class VisibilityTests(StoreCase):
             return [first, second, third]
 
         events = [event for _ in range(40) for event in rehearsed(store, act)]
-        assert store.read(lambda view: [view.catalogue.place_of(event.name) for event in events]) == list(
+        assert store.read(lambda view: [view.catalogue.place_of(event.iri) for event in events]) == list(
             range(1, 121)
         )
-        assert all((event.at, event.token) < (other.at, other.token) for event, other in pairwise(events))
+        assert all(event.order < other.order for event, other in pairwise(events))
         assert {event.origin for event in events} == {store.origin}
-        assert store.read(lambda view: view.catalogue.last_event()) == (120, events[-1].name)
+        assert store.read(lambda view: view.catalogue.last_event()) == (120, events[-1].iri)
 
     def test_time_never_goes_back_behind_an_event(self, store: Store, folder: Path) -> None:
         """New events are not older than an imported event from the future, even after reopening."""
         ahead = times.now() + 3_600_000
-        foreign = Event("0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e", 5, IDS.Comment, thing("a"), PARTY, ahead)
+        foreign = Event(
+            "0b1e5a52-7d0c-4a1c-9c0e-1f2a3b4c5d6e", 5, IDS.Comment, thing("a").value, PARTY, ahead
+        )
         rehearsed(store, lambda transaction: transaction.enlist(Change(((foreign, PUBLIC_LOG),))))
         events = [rehearsed(store, commenting("a")) for _ in range(3)]
         store.close()
@@ -161,8 +163,8 @@ class VisibilityTests(StoreCase):
             with again.bulk() as bulk:
                 events.append(rehearsed(bulk, commenting("a")))
             events.append(rehearsed(again, commenting("a")))
-        assert all(event.at >= ahead for event in events)
-        assert all((event.at, event.token) < (other.at, other.token) for event, other in pairwise(events))
+        assert all(event.moment >= ahead for event in events)
+        assert all(event.order < other.order for event, other in pairwise(events))
 
     def test_write_inside_an_act_is_refused(self, store: Store) -> None:
         """An act that writes to its own store gets StoreUnavailable instead of a deadlock."""

@@ -32,7 +32,7 @@ class NotBeforeTests(StoreCase):
         def act(transaction: Transaction) -> tuple[int, int]:
             if transaction.moment < moment:
                 transaction.not_before(moment, "queue")
-            return times.now(), comment(transaction, "a").at
+            return times.now(), comment(transaction, "a").moment
 
         clock, at = rehearsed(store, act)
         assert clock >= moment
@@ -94,7 +94,7 @@ class NotBeforeTests(StoreCase):
                 if name not in waiting:
                     waiting[name] = next(iter(waiting.values()), transaction.moment + LONG_DELAY)
                     transaction.not_before(waiting[name], "queue")
-                return comment(transaction, name).at
+                return comment(transaction, name).moment
 
             return store.write(act)  # not rehearsed: it counts its runs
 
