@@ -42,9 +42,11 @@ class DirectoryLock:
     The system drops it when its process ends, so it is never stale.
     The lock is also released when this object is collected. A writer stores its process number in the file
     while it holds the lock, for the error of a process that waited in vain; and for good the time since the
-    system started, so that the next one knows whether unsynced writes can be lost.
+    system started, when it has found all that was written before, so that the next one knows whether unsynced
+    writes can be lost.
 
-    restarted  whether the system was started anew since the last writer, or that is not known; of a writer.
+    restarted  whether no writer has said `found_whole` since the system started, or that is not known; of a
+               writer.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,11 +81,21 @@ class DirectoryLock:
             )
         if not shared:
             self.restarted = _STARTED.findall(self._text()) != [_boot()]
-            with suppress(OSError):  # on a full disk the holder stays unnamed
-                os.truncate(handle.fileno(), 0)
-                os.pwrite(handle.fileno(), f"process {os.getpid()}\nboot {_boot()}\n".encode(), 0)
+            self._write(handle, f"process {os.getpid()}\n" + ("" if self.restarted else _this_boot()))
         self._file, self._writes = handle, not shared
         self._opened.clear()
+
+    def found_whole(self) -> None:
+        """Note that no write from before the system's start is lost, for the writers until the next start."""
+        if self._file is not None:
+            self.restarted = False
+            self._write(self._file, f"process {os.getpid()}\n{_this_boot()}")
+
+    @staticmethod
+    def _write(handle: LockHandle, text: str) -> None:
+        with suppress(OSError):  # on a full disk the holder stays unnamed, and the next writer looks again
+            os.truncate(handle.fileno(), 0)
+            os.pwrite(handle.fileno(), text.encode(), 0)
 
     def _lock_shared(self, deadline: float, unless: Callable[[], bool]) -> LockHandle | None:
         """Take the shared lock, after any writer that closed the gate. Returns None on a timeout."""
@@ -193,12 +205,14 @@ class DirectoryLock:
         handle, self._file = self._file, None
         if handle is not None:
             if self._writes:
-                with suppress(OSError):  # the next holder writes its own number
-                    os.truncate(handle.fileno(), 0)
-                    os.pwrite(handle.fileno(), f"boot {_boot()}\n".encode(), 0)
+                self._write(handle, "" if self.restarted else _this_boot())
             handle.close()
         while self._opened:
             self._opened.pop().close()
+
+
+def _this_boot() -> str:
+    return f"boot {_boot()}\n"
 
 
 @cache

@@ -112,6 +112,7 @@ class DirectoryStore:
                 _make_generation(folder)
             if lock.restarted:
                 _mend_after_restart(ledger, folder)
+                lock.found_whole()
             generation = opened.enter_context(closing(Generation(folder, mend=True)))
             mark = generation.mark
             head = recovery.bring_up(ledger, generation)

@@ -2,29 +2,23 @@
 
 import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from browsing import MARKS, browser, until
 from command_lines import RDL, Minting, Run
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
-DRIVER, BROWSER = shutil.which("chromedriver"), shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    not (DRIVER and BROWSER),
-    reason="chromium and chromedriver are not installed: apt-get install chromium chromium-driver",
-)
+pytestmark = MARKS
 
 WD: Final = "http://www.wikidata.org/entity/"
 CURATOR: Final = "https://orcid.org/0000-0002-1825-0097"
-PATIENCE: Final = 20
-"""Seconds that the browser may take."""
 
 
 @pytest.fixture(scope="module")
@@ -35,21 +29,11 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def driver(downloads: Path) -> Iterator[webdriver.Chrome]:
     """Yield a browser without network access that records its requests."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(BROWSER)
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
+    with browser(
         "--window-size=1300,1000",
-    ):
-        options.add_argument(argument)
-    options.add_experimental_option(
-        "prefs", {"download.default_directory": str(downloads), "download.prompt_for_download": False}
-    )
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    with webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER))) as made:
+        preferences={"download.default_directory": str(downloads), "download.prompt_for_download": False},
+        logs={"performance": "ALL", "browser": "ALL"},
+    ) as made:
         yield made
 
 
@@ -127,10 +111,6 @@ def cells(table: Path) -> list[dict[str, str]]:
     return [dict(zip(head, line, strict=True)) for line in lines]
 
 
-def wait(page: webdriver.Chrome, until: Callable[[], bool]) -> None:
-    WebDriverWait(page, PATIENCE).until(lambda _: until())
-
-
 def test_the_page_is_complete_and_sends_no_requests(page: webdriver.Chrome, identifiers: list[str]) -> None:
     sections = [
         section.get_attribute("id") for section in page.find_elements(By.CSS_SELECTOR, "main section")
@@ -143,7 +123,7 @@ def test_the_page_is_complete_and_sends_no_requests(page: webdriver.Chrome, iden
 
 def test_links_in_the_contents_lead_to_their_kind(page: webdriver.Chrome) -> None:
     page.find_element(By.CSS_SELECTOR, 'nav a[href="#lacking"]').click()
-    wait(page, lambda: bool(page.execute_script("return location.hash === '#lacking' && scrollY > 0")))
+    until(page, lambda: bool(page.execute_script("return location.hash === '#lacking' && scrollY > 0")))
 
 
 def test_a_click_sorts_numerically_and_a_second_click_reverses_the_order(page: webdriver.Chrome) -> None:
@@ -162,12 +142,12 @@ def test_a_click_sorts_numerically_and_a_second_click_reverses_the_order(page: w
 def test_a_search_shows_only_matching_rows(page: webdriver.Chrome, identifiers: list[str]) -> None:
     many = len(rows(page, "lacking"))
     page.find_element(By.ID, "find").send_keys("GATE VALVE")
-    wait(page, lambda: len(rows(page, "lacking")) < many)
+    until(page, lambda: len(rows(page, "lacking")) < many)
     assert set(abouts(page, "lacking")) == {identifiers[2]}
     assert rows(page, "several-targets") == []
     page.find_element(By.ID, "find").clear()
     page.find_element(By.ID, "find").send_keys(" ")
-    wait(page, lambda: len(rows(page, "lacking")) == many)
+    until(page, lambda: len(rows(page, "lacking")) == many)
 
 
 def test_a_cluster_is_drawn_with_its_weakest_link_emphasised(page: webdriver.Chrome) -> None:
@@ -249,7 +229,7 @@ def test_decisions_are_kept_saved_and_applied(
     chooser(page, "several-targets", first, f"{WD}Q2").select_by_visible_text("keep")
     chooser(page, "lacking", third, f"{WD}Q10").select_by_visible_text("take over")
     page.refresh()
-    wait(page, lambda: counted(page) == "4 decisions")
+    until(page, lambda: counted(page) == "4 decisions")
     assert page.find_element(By.ID, "author").get_attribute("value") == CURATOR
     assert chooser(page, "joined", first, f"{WD}Q1").first_selected_option.text == "unbind", (
         "the same statement elsewhere"
@@ -258,7 +238,7 @@ def test_decisions_are_kept_saved_and_applied(
     assert rows(page, "several-targets") == [], "everything about it is decided"
     page.find_element(By.ID, "save").click()
     saved = downloads / "decisions.tsv"
-    wait(page, saved.exists)
+    until(page, saved.exists)
     decisions = saved.rename(tmp_path / "decisions.tsv")
     labels = {(row["subject_label"], row["object_label"]) for row in cells(decisions)}
     assert labels == {("ball valve", ""), ("Kugelhahn <&>", ""), ("gate valve", "ball")}
@@ -301,7 +281,7 @@ def test_the_page_says_what_was_decided_as_the_summary_of_the_saved_file_does(
     page.find_element(By.ID, "author").send_keys("Ada")
     page.find_element(By.ID, "save").click()
     saved = downloads / "decisions.tsv"
-    wait(page, saved.exists)
+    until(page, saved.exists)
     decisions = saved.rename(tmp_path / "decisions.tsv")
     told = [line.strip() for line in run("reconcile", "--accept", decisions, "--summary").lines]
     assert told[0] == "What was decided by Ada: 1 removed, 1 changed, 1 added, 1 kept"
@@ -324,11 +304,11 @@ def test_decisions_of_one_window_are_not_lost_in_another(
         page.get(address)
         chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_visible_text("unbind")
         page.switch_to.window(first)
-        wait(page, lambda: counted(page) == "1 decision")
+        until(page, lambda: counted(page) == "1 decision")
         chooser(page, "claimed-twice", identifiers[1], f"{WD}Q2").select_by_visible_text("keep")
         assert counted(page) == "2 decisions"
         page.switch_to.window(page.window_handles[-1])
-        wait(page, lambda: counted(page) == "2 decisions")
+        until(page, lambda: counted(page) == "2 decisions")
     finally:
         page.switch_to.window(page.window_handles[-1])
         page.close()
@@ -341,7 +321,7 @@ def test_text_typed_just_before_a_reload_is_kept(page: webdriver.Chrome) -> None
         page.find_element(By.ID, "author").send_keys(name)
         page.refresh()
         ready(page)
-        wait(page, lambda: bool(page.find_element(By.ID, "author").get_attribute("value")))
+        until(page, lambda: bool(page.find_element(By.ID, "author").get_attribute("value")))
         assert page.find_element(By.ID, "author").get_attribute("value") == name
 
 
@@ -360,7 +340,7 @@ def test_decisions_that_the_browser_cannot_store_stay_on_the_page_with_a_warning
 ) -> None:
     page.execute_script(failure)
     chooser(page, "several-targets", identifiers[0], f"{WD}Q1").select_by_value("keep")
-    wait(
+    until(
         page,
         lambda: counted(page) == "1 decision; this browser does not keep them: save them before you leave",
     )
@@ -369,7 +349,7 @@ def test_decisions_that_the_browser_cannot_store_stay_on_the_page_with_a_warning
     assert counted(page).startswith("2 decisions; this browser does not")
     page.refresh()
     ready(page)
-    wait(page, lambda: counted(page) == "0 decisions")
+    until(page, lambda: counted(page) == "0 decisions")
 
 
 def test_a_page_without_findings_states_it(driver: webdriver.Chrome, tmp_path: Path, run: Run) -> None:

@@ -1,6 +1,5 @@
 """The RDS/WIP pages in a real browser, and hostile pages beside them."""
 
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,25 +9,18 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
+from browsing import MARKS, browser, until
 from command_lines import RDL
 from rdswip_clients import encoded
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.expected_conditions import staleness_of
-from selenium.webdriver.support.ui import WebDriverWait
 from serving import Server, wait_until
 from test_rdswip import acquired, ask, comments, elements, minted
 
-DRIVER, BROWSER = shutil.which("chromedriver"), shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    not (DRIVER and BROWSER),
-    reason="chromium and chromedriver are not installed: apt-get install chromium chromium-driver",
-)
+pytestmark = MARKS
 
-PATIENCE: Final = 20
-"""Seconds that the browser may take."""
 PAGE: Final = """<!doctype html><title>hostile</title>
 <meta name="referrer" content="{referrer}">
 <link rel="prefetch" href="{acquire}&registry-comment=link-prefetch">
@@ -64,12 +56,7 @@ Promise.all(attempts).then(() => {{ if (document.readyState === "complete") docu
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(BROWSER)
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
-        options.add_argument(argument)
-    with webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER))) as made:
-        made.set_page_load_timeout(PATIENCE)
+    with browser() as made:
         yield made
 
 
@@ -117,9 +104,8 @@ def press(driver: webdriver.Chrome, words: str) -> None:
     """Press a button, and wait for the page that answers."""
     former = driver.find_element(By.TAG_NAME, "html")
     button(driver, words).click()
-    leaving = WebDriverWait(driver, PATIENCE, ignored_exceptions=[WebDriverException])
-    leaving.until(staleness_of(former))  # a page that is being left may give an error of any kind
-    WebDriverWait(driver, PATIENCE).until(lambda _: driver.find_elements(By.CSS_SELECTOR, "[role]"))
+    until(driver, lambda: staleness_of(former)(driver))
+    until(driver, lambda: driver.find_elements(By.CSS_SELECTOR, "[role]"))
 
 
 def stage(server: Server, token: str, id: str) -> str:
@@ -157,16 +143,16 @@ def test_a_hostile_page_mints_and_fixates_nothing(
     )
     for action in ("link", "bare", "get"):
         driver.get(f"http://{host}:{port}/")
-        WebDriverWait(driver, PATIENCE).until(lambda _: driver.title == "tried")
+        until(driver, lambda: driver.title == "tried")
         element = driver.find_element(By.ID, action)
         driver.execute_script("arguments[0].submit()" if action == "get" else "arguments[0].click()", element)
-        WebDriverWait(driver, PATIENCE).until(lambda _: driver.current_url.startswith(registry))
+        until(driver, lambda: driver.current_url.startswith(registry))
         assert "another site caused the request" in driver.page_source
     # the browser does hold the credentials, and sends them from there
     contents["/"] = f'<a id="link" href="{registry}?registry-op=info&amp;registry-id={encoded(id)}">link</a>'
     driver.get(f"http://{host}:{port}/")
     driver.find_element(By.ID, "link").click()
-    WebDriverWait(driver, PATIENCE).until(lambda _: "registeredOn" in driver.page_source)
+    until(driver, lambda: "registeredOn" in driver.page_source)
     wait_until(lambda: any('"status": 200' in line and '"/registry"' in line for line in server.lines[seen:]))
     refused = [line for line in server.lines[seen:] if '"status": 403' in line]
     assert len(refused) > 20
@@ -183,9 +169,7 @@ def test_a_link_of_another_page_of_the_server_changes_nothing(
         "const link = document.createElement('a'); link.href = arguments[0]; document.body.append(link); link.click()",  # noqa: E501
         f"/registry?registry-op=acquire&registry-base={encoded(RDL)}",
     )
-    WebDriverWait(signed_in, PATIENCE).until(
-        lambda _: "where any party can set links" in signed_in.page_source
-    )
+    until(signed_in, lambda: "where any party can set links" in signed_in.page_source)
     assert minted(server, alice) == before
 
 
@@ -215,7 +199,7 @@ def test_the_page_takes_an_identifier_through_its_life(
     assert not driver.find_elements(By.XPATH, "//button[.='Release']")
     driver.find_element(By.ID, "id").send_keys(f"{RDL}R3732211754")
     driver.find_element(By.XPATH, "//button[.='Show']").click()
-    WebDriverWait(driver, PATIENCE).until(lambda _: "is not registered here" in driver.page_source)
+    until(driver, lambda: "is not registered here" in driver.page_source)
 
 
 @pytest.mark.parametrize("path", ["registry?registry-op=ui&registry-id={id}", "RdsWipDomains"])

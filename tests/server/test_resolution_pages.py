@@ -1,56 +1,43 @@
 """The pages of resolution in a browser: looks, keyboard, scripts, and texts of others."""
 
 import re
-import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any, Final
 
 import pytest
+from browsing import MARKS, browser, until
 from resolving import Site
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
-DRIVER, BROWSER = shutil.which("chromedriver"), shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    not (DRIVER and BROWSER),
-    reason="chromium and chromedriver are not installed: apt-get install chromium chromium-driver",
-)
-PATIENCE: Final = 20
-"""Seconds that the browser may take."""
+pytestmark = MARKS
 PHONE, DESK = (360, 800), (1200, 900)
 
 
-def browser(site: Site, *, scripts: bool) -> webdriver.Chrome:
+@contextmanager
+def visiting(site: Site, *, scripts: bool) -> Iterator[webdriver.Chrome]:
     """Start a browser that finds the hosts of the bases at the server."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(BROWSER)
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
+    with browser(
         f"--host-resolver-rules=MAP *.example.org:80 127.0.0.1:{site.server.port}",
         "--disable-features=HttpsUpgrades",
-    ):
-        options.add_argument(argument)
-    if not scripts:
-        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
+        preferences=None if scripts else {"profile.managed_default_content_settings.javascript": 2},
+        logs={"browser": "ALL"},
+    ) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def driver(resolving: Site) -> Iterator[webdriver.Chrome]:
-    with browser(resolving, scripts=True) as made:
+    with visiting(resolving, scripts=True) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def without_scripts(resolving: Site) -> Iterator[webdriver.Chrome]:
-    with browser(resolving, scripts=False) as made:
+    with visiting(resolving, scripts=False) as made:
         yield made
 
 
@@ -158,7 +145,7 @@ def test_an_address_with_a_fragment_leads_to_the_record(driver: webdriver.Chrome
     driver.get_log("browser")  # type: ignore[no-untyped-call]
     driver.get(resolving.ids["led"])
     label = resolving.ids["led"].partition("#")[2]
-    WebDriverWait(driver, PATIENCE).until(lambda _: heading(driver) == label)
+    until(driver, lambda: heading(driver) == label)
     assert driver.current_url.startswith("http://rdl.example.org/id/rdl?")
     assert [entry for entry in driver.get_log("browser") if "favicon" not in entry["message"]] == []  # type: ignore[no-untyped-call]
 
@@ -166,7 +153,7 @@ def test_an_address_with_a_fragment_leads_to_the_record(driver: webdriver.Chrome
 def test_a_fragment_of_nothing_is_not_found(driver: webdriver.Chrome, resolving: Site) -> None:
     for fragment in ("R1", "%3Cb%3E", "%", "a&noredirect=x#b"):
         driver.get(f"http://rdl.example.org/data#{fragment}")
-        WebDriverWait(driver, PATIENCE).until(lambda _: heading(driver) == "No such identifier")
+        until(driver, lambda: heading(driver) == "No such identifier")
     assert resolving.ids
 
 
@@ -175,12 +162,10 @@ def test_without_scripts_a_form_finds_the_record(without_scripts: webdriver.Chro
     without_scripts.get(resolving.ids["led"])
     assert heading(without_scripts) == "rdl"
     without_scripts.find_element(By.ID, "label").send_keys(label, Keys.ENTER)
-    WebDriverWait(without_scripts, PATIENCE).until(lambda _: heading(without_scripts) == label)
+    until(without_scripts, lambda: heading(without_scripts) == label)
 
 
 def test_any_form_is_found_from_the_first_page(without_scripts: webdriver.Chrome, resolving: Site) -> None:
     without_scripts.get(resolving.server.address)
     without_scripts.find_element(By.ID, "id").send_keys("hdl:10.1000/über", Keys.ENTER)
-    WebDriverWait(without_scripts, PATIENCE).until(
-        lambda _: re.search("10.1000/über", heading(without_scripts)) is not None
-    )
+    until(without_scripts, lambda: re.search("10.1000/über", heading(without_scripts)) is not None)

@@ -229,8 +229,12 @@ def test_a_backup_has_a_base_of_its_own(place: Path, tmp_path: Path) -> None:
     assert ledger(copy).exists()
 
 
-def test_an_engine_that_lost_a_change_in_a_loss_of_power_is_rebuilt(tmp_path: Path) -> None:
-    """Its log can lose a batch in the middle. That is looked for once after each start of the system."""
+@pytest.mark.parametrize("refused", [False, True])
+def test_an_engine_that_lost_a_change_in_a_loss_of_power_is_rebuilt(tmp_path: Path, *, refused: bool) -> None:
+    """Its log can lose a batch in the middle. That is looked for once after each start of the system.
+
+    refused  whether the first opening since the start got no further than the lock.
+    """
     folder = tmp_path / "store"
     with idstore.open(folder, administrator=ALICE) as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
@@ -245,6 +249,11 @@ def test_an_engine_that_lost_a_change_in_a_loss_of_power_is_rebuilt(tmp_path: Pa
     with idstore.open(folder) as registry:
         assert list(registry.verify(ALICE))
     (folder / "lock").write_text("boot of another time\n")
+    if refused:
+        kept = ledger(folder).rename(tmp_path / "kept")
+        with pytest.raises(idstore.StoreDamaged):
+            idstore.open(folder)
+        kept.rename(ledger(folder))
     with idstore.open(folder) as registry:
         assert list(registry.verify(ALICE)) == []
         assert registry.show(lost, ALICE) == lost
