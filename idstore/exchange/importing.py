@@ -13,6 +13,7 @@ from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import (
     droid,
     handle_batch,
+    handle_batch_import,
     identifiers,
     limits,
     mappings,
@@ -136,7 +137,7 @@ class Imported:
     table: TableReport | None = None
     adopted: Adoption | None = None
     related: Related | None = None
-    batch: handle_batch.BatchReport | None = None
+    batch: handle_batch_import.BatchReport | None = None
 
 
 def kind_of(name: str, format: str | None, namespace: str | None, *, folder: bool = False) -> ImportKind:
@@ -231,7 +232,7 @@ def import_file(
             case ImportKind.REPORTS:
                 return _import_reports(registry, file, party, name, choices)
             case ImportKind.BATCH:
-                report = handle_batch.import_batch(
+                report = handle_batch_import.import_batch(
                     registry, file, party, choices.namespace, dry_run=choices.dry_run
                 )
                 return Imported(batch=report)

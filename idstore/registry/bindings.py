@@ -195,7 +195,7 @@ class Bindings(Lookup):
         party: Party,
         insisted: Sequence[tuple[NamedNode, Term]] = (),
     ) -> Event | None:
-        """As `bind`, whoever the author is.
+        """As `bind`, also with an author whose ORCID is wrong.
 
         insisted  the argument of the event if the party insisted on the author.
         """
