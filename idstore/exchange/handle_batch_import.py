@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from idstore.errors import IdstoreError, InvalidData, InvalidIdentifier
-from idstore.exchange.handle_batch import Flaw, BatchFlaws, Operation, parsed
+from idstore.exchange.handle_batch import BatchFlaws, Flaw, Operation, parsed
 from idstore.exchange.sources import Readable, opened
 from idstore.model.names import already_leading
 from idstore.model.namespace import Namespace
