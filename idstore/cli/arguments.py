@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from idstore.cli.call import Call
-    from idstore.exchange.mappings import Columns
+    from idstore.exchange.columns import Columns
     from idstore.model.party import Party
     from idstore.registry import Registry
 
@@ -148,7 +148,7 @@ def columns(
     relation: list[str] | None,
 ) -> "Columns":
     """Return the column mapping that the options describe. Raises UsageError."""
-    from idstore.exchange.mappings import Columns
+    from idstore.exchange.columns import Columns
 
     bases = _pairs(base, "--base subject=info:pronom/")
     if not bases.keys() <= {"subject", "target"}:

@@ -25,8 +25,9 @@ from idstore.exchange import (
     sssom,
     tables,
 )
+from idstore.exchange.columns import Columns
 from idstore.exchange.comparison import ChangedFields, changed_fields
-from idstore.exchange.mappings import Columns, Malformed, Reading
+from idstore.exchange.mappings import Malformed, Reading
 from idstore.exchange.sources import PACKED, ending
 from idstore.model.party import Party
 from idstore.progress import Meter, Progress, unwatched

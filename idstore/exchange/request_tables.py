@@ -25,7 +25,8 @@ from typing import IO, Final
 
 from idstore import spreadsheets
 from idstore.errors import ExchangeError
-from idstore.exchange import limits, mappings, tables, workbooks
+from idstore.exchange import limits, tables, workbooks
+from idstore.exchange.columns import check_denying, language_of_names
 from idstore.exchange.table_export import write_rows
 from idstore.registry.batch_mint import RequestRow
 from idstore.registry.bindings import Statement
@@ -122,7 +123,7 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
     """
     with opened(path, name) as table:
         columns = {column: role for column in table.header if (role := _role(column, fields)) is not None}
-        mappings.check_denying(table, [column for column in table.header if column not in columns])
+        check_denying(table, [column for column in table.header if column not in columns])
         if labelled and _LABEL not in columns.values():
             raise ExchangeError(table.name, 1, "no column is named label, which holds the labels to register")
         if columns.keys() <= {IDENTIFIER, _LABEL} and not labelled:
@@ -161,7 +162,7 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
 
 def _role(column: str, fields: Sequence[str]) -> str | None:
     """Return what a column holds; None if it is passed over."""
-    language = mappings.language_of_names(column)
+    language = language_of_names(column)
     if language is not None:
         return f"name@{language}"
     if column in _RELATIONS:
