@@ -41,7 +41,7 @@ from idstore.registry.mappings import (
     refused,
     unobserved,
 )
-from idstore.registry.namespaces import accepting
+from idstore.registry.namespace_settings import accepting
 from idstore.remedies import Remedy
 from idstore.schemes import Deriving
 from idstore.stores.contract import Bulk, Transaction, View
