@@ -143,10 +143,10 @@ def _log(size: int, origin: Path, name: str) -> Iterator[Quad]:
             *request(number).arguments(),
             *index,
         )
-        events = [Event(store, token, IDS.Mint, iri, owner, at + number // _PER_MILLISECOND, arguments)]
+        events = [Event(store, token, IDS.Mint, iri.value, owner, at + number // _PER_MILLISECOND, arguments)]
         bound = number % round(1 / PUBLISHED) == 0
         if bound or name == HANDLES:
-            events.append(Event(store, token + 1, IDS.Fixation, iri, owner, end))
+            events.append(Event(store, token + 1, IDS.Fixation, iri.value, owner, end))
         if bound:
             same = NamedNode(f"http://example.org/same/{owner}/{number}")
             binding = (
@@ -154,7 +154,7 @@ def _log(size: int, origin: Path, name: str) -> Iterator[Quad]:
                 (RDF.object, same),
                 (SKOS.note, Literal("the same thing")),
             )
-            events.append(Event(store, token + 2, IDS.Bind, iri, owner, end, binding))
+            events.append(Event(store, token + 2, IDS.Bind, iri.value, owner, end, binding))
         for event in events:
             yield from event.quads(PUBLIC_LOG)
 

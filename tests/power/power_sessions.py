@@ -261,7 +261,8 @@ class PowerCuts:
             imports=[path for path in self._files if path not in self.promises.imports],
             **self._order,
         )
-        assert status == -9, f"not killed but ended: {messages[-1:]}"
+        failed = [message for message in messages if message["act"] == "failed"]
+        assert status == -9, f"not killed but ended: {failed or messages[-1:]}"
         disk.play(journal)
         mode = chance.choice((Cut.STRICT, Cut.TORN, None))
         if mode is None:
