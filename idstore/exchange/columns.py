@@ -133,11 +133,18 @@ def check_needed(
 
 def _remedy(role: str, header: Sequence[str], free: str) -> tuple[str, Remedy]:
     """Return what to do without a column of a role, in words; ``free`` is a column without a role."""
+    if words := divided(header):
+        return words, Remedy.NAME_FORMAT
+    wanted = "identifiers" if role == "subject" else f"{role}s"
+    return f'. Which column holds the {wanted}? Say {role}="{free}"', Remedy.NAME_COLUMN
+
+
+def divided(header: Sequence[str]) -> str:
+    """Return what to say of a header that another sign seems to divide; empty if none does."""
     separator = next((sign for sign in _SEPARATORS if sign in header[0]), None) if len(header) == 1 else None
     if separator is None:
-        wanted = "identifiers" if role == "subject" else f"{role}s"
-        return f'. Which column holds the {wanted}? Say {role}="{free}"', Remedy.NAME_COLUMN
-    divided = (
+        return ""
+    return (
         f"; the header looks divided by {_SEPARATORS[separator]}: csv is divided by commas, tsv and sssom by"
+        " tabs; name the format of the table, or convert it"
     )
-    return f"{divided} tabs; name the format of the table, or convert it", Remedy.NAME_FORMAT
