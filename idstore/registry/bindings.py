@@ -13,6 +13,7 @@ from idstore.model import orcid, particulars, terms
 from idstore.model.binding import Binding
 from idstore.model.closed_vocabularies import correction
 from idstore.model.event import Event
+from idstore.model.filter import check_list, check_number
 from idstore.model.names import Names
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party, PartyFacts, node
@@ -397,9 +398,11 @@ class Bindings(Lookup):
     def shared_targets(self, ids: Iterable[str], party: Party, most: int) -> list[SharedTarget]:
         """Return the first targets of some identifiers that are also other identifiers' targets or bindings.
 
-        Only what the party may see counts. Raises InvalidData (no IRI).
+        Only what the party may see counts. Raises InvalidData (no IRI, no number, one text).
         Cost: a look-up in the catalogue for each identifier.
         """
+        check_number(most, "most")
+        check_list(ids, "ids")
         return self.store.read(lambda view: [*islice(self._shared_targets(view, ids, party), most)])
 
     def _shared_targets(self, view: View, ids: Iterable[str], party: Party) -> Iterator[SharedTarget]:

@@ -13,6 +13,7 @@ from idstore.errors import (
 )
 from idstore.model import names, terms
 from idstore.model import namespace as namespaces
+from idstore.model.filter import check_list
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party, node
 from idstore.model.terms import Term, iri_of
@@ -138,16 +139,19 @@ class Namespaces(Part):
         per_minute  identifiers that one party may allocate in any 60 seconds; None: any number.
         Raises UnknownNamespace, NotPermitted, InvalidData.
         """
+        check_list(parties, "parties")
         if per_minute is not None and per_minute < 1:
             raise InvalidData(
                 f"a limit of {per_minute} a minute allows nothing; use 1 or more, or freeze the namespace",
-                limit=per_minute,
+                field="per_minute",
+                value=per_minute,
             )
         if per_minute is not None and per_minute > namespaces.LARGEST:
             raise InvalidData(
                 f"a limit of {per_minute} a minute is too large; use at most {namespaces.LARGEST}, or no"
                 " limit",
-                limit=per_minute,
+                field="per_minute",
+                value=per_minute,
             )
         arguments: list[tuple[NamedNode, Term]] = [(IDS.party, node(Party(text).name)) for text in parties]
         if per_minute is not None:
