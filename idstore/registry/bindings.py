@@ -11,7 +11,7 @@ from idstore.characters import trimmed
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.model import orcid, particulars, terms
 from idstore.model.binding import Binding
-from idstore.model.closed_vocabularies import correction
+from idstore.model.closed_vocabularies import correction, is_no_relation
 from idstore.model.event import Event
 from idstore.model.filter import check_list, check_number
 from idstore.model.names import Names
@@ -100,6 +100,13 @@ class Statement:
                 field="relation",
                 text=self.relation,
                 meant=meant,
+            )
+        if is_no_relation(self.relation):
+            raise InvalidData(
+                f"{self.relation} is a class, or a property of texts, and relates no identifiers; use"
+                " skos:exactMatch or another relation",
+                field="relation",
+                text=self.relation,
             )
         arguments: list[tuple[NamedNode, Term]] = [
             (RDF.predicate, relation),
