@@ -1,6 +1,6 @@
 """Lifecycle of identifiers: ``idstore fixate``, ``release``, ``revoke``, ``supersede`` and so on."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -148,22 +148,35 @@ def revoke(
         _revoke(call, id, reason, dry_run=dry_run, yes=yes)
 
 
+_RELEASED: Final = "is a draft: its record is removed, and its label is never issued again"
+_WITHDRAWN: Final = "is published: it stays, withdrawn, with the reason for everybody"
+
+
 def _revoke(call: Call, id: str, reason: str | None, *, dry_run: bool, yes: bool) -> None:
     from idstore.cli.events import print_changes
+    from idstore.errors import NotRegistered
+
+    def fate(registry: "Registry", party: "Party") -> tuple[str, str]:
+        """Return the IRI, and what becomes of it."""
+        iri = registry.may_revoke(id, party)
+        try:
+            is_draft = not registry.show(iri, party).fixated
+        except NotRegistered:  # a draft of others, which administrators revoke unseen
+            is_draft = True
+        return iri, _RELEASED if is_draft else _WITHDRAWN
 
     if dry_run:
-        iris = session.write(
-            call, lambda registry, party: [registry.may_revoke(id, party)], dry_run=True, creates=False
+        iri, becomes = session.write(call, fate, dry_run=True, creates=False)
+        call.output.data(iri, {"id": iri, "revoked": False, "effect": becomes})
+        call.output.info(
+            f"idstore: dry run, nothing was changed: it {becomes}; leave --dry-run out to revoke it"
         )
-        _print_revocable(call, iris, "leave --dry-run out")
     elif reason is None:
         raise UsageError("give the reason with --reason")
     else:
         if confirmation.asks(yes=yes):
-            iri = session.write(
-                call, lambda registry, party: registry.may_revoke(id, party), dry_run=True, creates=False
-            )
-            confirmation.confirm(call, [f"{iri}\tis withdrawn: a draft is released, else its reason stays"])
+            iri, becomes = session.write(call, fate, dry_run=True, creates=False)
+            confirmation.confirm(call, [f"{iri}\t{becomes}"])
         print_changes(
             call,
             session.write(call, lambda registry, party: registry.revoke(id, reason, party), creates=False),
@@ -199,7 +212,7 @@ def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) 
         creates=False,
     )
     _warn_unknown(call, of, unknown=unknown)
-    _print_revocable(call, iris, "add --yes")
+    _print_revocable(call, iris)
 
 
 def _warn_unknown(call: Call, name: str, *, unknown: bool) -> None:
@@ -207,13 +220,13 @@ def _warn_unknown(call: Call, name: str, *, unknown: bool) -> None:
         call.output.warn(arguments.unknown_party_warning(name))
 
 
-def _print_revocable(call: Call, iris: "Sequence[str]", remedy: str) -> None:
+def _print_revocable(call: Call, iris: "Sequence[str]") -> None:
     """Print the identifiers of a dry run, and how to revoke them."""
     for iri in iris:
         call.output.data(iri, {"id": iri, "revoked": False})
     call.output.info(
         f"idstore: dry run, nothing was changed: {len(iris)} would be revoked; "
-        f"{remedy} to revoke {'it' if len(iris) == 1 else 'them'}"
+        f"add --yes to revoke {'it' if len(iris) == 1 else 'them'}"
     )
 
 
