@@ -131,6 +131,7 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
             raise ExchangeError(table.name, 1, f"no column of it is read{free}", outcome="nothing was done")
         rows, cells, flaws = list[RequestRow](), list[tuple[int, Sequence[str]]](), list[tuple[int, str]]()
         seen, left = Counter[str](), 0
+        keyed = dict[str, tuple[int, Mapping[str, str]]]()
         for row in table.rows:
             if row.error is not None:
                 flaws.append((row.line, row.error))
@@ -147,9 +148,9 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
                 flaws.append((row.line, "a label is chosen, not minted: register the table instead"))
                 continue
             read = {column: cell for column, cell in given.items() if column in columns}
-            marks = (spreadsheets.mark(column, cell) for column, cell in read.items())
-            if not base.force and (mark := next(filter(None, marks), None)) is not None:
-                flaws.append((row.line, mark))
+            flaw = (None if base.force else _mark(read)) or _conflict(keyed, row.line, read, columns)
+            if flaw is not None:
+                flaws.append((row.line, flaw))
                 continue
             request = _request(given, columns, base)
             if request.request_key is None:
@@ -157,6 +158,24 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
     summary = _summary(table.name, columns, table.header)
     return RequestTable(_format(path, name), table.header, cells, rows, left, summary, flaws)
+
+
+def _mark(read: Mapping[str, str]) -> str | None:
+    """Return what is wrong with the first cell that has a mark of a spreadsheet."""
+    marks = (spreadsheets.mark(column, cell) for column, cell in read.items())
+    return next(filter(None, marks), None)
+
+
+def _conflict(
+    keyed: dict[str, tuple[int, Mapping[str, str]]],
+    line: int,
+    read: Mapping[str, str],
+    columns: Mapping[str, str],
+) -> str | None:
+    """Return what is wrong with the key of a row, if another row has it; ``keyed`` has the rows by key."""
+    key = read.get(_column_of(columns, "key"))
+    first, former = (line, read) if key is None else keyed.setdefault(key, (line, read))
+    return None if former == read else f"its key is that of line {first}, which says something else"
 
 
 def _role(column: str, fields: Sequence[str]) -> str | None:

@@ -84,6 +84,15 @@ def test_a_column_that_is_not_read_makes_no_other_request(run: Run, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("rdl")
+def test_two_requests_with_one_key_are_told(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", ("name", "key"), ("A", "1"), ("A", "1"), ("B", "1"))
+    told = run("mint", "h", "--from", table, code=3)
+    assert "line 4" in told.out + told.err
+    assert "its key is that of line 2, which says something else" in told.out + told.err
+    assert run("list").out == ""
+
+
+@pytest.mark.usefixtures("rdl")
 def test_a_table_that_is_divided_by_another_sign_is_named(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("name;target\nvalve;https://a.example/1\n", encoding="utf-8")
