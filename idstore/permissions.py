@@ -75,15 +75,16 @@ def conform_files(folder: Path) -> None:
 
 
 def imitate(folder: Path, copy: Path) -> None:
-    """Give a folder the rights of another one and, where this account may, its group.
+    """Give a folder the rights of another one and, where this account may, its group; root also its owner.
 
     Its owner gets all rights.
     """
     status = folder.stat()
     mode = status.st_mode & (_FOLDER | stat.S_ISGID) | stat.S_IRWXU
-    if copy.stat().st_gid != status.st_gid:
+    owner = status.st_uid if os.geteuid() == 0 else -1
+    if copy.stat().st_gid != status.st_gid or owner not in (-1, copy.stat().st_uid):
         try:
-            os.chown(copy, -1, status.st_gid)
+            os.chown(copy, owner, status.st_gid)
         except PermissionError:
             mode &= stat.S_IRWXU
     copy.chmod(mode)

@@ -34,7 +34,7 @@ from idstore.errors import (
 )
 from idstore.exchange import description, exporting, importing
 from idstore.exchange import digest as digests
-from idstore.model.filter import Filter
+from idstore.model.filter import Filter, check_number
 from idstore.model.namespace import Namespace
 from idstore.model.party import NOBODY, Party
 from idstore.model.record import Record
@@ -258,6 +258,7 @@ class RemoteRegistry(_Base):
         self, operation: ApiOperation, position: Callable[[Any], str], arguments: dict[str, Any]
     ) -> list[Any]:
         """Return the items of as many pages as the limit asks for; each page is a request."""
+        check_number(arguments["limit"], "limit")
         rest, items = arguments["limit"], list[Any]()
         while rest is None or rest > 0:
             size = LONGEST_PAGE if rest is None else min(rest, LONGEST_PAGE)

@@ -139,6 +139,13 @@ class TokenReader:
         self._database: sqlite3.Connection | None = None
         self._version, self._known = -1, dict[bytes, Token]()
 
+    def close(self) -> None:
+        """Close the file."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+            self._version = -1
+
     def find(self, secret: str) -> Token | None:
         """Return the valid token with a secret. Raises StoreUnavailable."""
         with _errors(self._tokens.path):

@@ -15,7 +15,7 @@ from idstore import Filter, Party, Request, Statement, errors
 from idstore.exchange import metadata, rdf
 from idstore.model.record import Stage
 from idstore.registry import Registry
-from idstore.registry.batch_mint import MintOutcome
+from idstore.registry.batch_mint import MintOutcome, RequestRow
 from idstore.registry.imports.enroll import Listed
 from idstore.validation import registries
 
@@ -72,6 +72,35 @@ def mint(registry: Registry, by: Party = ADA, **changes: str) -> str:
 
 
 # the same article again
+
+
+@pytest.mark.parametrize(
+    ("changed", "label", "told"),
+    [
+        ({"title": "nan"}, "03921921/v30i0119/1_nt", "says that there is none"),
+        ({"title": "None"}, "03921921/v30i0119/1_n", ""),
+        ({"page": "12-May"}, "03921921/v30i0119/12_tmotu", "is a date"),
+        ({"page": "2024-05-12"}, "03921921/v30i0119/2024_tmotu", "is a date"),
+        ({"issue": "3/4/2024"}, "03921921/v30i3-4-2024/1_tmotu", "is a date"),
+        ({"issue": "3/4"}, "03921921/v30i3-4/1_tmotu", ""),
+        ({"issue": "#REF!"}, "03921921/v30iref/1_tmotu", "an error of a spreadsheet"),
+        ({"doi": "10.1177/X."}, LABEL, "ends as if something stood behind it"),
+        ({"doi": "10.1177/X</ext-link>"}, LABEL, "ends as if something stood behind it"),
+        ({"doi": "nan"}, LABEL, "is no DOI"),
+        ({"subtitle": "NULL"}, LABEL, ""),
+    ],
+)
+def test_what_a_spreadsheet_made_of_metadata_is_told(
+    registry: Registry, changed: dict[str, str], label: str, told: str
+) -> None:
+    article = {**UNICORN, **changed}
+    derived = registry.derive("sp", article)
+    assert derived.label == label
+    assert told in "; ".join(derived.doubts)
+    assert bool(derived.doubts) == bool(told)
+    row = RequestRow(2, Request(metadata=article))
+    [outcome] = registry.mint_many("sp", [row], ADA, dry_run=True)
+    assert outcome.warning == "; ".join(derived.doubts)
 
 
 def test_the_same_doi_gives_the_same_identifier(registry: Registry) -> None:

@@ -18,7 +18,9 @@ import idstore
 from idstore import Party, Registry, Request
 from idstore.errors import BatchRefused, ExchangeError, InvalidData
 from idstore.exchange import handle_batch
-from idstore.exchange.handle_batch import BatchReport, export, import_batch, omissions, operations
+from idstore.exchange.handle_batch import operations
+from idstore.exchange.handle_batch_export import export, omissions
+from idstore.exchange.handle_batch_import import BatchReport, import_batch
 from idstore.model import times
 from idstore.model.filter import Filter
 from idstore.model.party import NOBODY
@@ -157,8 +159,8 @@ def test_lines_survive_a_round_trip(found: list[tuple[str, str, int, str]]) -> N
         Value(number, type, data, ttl=ttl, permissions=given)
         for number, (type, data, ttl, given) in enumerate(found, 1)
     ]
-    writable = [one for one in made if handle_batch._unwritable(one) is None]
-    text = "CREATE 1/a\n" + "".join(f"{handle_batch._line(one)}\n" for one in writable)
+    writable = [one for one in made if handle_batch.unwritable(one) is None]
+    text = "CREATE 1/a\n" + "".join(f"{handle_batch.line_of(one)}\n" for one in writable)
     if writable:
         [read] = operations(io.BytesIO(text.encode()))
         assert [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from idstore.cli.call import Call
-    from idstore.exchange.mappings import Columns
+    from idstore.exchange.columns import Columns
     from idstore.model.party import Party
     from idstore.registry import Registry
 
@@ -148,7 +148,7 @@ def columns(
     relation: list[str] | None,
 ) -> "Columns":
     """Return the column mapping that the options describe. Raises UsageError."""
-    from idstore.exchange.mappings import Columns
+    from idstore.exchange.columns import Columns
 
     bases = _pairs(base, "--base subject=info:pronom/")
     if not bases.keys() <= {"subject", "target"}:
@@ -208,6 +208,7 @@ def moment(text: str, *, ahead: bool = False) -> "datetime":
     ahead  whether ``30d`` is 30 days from now.
     Raises InvalidData.
     """
+    from idstore.errors import InvalidData
     from idstore.model import times
 
     days = re.fullmatch(r"([0-9]{1,6})d", text)
@@ -215,7 +216,14 @@ def moment(text: str, *, ahead: bool = False) -> "datetime":
         return times.of(times.now() + int(days[1]) * times.DAY * (1 if ahead else -1))
     if text in ("today", "yesterday"):
         return times.of((times.day(times.now()) - (text == "yesterday")) * times.DAY)
-    return times.parse(text)
+    try:
+        return times.parse(text)
+    except InvalidData as error:
+        if "not a date" not in error.message:
+            raise
+        raise InvalidData(
+            f"{error.message}, or today, yesterday, or 30d", field=error.field, text=text
+        ) from None
 
 
 def confidence(text: str) -> "Decimal":

@@ -7,6 +7,7 @@ from typing import IO, Final
 from idstore.errors import InvalidData
 from idstore.exchange import (
     handle_batch,
+    handle_batch_export,
     patch,
     rdf,
     redirect_maps,
@@ -66,7 +67,7 @@ def export(
     after           with rdf-patch: only changes after this number; without it all.
     title, licence  with sssom: of the mapping set.
     wide            with csv: one row for each identifier; a workbook (xlsx) has it always.
-    for_publication  only what a caller without a name sees, whoever the party is; without events, comments
+    for_publication  only what an anonymous caller sees, for every party the same; without events, comments
                     and values that are not public. A redirect map (nginx-map, apache-map) has nothing else.
     changed_since   with handle-batch: only what changed since the moment of an earlier file.
     Raises InvalidData (format, or a choice that the format does not have), UnknownNamespace, OSError.
@@ -100,7 +101,7 @@ def export(
                 registry, target, party, filter, title=title, licence=licence, progress=progress
             )
         case handle_batch.FORMAT:
-            handle_batch.export(registry, target, party, filter, changed_since)
+            handle_batch_export.export(registry, target, party, filter, changed_since)
         case redirect_maps.NGINX | redirect_maps.APACHE:
             redirect_maps.export(registry, target, format, filter, progress=progress)
         case _:
@@ -128,7 +129,9 @@ def omissions(
         return redirect_maps.omissions(registry, format, filter)
     if format != handle_batch.FORMAT:
         return []
-    return handle_batch.omissions(registry, NOBODY if for_publication else party, filter, changed_since)
+    return handle_batch_export.omissions(
+        registry, NOBODY if for_publication else party, filter, changed_since
+    )
 
 
 def _check_choices(format: str, filter: Filter, *, after: int, titled: bool, for_publication: bool) -> None:

@@ -6,7 +6,9 @@ from typing import Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import mappings, tables
-from idstore.exchange.mappings import Cells, Columns, Malformed, Reading
+from idstore.exchange.columns import ROLES as MAPPING_ROLES
+from idstore.exchange.columns import Columns
+from idstore.exchange.mappings import Cells, Malformed, Reading
 from idstore.exchange.sources import Readable
 from idstore.model.record import Stage
 from idstore.model.terms import UNDETERMINED, iri, language
@@ -15,10 +17,10 @@ from idstore.registry.imports.enroll import Listed
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     **{
         role: names
-        for role, names in mappings.ROLES.items()
+        for role, names in MAPPING_ROLES.items()
         if role not in {"action", "kind", "subject_kind", "target_name"}
     },
-    "subject": (*mappings.ROLES["subject"], "label", "notation"),
+    "subject": (*MAPPING_ROLES["subject"], "label", "notation"),
     "lang": ("lang", "language"),
     "stage": ("stage",),
     "leads_to": ("leads_to",),

@@ -13,6 +13,7 @@ from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import (
     droid,
     handle_batch,
+    handle_batch_import,
     identifiers,
     limits,
     mappings,
@@ -24,8 +25,9 @@ from idstore.exchange import (
     sssom,
     tables,
 )
+from idstore.exchange.columns import Columns
 from idstore.exchange.comparison import ChangedFields, changed_fields
-from idstore.exchange.mappings import Columns, Malformed, Reading
+from idstore.exchange.mappings import Malformed, Reading
 from idstore.exchange.sources import PACKED, ending
 from idstore.model.party import Party
 from idstore.progress import Meter, Progress, unwatched
@@ -136,7 +138,7 @@ class Imported:
     table: TableReport | None = None
     adopted: Adoption | None = None
     related: Related | None = None
-    batch: handle_batch.BatchReport | None = None
+    batch: handle_batch_import.BatchReport | None = None
 
 
 def kind_of(name: str, format: str | None, namespace: str | None, *, folder: bool = False) -> ImportKind:
@@ -231,7 +233,7 @@ def import_file(
             case ImportKind.REPORTS:
                 return _import_reports(registry, file, party, name, choices)
             case ImportKind.BATCH:
-                report = handle_batch.import_batch(
+                report = handle_batch_import.import_batch(
                     registry, file, party, choices.namespace, dry_run=choices.dry_run
                 )
                 return Imported(batch=report)

@@ -5,7 +5,7 @@ same roles, by name or by assignment. Note, confidence, justification, author an
 """
 
 import re
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
@@ -17,37 +17,14 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from idstore import spreadsheets
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import limits, sssom, tables
-from idstore.exchange.modifier_columns import MODIFIER, resembles_modifier
+from idstore.exchange.columns import ROLES, TYPES, Columns, check_needed, columns_by_role
 from idstore.exchange.sources import Readable
 from idstore.model import orcid, terms
 from idstore.model.uri_schemes import begins_uri
 from idstore.registry.bindings import Statement
 from idstore.registry.mappings import LineOutcome, Proposal, proposal, refused
 from idstore.remedies import Remedy
-from idstore.vocabulary import MAPPING_PREFIXES, PREFIXES, SKOS
-
-ROLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "subject": ("subject_id", "subject", "identifier", "id", "puid", "handle", "doi"),
-    "relation": ("predicate_id", "predicate", "relation"),
-    "target": ("object_id", "target_uri", "target", "object", "uri", "target_id"),
-    "note": ("comment", "note"),
-    "confidence": ("confidence",),
-    "justification": ("mapping_justification", "justification"),
-    "author": ("author_id", "author"),
-    "author_name": ("author_label",),
-    "name": ("subject_label", "name", "label"),
-    "target_name": ("object_label", "target_name"),
-    "kind": ("object_source", "target_scheme", "target_source"),
-    "subject_kind": ("subject_source",),
-    "modifier": (MODIFIER,),
-    "subject_type": ("subject_type",),
-    "target_type": ("object_type",),
-    "action": ("action",),
-}
-"""Roles of columns, with the column names that imply them; the first name present counts.
-
-The first name is SSSOM's, where SSSOM has such a slot.
-"""
+from idstore.vocabulary import MAPPING_PREFIXES, PREFIXES
 
 RELATIONS: Final[Mapping[str, str]] = {
     **{
@@ -67,16 +44,12 @@ _MAKERS: Final = "creator_id"
 """A column that is only checked: a binding has one maker, who acts here."""
 KEEP: Final = "keep"
 """The action of a row that changes nothing."""
-_TYPES: Final = {"subject": "subject_type", "target": "target_type"}
-"""Roles of the ends, with the roles of their types."""
 _IN_MEMORY: Final = 1 << 20
 """Bytes of rows read ahead in memory; more go to a temporary file."""
 _DIVIDED: Final = frozenset({"author_id", "author_label"})
 """Columns in which SSSOM separates several values by ``|``; a backslash escapes ``|`` and itself."""
-_SEPARATORS: Final = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 _ITEM: Final = re.compile(r"(?:\\.|[^|\\]|\\$)+", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\([|\\])")
-_NAMES: Final = re.compile(r"name(?:@(.+)|_((?!id)[a-z]{2}))")
 _CURIE: Final = re.compile(r"([A-Za-z_][\w.-]*):(?!//)")
 NO_TERM: Final = MAPPING_PREFIXES["sssom"] + "NoTermFound"
 """Placeholder of SSSOM for an end that was searched for and not found."""
@@ -176,22 +149,6 @@ class BadLines(list[Malformed]):
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Settings for the interpretation of a table, beyond its header.
-
-    roles      role → name of the column (see `ROLES`).
-    bases      ``subject`` or ``target`` → prefix for texts in that column that are no IRI.
-    relations  relation as written → IRI.
-    relation   the relation of rows without one.
-    """
-
-    roles: Mapping[str, str] = field(default_factory=dict)
-    bases: Mapping[str, str] = field(default_factory=dict)
-    relations: Mapping[str, str] = field(default_factory=dict)
-    relation: str = SKOS.exactMatch.value
-
-
 Row = TypeVar("Row")
 
 
@@ -267,7 +224,7 @@ def interpreted(
             raise ExchangeError(table.name, 1, reason)
         outside = None if table.metadata else beside
         stated = sssom.parse(table.metadata, table.name) if outside is None else sssom.read(outside)
-        by_role = _columns_by_role(table, columns, roles)
+        by_role = columns_by_role(table, columns, roles)
         shared = {
             role: stated.shared[names[0]]
             for role, names in roles.items()
@@ -278,102 +235,12 @@ def interpreted(
             table.rows, empty = tables.read_ahead(table.rows, doubtful, held)
             for role in [role for role in shared if role in by_role]:
                 del (by_role if table.header.index(by_role[role]) in empty else shared)[role]
-        _check_needed(table, needed, by_role, {*by_role, *shared})
+        check_needed(table, needed, by_role, {*by_role, *shared})
         prefixes = {**MAPPING_PREFIXES, **stated.prefixes}
         declared = format == "sssom" or bool(table.metadata) or outside is not None
         yield Cells(
             table, by_role, columns, prefixes, shared, declared=declared, metadata=outside, force=force
         )
-
-
-def _columns_by_role(
-    table: tables.Table, columns: Columns, roles: Mapping[str, tuple[str, ...]]
-) -> dict[str, str]:
-    for role, name in columns.roles.items():
-        if role not in roles and _language(role, roles) is None:
-            raise InvalidData(f"a column cannot be {role!r}; there are {', '.join(roles)}", role=role)
-        if name not in table.header:
-            raise ExchangeError(
-                table.name, 1, f"there is no column {name!r}; there are {', '.join(table.header)}"
-            )
-    taken = set(columns.roles.values())
-    by_role = {_normal(role, roles): name for role, name in columns.roles.items()}
-    for role, names in roles.items():
-        if role not in by_role:
-            match = next((name for name in names if name in table.header and name not in taken), None)
-            if match is not None:
-                by_role[role] = match
-                taken.add(match)
-    for name in table.header:
-        language = _language(name, roles)
-        if language is not None and name not in taken:
-            by_role.setdefault(f"name@{language}", name)
-            taken.add(name)
-    unread = [name for name in table.header if name not in taken] if "target" in by_role else []
-    denying = next(filter(resembles_modifier, unread), None)
-    if denying is not None:
-        reason = (
-            f"the column {denying!r} may deny mappings, and is not read; name it {MODIFIER},"
-            " or something else if it denies none"
-        )
-        raise ExchangeError(table.name, 1, reason)
-    return by_role
-
-
-def check_denying(table: tables.Table, unread: Iterable[str]) -> None:
-    """Raise ExchangeError if a column that is not read may deny the relations of its rows."""
-    denying = next(filter(resembles_modifier, unread), None)
-    if denying is not None:
-        raise ExchangeError(
-            table.name,
-            1,
-            f"the column {denying!r} may deny relations, and is not read here; import them as mappings, or"
-            " name it otherwise if it denies none",
-        )
-
-
-def language_of_names(column: str) -> str | None:
-    """Return the language of a column of names in one language: ``name@pt-BR``, or ``name_de``.
-
-    With an underscore, only a language of two letters counts, and ``name_id`` is an identifier's.
-    Returns None for another column. Raises InvalidData: no such language.
-    """
-    match = _NAMES.fullmatch(column)
-    return None if match is None else terms.language(match[1] or match[2])
-
-
-def _language(text: str, roles: Container[str]) -> str | None:
-    """Return the language of a column of names, None if the table has no languages. Raises InvalidData."""
-    return language_of_names(text) if "lang" in roles else None
-
-
-def _normal(role: str, roles: Container[str]) -> str:
-    """Return a role with its language in lower case. Raises InvalidData: no such language."""
-    language = _language(role, roles)
-    return role if language is None else f"name@{language}"
-
-
-def _check_needed(
-    table: tables.Table, needed: Sequence[str], by_role: Mapping[str, str], known: Collection[str]
-) -> None:
-    """Raise ExchangeError: a needed column is missing. Without one, all rows must have a type of that end."""
-    for role in needed:
-        if role not in by_role and _TYPES.get(role) not in known:
-            free = next((name for name in table.header if name not in by_role.values()), table.header[0])
-            words, remedy = _remedy(role, table.header, free)
-            raise ExchangeError(table.name, 1, f"no column is known to be the {role}{words}", remedy=remedy)
-
-
-def _remedy(role: str, header: Sequence[str], free: str) -> tuple[str, Remedy]:
-    """Return what to do without a column of a role, in words; ``free`` is a column without a role."""
-    separator = next((sign for sign in _SEPARATORS if sign in header[0]), None) if len(header) == 1 else None
-    if separator is None:
-        wanted = "identifiers" if role == "subject" else f"{role}s"
-        return f'. Which column holds the {wanted}? Say {role}="{free}"', Remedy.NAME_COLUMN
-    divided = (
-        f"; the header looks divided by {_SEPARATORS[separator]}: csv is divided by commas, tsv and sssom by"
-    )
-    return f"{divided} tabs; name the format of the table, or convert it", Remedy.NAME_FORMAT
 
 
 class Cells:
@@ -410,7 +277,7 @@ class Cells:
         self.languages = {role: role[5:] for role in columns if role.startswith("name@")}
         self._positions = {role: table.header.index(name) for role, name in columns.items()}
         self._makers = table.header.index(_MAKERS) if _MAKERS in self.passed else None
-        self._typed = [end for end, role in _TYPES.items() if role in columns or role in shared]
+        self._typed = [end for end, role in TYPES.items() if role in columns or role in shared]
         # behind the cells of a row: an empty one for absent columns, then the shared values
         behind = {role: len(table.header) + 1 + number for number, role in enumerate(shared)}
         self._behind = ("", *shared.values())
@@ -456,7 +323,7 @@ class Cells:
 
         A row that has any counts in `literals`.
         """
-        ends = [end for end in self._typed if self._curie(self.cell(row, _TYPES[end])) in sssom.LITERAL]
+        ends = [end for end in self._typed if self._curie(self.cell(row, TYPES[end])) in sssom.LITERAL]
         self.literals += bool(ends)
         return ends
 

@@ -61,7 +61,7 @@ def export(
     *,
     progress: Progress = unwatched,
 ) -> None:
-    """Write where the published identifiers lead, as a caller without a name resolves them.
+    """Write where the published identifiers lead, as an anonymous caller resolves them.
 
     The same state gives the same bytes.
     Raises UnknownNamespace, InvalidData (restrictions, or two identifiers with the same path), OSError.

@@ -7,8 +7,8 @@ Columns, in any order:
 - a relation: ``exactMatch`` and the like of SKOS, ``sameAs``, or a prefixed name; ``|`` divides several URIs
 - ``label``, where labels are chosen
 - fields of an article (`idstore.schemes.article_fields`), where labels are derived
-- ``key``: the request key. The key of a row without one is a digest of its cells, so that a second run of
-  the same table changes nothing.
+- ``key``: the request key. The key of a row without one is a digest of its cells that are read, so that a
+  second run of the same table changes nothing.
 - ``identifier``: a row that has one is left alone
 
 Other columns are passed over, and come back.
@@ -25,7 +25,8 @@ from typing import IO, Final
 
 from idstore import spreadsheets
 from idstore.errors import ExchangeError
-from idstore.exchange import limits, mappings, tables, workbooks
+from idstore.exchange import limits, tables, workbooks
+from idstore.exchange.columns import check_denying, divided, language_of_names
 from idstore.exchange.table_export import write_rows
 from idstore.registry.batch_mint import RequestRow
 from idstore.registry.bindings import Statement
@@ -122,15 +123,15 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
     """
     with opened(path, name) as table:
         columns = {column: role for column in table.header if (role := _role(column, fields)) is not None}
-        mappings.check_denying(table, [column for column in table.header if column not in columns])
+        check_denying(table, [column for column in table.header if column not in columns])
         if labelled and _LABEL not in columns.values():
             raise ExchangeError(table.name, 1, "no column is named label, which holds the labels to register")
         if columns.keys() <= {IDENTIFIER, _LABEL} and not labelled:
-            raise ExchangeError(
-                table.name, 1, f"no column of it is read; there are {', '.join(table.header)}"
-            )
+            free = divided(table.header) or f"; there are {', '.join(table.header)}"
+            raise ExchangeError(table.name, 1, f"no column of it is read{free}", outcome="nothing was done")
         rows, cells, flaws = list[RequestRow](), list[tuple[int, Sequence[str]]](), list[tuple[int, str]]()
         seen, left = Counter[str](), 0
+        keyed = dict[str, tuple[int, Mapping[str, str]]]()
         for row in table.rows:
             if row.error is not None:
                 flaws.append((row.line, row.error))
@@ -146,22 +147,40 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
             if not labelled and _column_of(columns, _LABEL) in given:
                 flaws.append((row.line, "a label is chosen, not minted: register the table instead"))
                 continue
-            read = ((column, cell) for column, cell in given.items() if column in columns and not base.force)
-            mark = next(filter(None, (spreadsheets.mark(column, cell) for column, cell in read)), None)
-            if mark is not None:
-                flaws.append((row.line, mark))
+            read = {column: cell for column, cell in given.items() if column in columns}
+            flaw = (None if base.force else _mark(read)) or _conflict(keyed, row.line, read, columns)
+            if flaw is not None:
+                flaws.append((row.line, flaw))
                 continue
             request = _request(given, columns, base)
             if request.request_key is None:
-                request = replace(request, request_key=_digest(given, base, seen))
+                request = replace(request, request_key=_digest(read, base, seen))
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
     summary = _summary(table.name, columns, table.header)
     return RequestTable(_format(path, name), table.header, cells, rows, left, summary, flaws)
 
 
+def _mark(read: Mapping[str, str]) -> str | None:
+    """Return what is wrong with the first cell that has a mark of a spreadsheet."""
+    marks = (spreadsheets.mark(column, cell) for column, cell in read.items())
+    return next(filter(None, marks), None)
+
+
+def _conflict(
+    keyed: dict[str, tuple[int, Mapping[str, str]]],
+    line: int,
+    read: Mapping[str, str],
+    columns: Mapping[str, str],
+) -> str | None:
+    """Return what is wrong with the key of a row, if another row has it; ``keyed`` has the rows by key."""
+    key = read.get(_column_of(columns, "key"))
+    first, former = (line, read) if key is None else keyed.setdefault(key, (line, read))
+    return None if former == read else f"its key is that of line {first}, which says something else"
+
+
 def _role(column: str, fields: Sequence[str]) -> str | None:
     """Return what a column holds; None if it is passed over."""
-    language = mappings.language_of_names(column)
+    language = language_of_names(column)
     if language is not None:
         return f"name@{language}"
     if column in _RELATIONS:
@@ -211,10 +230,10 @@ def _request(given: Mapping[str, str], columns: Mapping[str, str], base: Request
     )
 
 
-def _digest(given: Mapping[str, str], base: Request, seen: Counter[str]) -> str:
-    """Return the request key of a row: a digest of the options and its cells, and its number among equals."""
+def _digest(read: Mapping[str, str], base: Request, seen: Counter[str]) -> str:
+    """Return the request key of a row: a digest of the options and what is read, and its number in equals."""
     options = [base.name, base.lang, base.comment, base.target, sorted(base.metadata.items()), base.fixate]
-    content = json.dumps([options, sorted(given.items())], ensure_ascii=False)
+    content = json.dumps([options, sorted(read.items())], ensure_ascii=False)
     digest = hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:32]
     seen[digest] += 1
     return f"row {digest} {seen[digest]}"

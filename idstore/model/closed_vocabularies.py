@@ -22,6 +22,10 @@ _FAMILIAR: Final = frozenset(
     for term in terms.split()
 )
 """Terms that need no look at the whole vocabulary."""
+_OF_TEXTS: Final = frozenset(
+    ["altLabel", "comment", "hiddenLabel", "label", "notation", "prefLabel", "versionInfo"]
+)
+"""Properties whose values are texts."""
 _ADDRESS: Final = re.compile(r"https?://(?:www\.)?(w3\.org/.*?)[#/]*([^#/]*)", re.IGNORECASE)
 _FORMER: Final = {"w3.org/2008/05/skos": "skos"}
 """Addresses of earlier drafts."""
@@ -61,6 +65,20 @@ def correction(iri: str) -> str | None:
     alike = {prefix: _likeness(place, PREFIXES[prefix]) for prefix in _VOCABULARIES}
     prefix = max(alike, key=alike.__getitem__)
     return PREFIXES[prefix] + _nearest(term, _terms(prefix)) if alike[prefix] >= _ALIKE else None
+
+
+def is_no_relation(iri: str) -> bool:
+    """Return whether a term of a closed vocabulary is a class, or a property of texts.
+
+    >>> skos = "http://www.w3.org/2004/02/skos/core#"
+    >>> [is_no_relation(skos + term) for term in ("Concept", "prefLabel", "broadMatch")]
+    [True, True, False]
+    """
+    space = next((PREFIXES[one] for one in _VOCABULARIES if iri.startswith(PREFIXES[one])), None)
+    if space is None:
+        return False
+    term = iri.removeprefix(space)
+    return term[:1].isupper() or term in _OF_TEXTS
 
 
 def _terms(prefix: str) -> frozenset[str]:

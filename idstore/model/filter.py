@@ -30,6 +30,12 @@ def check_number(number: object, name: str) -> None:
         raise InvalidData(f"{name} is {number!r}; give a whole number from 0 on", field=name, value=number)
 
 
+def check_list(values: object, name: str) -> None:
+    """Raise InvalidData if an argument is one text, whose letters would be taken for the values."""
+    if isinstance(values, str | bytes):
+        raise InvalidData(f"{name} is {values!r}; give a list", field=name, value=values)
+
+
 def check_stage(stage: str | None) -> None:
     """Raise InvalidData unless identifiers that have a record may be in the stage. None restricts nothing."""
     if stage not in (None, *LISTED):

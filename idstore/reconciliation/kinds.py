@@ -43,12 +43,14 @@ DENIED: Final = FindingKind(
 SEVERAL: Final = FindingKind(
     "several-targets",
     "One identifier bound to several targets of one kind",
-    "One identifier ends up meaning several things; keep the right one, and unbind or weaken the others.",
+    "One identifier ends up meaning several things; keep the right one, and unbind the others, or weaken them"
+    " to skos:relatedMatch.",
 )
 CLAIMED: Final = FindingKind(
     "claimed-twice",
     "One target claimed by several identifiers",
-    "Several identifiers end up meaning one thing; keep the right one, and unbind or weaken the others.",
+    "Several identifiers end up meaning one thing; keep the right one, and unbind the others, or weaken them"
+    " to skos:relatedMatch.",
 )
 CIRCLE: Final = FindingKind(
     "circle",

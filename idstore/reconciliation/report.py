@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from idstore import scratch
-from idstore.exchange.mappings import Columns
+from idstore.exchange.columns import Columns
 from idstore.model.party import Party
 from idstore.reconciliation import findings, sides
 from idstore.reconciliation.claims import Link, SharedStatement

@@ -8,7 +8,8 @@ from pyoxigraph import Quad
 
 from idstore import opening
 from idstore.errors import ExchangeError, InvalidData
-from idstore.exchange import mappings, rdf, rdf_input, tables
+from idstore.exchange import rdf, rdf_input, tables
+from idstore.exchange.columns import Columns
 from idstore.exchange.sources import STDIN, Source, ending, opened
 from idstore.model.names import Names
 from idstore.model.party import Party
@@ -43,7 +44,7 @@ def read(
     names: Sequence[str],
     party: Party,
     format: str | None,
-    columns: mappings.Columns,
+    columns: Columns,
     wait: float,
     exports: Mapping[str, Path],
 ) -> list[Side]:

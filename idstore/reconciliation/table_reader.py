@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from idstore.exchange import mappings
+from idstore.exchange.columns import Columns
 from idstore.model.closed_vocabularies import correction
 from idstore.model.names import Names
 from idstore.model.namespace import Namespace, is_form_prefix
@@ -16,7 +17,7 @@ def read(
     number: int,
     name: str,
     format: str,
-    columns: mappings.Columns,
+    columns: Columns,
     names: "NameResolver",
 ) -> int:
     """Read a table into the workspace; return how many rows map a text without identifier.

@@ -74,6 +74,10 @@ def _told(shared: Sequence[str], id: str) -> str:
     return already_leading(target[0], others) if others else ""
 
 
+def _joined(*texts: str) -> str:
+    return "; ".join(filter(None, texts))
+
+
 class _RowsRefused(Exception):
     """Ends an act that has no effect.
 
@@ -141,7 +145,10 @@ class BatchMint(Allocations):
             outcomes = self.core.act(party, act, dry_run=dry_run)
         except _RowsRefused as refused:
             outcomes = refused.outcomes
-        return [replace(one, warning=_told(shared.get(one.line, ()), one.id)) for one in outcomes]
+        return [
+            replace(one, warning=_joined(one.warning, _told(shared.get(one.line, ()), one.id)))
+            for one in outcomes
+        ]
 
     def _shared(self, rows: Sequence[RequestRow], party: Party) -> dict[int, list[str]]:
         """Return, by line, the target of a row, and what has it: visible identifiers, and an earlier row."""
@@ -166,7 +173,11 @@ class BatchMint(Allocations):
             record, fresh = self._allocate_in(transaction, namespace, party, row.request, row.label, asked)
         except _OF_ROWS as error:
             return refusal(row.line, row.label or "", error)
-        return LineOutcome(row.line, "new" if fresh else "known", record.iri)
+        code = namespace.scheme
+        doubts: Sequence[str] = ()
+        if fresh and isinstance(code, Deriving) and "parent" not in row.request.metadata:
+            doubts = code.derive(row.request.metadata, namespace.context).doubts
+        return LineOutcome(row.line, "new" if fresh else "known", record.iri, warning=_joined(*doubts))
 
     def _load_batch(
         self, namespace_name: str, party: Party, batch: Sequence[Request | InvalidData]

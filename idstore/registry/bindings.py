@@ -11,8 +11,9 @@ from idstore.characters import trimmed
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.model import orcid, particulars, terms
 from idstore.model.binding import Binding
-from idstore.model.closed_vocabularies import correction
+from idstore.model.closed_vocabularies import correction, is_no_relation
 from idstore.model.event import Event
+from idstore.model.filter import check_list, check_number
 from idstore.model.names import Names
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party, PartyFacts, node
@@ -99,6 +100,13 @@ class Statement:
                 field="relation",
                 text=self.relation,
                 meant=meant,
+            )
+        if is_no_relation(self.relation):
+            raise InvalidData(
+                f"{self.relation} is a class, or a property of texts, and relates no identifiers; use"
+                " skos:exactMatch or another relation",
+                field="relation",
+                text=self.relation,
             )
         arguments: list[tuple[NamedNode, Term]] = [
             (RDF.predicate, relation),
@@ -195,7 +203,7 @@ class Bindings(Lookup):
         party: Party,
         insisted: Sequence[tuple[NamedNode, Term]] = (),
     ) -> Event | None:
-        """As `bind`, whoever the author is.
+        """As `bind`, also with an author whose ORCID is wrong.
 
         insisted  the argument of the event if the party insisted on the author.
         """
@@ -397,9 +405,11 @@ class Bindings(Lookup):
     def shared_targets(self, ids: Iterable[str], party: Party, most: int) -> list[SharedTarget]:
         """Return the first targets of some identifiers that are also other identifiers' targets or bindings.
 
-        Only what the party may see counts. Raises InvalidData (no IRI).
+        Only what the party may see counts. Raises InvalidData (no IRI, no number, one text).
         Cost: a look-up in the catalogue for each identifier.
         """
+        check_number(most, "most")
+        check_list(ids, "ids")
         return self.store.read(lambda view: [*islice(self._shared_targets(view, ids, party), most)])
 
     def _shared_targets(self, view: View, ids: Iterable[str], party: Party) -> Iterator[SharedTarget]:

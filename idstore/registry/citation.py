@@ -34,6 +34,7 @@ class Citation:
 
     forms         every form of the identifier itself, its short form ``NAMESPACE:label`` last.
     iri           the identifier.
+    address       what a browser follows: the resolver's address, else the identifier.
     name          its name, empty if it has none.
     date          when it was published; of a draft, when it was created.
     state         ``draft``, ``published``, ``deprecated`` or ``withdrawn``.
@@ -44,6 +45,7 @@ class Citation:
 
     forms: Sequence[WrittenForm]
     iri: str
+    address: str
     name: str
     date: datetime
     state: str
@@ -71,6 +73,7 @@ class Citations(Resolver):
             return Citation(
                 [*forms, *short],
                 record.iri,
+                _address(forms),
                 record.names[0][1] if record.names else "",
                 record.fixated or record.created,
                 _state(record),

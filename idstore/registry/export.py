@@ -90,7 +90,7 @@ class Export(Part):
     def publication(
         self, filter: Filter = Filter(), progress: Progress = unwatched
     ) -> Iterator[Iterator[str]]:
-        """Yield what a caller without a name sees of namespaces and identifiers, as `nquads`, without events.
+        """Yield what an anonymous caller sees of namespaces and identifiers, as `nquads`, without events.
 
         So it holds no comments, no grant lists and no values that are not public. Of the parties that own or
         bind it has the names. It is marked by ``ids:partial``, conforms to the shapes, and cannot be

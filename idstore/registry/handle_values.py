@@ -23,6 +23,7 @@ from idstore.errors import (
 )
 from idstore.model import terms, times
 from idstore.model.event import Event
+from idstore.model.filter import check_list
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record
 from idstore.model.steps import apply_all
@@ -162,6 +163,7 @@ class HandleValues(Lookup):
 
         Raises NotRegistered, UnknownValue, NotPermitted, InvalidData.
         """
+        check_list(indexes, "indexes")
 
         def act(transaction: Transaction) -> list[Event]:
             record = self.core.own_record(

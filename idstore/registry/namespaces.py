@@ -1,42 +1,36 @@
 """Namespaces: adding, allowing allocation, freezing, transferring."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import product
-from typing import Final, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.characters import ascii_lower
 from idstore.errors import (
     AlreadyRegistered,
     InvalidData,
-    InvalidIdentifier,
     NotPermitted,
     StageConflict,
-    UnknownScheme,
 )
-from idstore.model import names, particulars, terms
+from idstore.model import names, terms
 from idstore.model import namespace as namespaces
+from idstore.model.filter import check_list
 from idstore.model.namespace import TRUE, Namespace
-from idstore.model.particulars import PREDICATES
 from idstore.model.party import Party, node
 from idstore.model.terms import Term, iri_of
 from idstore.registry.core import Part
+from idstore.registry.namespace_bases import check_bases, check_derived, parent_of
+from idstore.registry.namespace_settings import depending_on_labels, new_particulars, new_settings
 from idstore.registry.visibility import any_quad
 from idstore.schemes import (
-    Adjustable,
     Context,
     Hierarchical,
-    Profiled,
     Reserving,
     Scheme,
     Typed,
-    rdswip,
     scheme,
 )
 from idstore.stores.contract import Transaction, View
-from idstore.vocabulary import DCTERMS, EVENTS, IDS, PUBLIC_LOG, RDF, SKOS, SPACE
+from idstore.vocabulary import DCTERMS, IDS, PUBLIC_LOG, RDF, SKOS
 
 T = TypeVar("T")
 
@@ -96,7 +90,8 @@ class Namespaces(Part):
         registered = {
             names.start_key(space.base): space for space in self.core.facts(transaction).by_base.values()
         }
-        parent = next((registered.get(names.start_key(base)) for base in code.ancestors(context.base)), None)
+        above = next(iter(code.ancestors(context.base)), None)  # others stand in no setting
+        parent = None if above is None else registered.get(names.start_key(above))
         if parent is not None:
             return code.context(context.base, {**context.settings, "parent": parent.base})
         said = context.settings.get("parent", "")
@@ -115,7 +110,7 @@ class Namespaces(Part):
         """
         spaces = self.namespaces()
         base, registered = self.namespace(name).base, {names.start_key(one.base): one.base for one in spaces}
-        return [one for one in spaces if _parent(one, registered) == base]
+        return [one for one in spaces if parent_of(one, registered) == base]
 
     def namespaces(self) -> Sequence[Namespace]:
         """Return every namespace, by name.
@@ -144,16 +139,19 @@ class Namespaces(Part):
         per_minute  identifiers that one party may allocate in any 60 seconds; None: any number.
         Raises UnknownNamespace, NotPermitted, InvalidData.
         """
+        check_list(parties, "parties")
         if per_minute is not None and per_minute < 1:
             raise InvalidData(
                 f"a limit of {per_minute} a minute allows nothing; use 1 or more, or freeze the namespace",
-                limit=per_minute,
+                field="per_minute",
+                value=per_minute,
             )
         if per_minute is not None and per_minute > namespaces.LARGEST:
             raise InvalidData(
                 f"a limit of {per_minute} a minute is too large; use at most {namespaces.LARGEST}, or no"
                 " limit",
-                limit=per_minute,
+                field="per_minute",
+                value=per_minute,
             )
         arguments: list[tuple[NamedNode, Term]] = [(IDS.party, node(Party(text).name)) for text in parties]
         if per_minute is not None:
@@ -176,12 +174,12 @@ class Namespaces(Part):
         def act(transaction: Transaction) -> Namespace:
             namespace = self.core.namespace(transaction, name)
             self._check_owned(namespace, party)
-            secret = _depending_on_labels(namespace, changes)
+            secret = depending_on_labels(namespace, changes)
             if secret:
                 act = f"change {', '.join(secret)} of a namespace, which depends on hidden identifiers, too"
                 self.core.require_administrator(transaction, party, act)
             used = not secret or is_used(transaction, namespace)
-            new = {**_new_settings(namespace, changes, used=used), **_new_particulars(namespace, changes)}
+            new = {**new_settings(namespace, changes, used=used), **new_particulars(namespace, changes)}
             if not new:
                 return namespace
             arguments = namespaces.setting_pairs(namespace.scheme, sorted(new.items()))
@@ -360,194 +358,6 @@ def check_stored(namespace: Namespace) -> None:
             )
 
 
-def check_derived(
-    before: Namespace | None, after: Namespace, others: Collection[Namespace], party: str
-) -> None:
-    """Raise NotPermitted or StageConflict unless a party may derive the new bases of a namespace.
-
-    A base of any scheme counts that is a form of a derived prefix, and a prefix derived from an alias.
-    """
-    registered = {names.start_key(base): space for space in others for base in space.bases}
-    codes = _hierarchies([after, *others])
-    for base in after.bases:
-        if before is None or base not in before.bases:
-            for code in codes:
-                _check_ancestors(registered, code, base, party)
-
-
-def _parent(namespace: Namespace, registered: Mapping[str, str]) -> str | None:
-    """Return the base of the namespace that a prefix is derived from: as stated, else the nearest one."""
-    if namespace.parent is not None:
-        return namespace.parent.value
-    with suppress(UnknownScheme):  # its package is not installed
-        code = namespace.scheme
-        return _nearest(registered, code, namespace.base) if isinstance(code, Hierarchical) else None
-    return None
-
-
-def _nearest(registered: Mapping[str, T], code: Hierarchical, base: str) -> T | None:
-    """Return what is registered for the nearest prefix that a base derives from; keys: `names.start_key`."""
-    found = (registered.get(names.start_key(ancestor)) for ancestor in code.ancestors(base))
-    return next(filter(None, found), None)
-
-
-def _hierarchies(spaces: Iterable[Namespace]) -> list[Hierarchical]:
-    """Return the schemes of some namespaces whose bases derive from each other."""
-    codes: list[Hierarchical] = []
-    for name in sorted({space.scheme_name for space in spaces}):
-        with suppress(UnknownScheme):  # its package is not installed
-            code = scheme(name)
-            codes += [code] if isinstance(code, Hierarchical) else []
-    return codes
-
-
-def _check_ancestors(registered: Mapping[str, Namespace], code: Hierarchical, base: str, party: str) -> None:
-    """Raise NotPermitted, StageConflict: a party may not derive a base from the nearest registered one."""
-    parent = _nearest(registered, code, base)
-    if parent is None:
-        return
-    if parent.owner != party:
-        raise NotPermitted(
-            f"only the owner of {parent.name}, {parent.owner}, may add {base}, whose prefix is derived from"
-            " it",
-            parent=parent.base,
-            owner=parent.owner,
-        )
-    if parent.frozen:
-        raise StageConflict(
-            f"namespace {parent.name} is frozen: it takes no derived prefix such as that of {base}",
-            namespace=parent.name,
-        )
-
-
-_FLAGS: Final = {"true": "false", "false": "true"}
-"""Value of a setting that is a flag → the other value."""
-_FIXED: Final = {
-    "base": "all its identifiers begin with it",
-    "name": "people and files refer to the namespace by it",
-    "scheme": "it decides the form of all identifiers",
-    "parent": "the owner of the parent prefix agreed to it",
-    "types": "types are added one by one, and stay",
-}
-"""Why these never change. The other settings decide about labels."""
-
-
-def _new_particulars(namespace: Namespace, changes: Mapping[str, str]) -> dict[str, str]:
-    """Return the particulars among the changes that differ from the present ones. Raises InvalidData."""
-    present = dict(namespace.particulars)
-    new = {key: particulars.checked(key, text) for key, text in changes.items() if key in PREDICATES}
-    if new.get("bind") == particulars.ALLOCATORS and namespace.scheme_name == rdswip.NAME:
-        raise InvalidData(
-            f"bind={particulars.ALLOCATORS} is not for {namespace.name}: all may bind identifiers of the"
-            f" scheme {rdswip.NAME}; write bind={particulars.ANYONE} or bind={particulars.KNOWN}",
-            setting="bind",
-            namespace=namespace.name,
-        )
-    return {key: text for key, text in new.items() if text != present.get(key, "")}
-
-
-def accepting(namespace: Namespace, text: str) -> str | None:
-    """Return a setting, as ``key=value``, with which a namespace would read a text; None if there is none.
-
-    Such a setting can be changed before the first identifier is issued.
-    """
-    code, present = namespace.scheme, namespace.context.settings
-    choices = [("profile", name) for name in (code.profiles if isinstance(code, Profiled) else {})]
-    choices += [(key, _FLAGS[value]) for key, value in present.items() if value in _FLAGS]
-    for key, value in choices:
-        profile = code.profiles[value] if isinstance(code, Profiled) and key == "profile" else {key: value}
-        with suppress(InvalidData, InvalidIdentifier):
-            code.label(text, code.context(namespace.base, {**present, **profile}))
-            return f"{key}={value}"
-    return None
-
-
 def is_used(view: View, namespace: Namespace) -> bool:
     """Whether an identifier was ever issued in a namespace, a released or hidden one included."""
     return any_quad(view.quads(None, IDS.withNamespace, namespace.iri))
-
-
-def _depending_on_labels(namespace: Namespace, changes: Mapping[str, str]) -> list[str]:
-    """Return the settings among the changes that may change or not by the labels that were issued."""
-    code = namespace.scheme
-    free = {*PREDICATES, *_FIXED, *(code.adjustable if isinstance(code, Adjustable) else ())}
-    if isinstance(code, Reserving):
-        free.discard("reserved")
-    known = {*code.defaults, *(["profile"] if isinstance(code, Profiled) else [])}
-    return [key for key in changes if key in known - free]
-
-
-def _new_settings(namespace: Namespace, changes: Mapping[str, str], *, used: bool) -> dict[str, str]:
-    """Return the settings among the changes that differ from the present ones. Raises InvalidData.
-
-    used  whether identifiers were issued: then what decides about labels stays.
-    """
-    wanted = {key: text for key, text in changes.items() if key not in PREDICATES}
-    if not wanted:
-        return {}
-    code, present = namespace.scheme, dict(namespace.context.settings)
-    adjustable = code.adjustable if isinstance(code, Adjustable) else ()
-    profiles = code.profiles if isinstance(code, Profiled) else {}
-    possible = adjustable
-    if not used:
-        possible = [*(key for key in code.defaults if key not in _FIXED), *(["profile"] if profiles else [])]
-    for key in wanted:
-        if key not in possible:
-            raise InvalidData(_why_fixed(namespace, key, possible), setting=key, namespace=namespace.name)
-    filled = {key: text or code.defaults[key] for key, text in wanted.items() if text or key != "profile"}
-    replaced = profiles.get(filled.get("profile", ""), {})
-    kept = {key: text for key, text in present.items() if key not in replaced}
-    after = code.context(namespace.base, {**kept, **filled}).settings
-    gone = set(present.get("alias", "").split()) - set(after.get("alias", "").split())
-    if gone:
-        raise InvalidData(
-            f"the alias {', '.join(sorted(gone))} of {namespace.name} cannot be taken away: names were"
-            f" written with it; write alias={present['alias']}, then the new ones",
-            setting="alias",
-            namespace=namespace.name,
-        )
-    return {key: text for key, text in after.items() if text != present.get(key)}
-
-
-def _why_fixed(namespace: Namespace, key: str, adjustable: Sequence[str]) -> str:
-    """Return why something of a namespace cannot be changed, and what can be."""
-    possible = ", ".join([*adjustable, *PREDICATES])
-    if key == "owner":
-        return f"the owner of {namespace.name} is not set; transfer the namespace instead"
-    code = namespace.scheme
-    there = {*_FIXED, *code.defaults, *(["profile"] if isinstance(code, Profiled) else [])}
-    if key not in there:
-        return f"{namespace.name} has no {key!r}; what can be set is {possible}"
-    why = _FIXED.get(key, "it decides which labels there are and which are the same, and labels were issued")
-    return (
-        f"{key} of {namespace.name} cannot be changed, because {why}; add another namespace, or set one of"
-        f" {possible}"
-    )
-
-
-def check_bases(new: Namespace, others: Iterable[Namespace]) -> None:
-    """Raise if a new namespace's base or alias could contain, or be contained in, another one.
-
-    Bases count in all their written forms: https://doi.org/10.5072/ is the base of the prefix 10.5072.
-
-    Raises InvalidData: it is reserved for idstore; AlreadyRegistered: it overlaps.
-    """
-    if names.start_key(new.base).startswith((SPACE, EVENTS)):
-        raise InvalidData(f"{new.base} is reserved for idstore; choose another base", base=new.base)
-    taken = ((namespace, other_base) for namespace in others for other_base in namespace.bases)
-    for (namespace, other_base), base in product(taken, new.bases):
-        same = names.start_key(base) == names.start_key(other_base)
-        # with overlapping bases one name could be issued twice
-        if any(_overlap(folded(base), folded(other_base)) for folded in (names.start_key, ascii_lower)):
-            raise AlreadyRegistered(
-                f"the base {base} {'belongs to' if same else 'overlaps with that of'} namespace"
-                f" {namespace.name}; choose another",
-                base=base,
-                namespace=namespace.name,
-            )
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Return whether names under one base can be names under the other one; no label contains a bare #."""
-    short, long = sorted((one, other), key=len)
-    return long.startswith(short) and "#" not in long[len(short) :]

@@ -211,7 +211,10 @@ def earlier_record(
     released = sight.everything or any(transaction.quads(None, IDS.about, iri, closed_graph(party.name)))
     fate = "was released since" if released else f"{party.name} may no longer see"
     raise RequestConflict(
-        f"{key.description} made {iri.value}, which {fate}; use a new key", key=key.text, id=iri.value
+        f"{key.description} made {iri.value}, which {fate}; use a new key (in a table, in a column key),"
+        " or leave the request out",
+        key=key.text,
+        id=iri.value,
     )
 
 

@@ -13,7 +13,7 @@ from idstore.characters import ascii_lower, printable
 from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.schemes import Derived
 from idstore.schemes._handles import check_characters, split_handle, untracked, unwrap
-from idstore.schemes._numbering import first_page, numbered, plain
+from idstore.schemes._numbering import first_page, numbered, plain, says_nothing
 from idstore.schemes.article_fields import FIELDS, FORMULA, PLACE, check_names
 
 LETTER: Final = (
@@ -97,6 +97,11 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
         name: _visible(metadata, name, notes)
         for name in ("issn", "volume", "issue", "page", "title", "subtitle")
     }
+    for name in ("title", "subtitle"):
+        if says_nothing(fields[name], is_title=name == "title"):
+            told = notes if name == "subtitle" else irregular
+            told.append(f"the {name} {fields[name]!r} says that there is none")
+            fields[name] = ""
     issn = _issn(_first_issn(fields["issn"], doubts), notes, irregular)
     volume = numbered(fields["volume"], "volume", 2, "none", notes, doubts, irregular)
     stated = _NO_ISSUE.get(fields["issue"].lower())
@@ -111,6 +116,10 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
         )
     if _CHARACTER_REFERENCE.search(written_doi):
         doubts.append(f"the doi {printable(written_doi)} is written in HTML; its characters count")
+    if written_doi and (written_doi[-1] in ".,;:/" or "<" in written_doi):
+        irregular.append(
+            f"the doi {printable(written_doi)} ends as if something stood behind it; all of it counts"
+        )
     title = f"{fields['title']} {fields['subtitle']}".strip()
     if _FORMULA.search(title):
         irregular.append(FORMULA)

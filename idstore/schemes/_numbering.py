@@ -95,6 +95,38 @@ _MISSING: Final = frozenset(
 """Texts that name no number, in lower case, without spaces and punctuation."""
 
 
+_NOTHING: Final = frozenset(["nan", "<na>", "nat", "n/a"])
+"""Cells without a value, as tables write them, in lower case."""
+_NOTHING_OR_WORDS: Final = _NOTHING | {"na", "none", "null", "nil"}
+"""Those, and words that a title can be."""
+_SPREADSHEET_ERROR: Final = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|NULL!|NUM!|DIV/0!)", re.IGNORECASE)
+_MONTH: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|m\u00e4r|mai|okt|dez"
+_DATE: Final = re.compile(
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ].*)?|[0-9]{1,2}([/.])[0-9]{1,2}\1[0-9]{2,4}"
+    rf"|[0-9]{{1,2}}[-. ](?:{_MONTH})[a-z]*\.?(?:[- ][0-9]{{2,4}})?",
+    re.IGNORECASE,
+)
+"""A date, as a spreadsheet makes of ``5-12`` and ``3/4``."""
+
+
+def says_nothing(text: str, *, is_title: bool = False) -> bool:
+    """Return whether a field is a cell without a value, or an error of a spreadsheet.
+
+    >>> [says_nothing(text, is_title=True) for text in ("nan", "<NA>", "#REF!", "None", "")]
+    [True, True, True, False, False]
+    """
+    nothing = _NOTHING if is_title else _NOTHING_OR_WORDS
+    return text.casefold() in nothing or _SPREADSHEET_ERROR.fullmatch(text) is not None
+
+
+def _tell_of_spreadsheets(text: str, name: str, irregular: list[str]) -> None:
+    """Append what a spreadsheet seems to have made of a volume, an issue or a page."""
+    if _SPREADSHEET_ERROR.fullmatch(text.strip()):
+        irregular.append(f"the {name} {text!r} is an error of a spreadsheet")
+    elif _DATE.fullmatch(text.strip()):
+        irregular.append(f"the {name} {text!r} is a date, as spreadsheets make of two numbers")
+
+
 def numbered(
     text: str,
     name: str,
@@ -109,6 +141,7 @@ def numbered(
     notes, doubts, irregular  what goes beyond the policy, what a person should check, and what has no known
                               form, is appended as a sentence.
     """
+    _tell_of_spreadsheets(text, name, irregular)
     bare = _whole(_digits(_unwrapped(text, name)))
     if _all_say_none(bare):
         notes.append(_told_missing(text, f"no {name}", missing))
@@ -165,6 +198,7 @@ def first_page(text: str, notes: list[str], irregular: list[str]) -> str:
 
     Zeros in front of it are kept, since no rule strips them, and reported.
     """
+    _tell_of_spreadsheets(text, "page", irregular)
     first = _BETWEEN_PAGES.split(_unwrapped(text, "page"), maxsplit=1)[0]
     printed = _FOLLOWING.sub("", _digits(_unwrapped(first, "page")))
     bare = _whole(printed)

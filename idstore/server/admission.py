@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Final
@@ -46,7 +47,7 @@ class ServerLimits:
 
     body         bytes of a request.
     upload       bytes of a file that an administrator sends.
-    requests     requests at the same time.
+    requests     requests that are answered at the same time, and larger ones that arrive at the same time.
     connections  connections at the same time, as far as the process may open so many files.
     sending      seconds in which a request must arrive, and a part of an answer must be taken.
     idle         seconds that a connection may wait between two requests.
@@ -144,7 +145,7 @@ class Admission:
         self._app, self._sign_in, self._figures = HeadRequests(app), sign_in, figures
         self._limits, self._log, self._prefix = limits, log, prefix
         self._uploads, self._refuse, self._prepare = uploads, refuse, prepare
-        self._active = 0
+        self._answering, self._receiving = 0, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -156,12 +157,10 @@ class Admission:
         body = RequestBody(scope, receive)
         answer = _Answer(send, body, self._limits.lingering)
         start = time.perf_counter()
-        self._active += 1
         self._figures.active.inc()
         try:
             await self._admit(scope, body, answer, probe=path in PROBES)
         finally:
-            self._active -= 1
             self._figures.active.dec()
             self._record(scope, answer, time.perf_counter() - start)
 
@@ -175,22 +174,55 @@ class Admission:
         receive: Receive = body.receive
         try:
             if not probe:
-                if self._active > self._limits.requests:
-                    raise Overloaded("the server has too many requests at the moment; try again soon")
-                if self._prepare is not None:
-                    await self._prepare(scope)
-                state["caller"] = await self._sign_in.caller(scope)
+                with self._counted():
+                    if self._prepare is not None:
+                        await self._prepare(scope)
+                    state["caller"] = await self._sign_in.caller(scope)
             if scope["path"].removeprefix(self._prefix) not in self._uploads:
-                has_none = body.has_ended
-                state["body"] = b"" if has_none else await body.read(self._limits.body, self._limits.sending)
+                state["body"] = b"" if body.has_ended else await self._received(body, probe=probe)
                 receive = body.replayed(state["body"])
+            if not probe:
+                self._check_room(self._answering)
         except ClientDisconnect:
             answer.status = CLIENT_GONE
             return
         except IdstoreError as error:
             await self._refuse(scope, error)(scope, body.receive, answer.send)
             return
-        await self._app(scope, receive, answer.send)
+        self._answering += 1
+        try:
+            await self._app(scope, receive, answer.send)
+        finally:
+            self._answering -= 1
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Count a request among those that are answered. Raises Overloaded."""
+        self._check_room(self._answering)
+        self._answering += 1
+        try:
+            yield
+        finally:
+            self._answering -= 1
+
+    async def _received(self, body: RequestBody, *, probe: bool) -> bytes:
+        """Return the body of a request.
+
+        One that does not arrive takes no place among those that are answered, but memory: larger ones have a
+        limit of their own.
+        """
+        if probe or body.is_small:
+            return await body.read(min(body.SMALL, self._limits.body), self._limits.sending)
+        self._check_room(self._receiving)
+        self._receiving += 1
+        try:
+            return await body.read(self._limits.body, self._limits.sending)
+        finally:
+            self._receiving -= 1
+
+    def _check_room(self, requests: int) -> None:
+        if requests >= self._limits.requests:
+            raise Overloaded("the server has too many requests at the moment; try again soon")
 
     def _record(self, scope: Scope, answer: "_Answer", seconds: float) -> None:
         """Count the request, and write its line of the access log."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from idstore.errors import IdstoreError, Overloaded, RequestTooLarge
+from idstore.errors import IdstoreError, InvalidData, Overloaded, RequestTooLarge
 from idstore.server import problems
 
 _RESERVED: Final = 256
@@ -86,8 +86,13 @@ class ClientConnection(HttpToolsProtocol):
         self._writing.cancel()
         super().connection_lost(exc)
 
-    def _refuse(self, error: IdstoreError) -> None:
-        self.transport.write(_refusal(error))
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 the parser's words are for programmers
+        """Refuse bytes that are no request."""
+        error = InvalidData("this is no request of HTTP/1.1; send its parts as RFC 9112 says")
+        self._refuse(error, HTTPStatus.BAD_REQUEST)
+
+    def _refuse(self, error: IdstoreError, status: HTTPStatus | None = None) -> None:
+        self.transport.write(_refusal(error, status or HTTPStatus(problems.status(type(error)))))
         self._close()
 
     def _close(self) -> None:
@@ -133,14 +138,17 @@ def _affordable(connections: int) -> int:
     return max(_FEWEST, min(connections, wanted - _RESERVED))
 
 
-def _refusal(error: IdstoreError) -> bytes:
+def _refusal(error: IdstoreError, status: HTTPStatus) -> bytes:
     """Return the answer for a connection that is refused."""
-    problem = problems.describe(error)
-    body = json.dumps(problem).encode()
-    status = HTTPStatus(problem["status"])
-    head = (
-        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {problems.MEDIA_TYPE}\r\n"
-        f"Cache-Control: private, no-store\r\nRetry-After: {problems.RETRY_AFTER}\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    )
-    return head.encode() + body
+    body = json.dumps(problems.describe(error) | {"status": status.value}).encode()
+    headers = {
+        "Content-Type": problems.MEDIA_TYPE,
+        **problems.headers(error),
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+    }
+    lines = [
+        f"HTTP/1.1 {status.value} {status.phrase}",
+        *(f"{name}: {text}" for name, text in headers.items()),
+    ]
+    return "".join(f"{line}\r\n" for line in (*lines, "")).encode() + body

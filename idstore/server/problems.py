@@ -1,5 +1,6 @@
 """Errors as HTTP answers: the table of statuses, and problem details (RFC 9457)."""
 
+from math import isfinite
 from typing import Final, NotRequired, TypedDict
 
 from starlette.responses import JSONResponse
@@ -112,4 +113,7 @@ def failure(error: Exception) -> errors.IdstoreError:
 
 
 def _plain(value: object) -> object:
+    """Return a value that JSON can hold."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
     return value if isinstance(value, str | int | float | bool | list | dict | None) else str(value)

@@ -24,13 +24,18 @@ class RequestBody:
     """The body of a request as it arrives. It knows whether its end has been read.
 
     ``receive`` is the channel for an application that reads the body itself.
+
+    is_small  whether it says beforehand that it has at most `SMALL` bytes.
     """
+
+    SMALL: Final = 1 << 16
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         headers = Headers(scope=scope)
         declared = headers.get("Content-Length", "0")
         self._receive = receive
         self._declared = int(declared) if declared.isdecimal() else 0
+        self.is_small = "Transfer-Encoding" not in headers and self._declared <= self.SMALL
         self.has_ended = declared == "0" and "Transfer-Encoding" not in headers
 
     async def receive(self) -> Message:

@@ -21,6 +21,8 @@ _EXPECTED: Final[Mapping[str, str]] = {
     "tuple": "a list",
 }
 """First word of the kind of an error of pydantic → what is expected."""
+_WITHOUT_VALUE: Final = ("missing", "extra_forbidden", "not_text")
+"""Kinds of errors of which the request gave no value, or none that can be repeated."""
 
 
 def request_error(errors: Sequence[Mapping[str, Any]], operation: ApiOperation | None) -> InvalidData:
@@ -28,10 +30,15 @@ def request_error(errors: Sequence[Mapping[str, Any]], operation: ApiOperation |
     first = errors[0]
     alternatives = [one for one in errors if one["loc"][:2] == first["loc"][:2]]
     error = max(alternatives, key=lambda one: len(one["loc"]))  # of a union, the kind that fits best
-    place = ".".join(str(step) for step in error["loc"] if _is_name(step)) or "the body"
+    place = ".".join(str(step) for step in error["loc"] if _is_name(step)) or "body"
     names = ", ".join(one.name for one in operation.parameters) if operation is not None else ""
     words = _WORDS.get(error["type"])
-    return InvalidData(_expected(error, place) if words is None else words(error, place, names), field=place)
+    message = _expected(error, place) if words is None else words(error, place, names)
+    if error["type"] == "json_invalid":
+        return InvalidData(message, field="body", position=error["loc"][-1])
+    given = error.get("input") if error["type"] not in _WITHOUT_VALUE else None
+    scalar = isinstance(given, str | int | float | bool)
+    return InvalidData(message, field=place, value=given if scalar else None)
 
 
 def _expected(error: Mapping[str, Any], place: str) -> str:
@@ -42,8 +49,8 @@ def _expected(error: Mapping[str, Any], place: str) -> str:
 
 
 def _no_object(_: object, place: str, __: object) -> str:
-    header = ", with the header Content-Type: application/json" if place == "the body" else ""
-    return f"{place} is no JSON object; send one{header}"
+    header = ", with the header Content-Type: application/json" if place == "body" else ""
+    return f"{'the body' if place == 'body' else place} is no JSON object; send one{header}"
 
 
 def _out_of_range(error: Mapping[str, Any], place: str, _: object) -> str:

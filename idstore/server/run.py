@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -88,6 +88,7 @@ def serve(
         AccessLog(log).running() as lines,
         _logged_failures(lines.add),
         _followed(registry, folder, source) as replication,
+        closing(TokenReader(Tokens(folder))) as tokens,
     ):
         figures = Figures(lambda: lines.dropped)
         if replication is not None:
@@ -101,7 +102,7 @@ def serve(
             )
         stopping = Stopping()
         openid = _openid(settings)
-        ways = _ways(settings, folder, openid)
+        ways = _ways(settings, tokens, openid)
         served = site(registry, figures, limits, settings, stopping, [] if openid is None else [openid.pages])
 
         def admission(sign_in: SignIn | SocketSignIn, prefix: str) -> Admission:
@@ -158,11 +159,11 @@ def _openid(settings: Settings) -> "OpenIdParts | None":
     return openid_parts(settings.openid, settings.sessions)
 
 
-def _ways(settings: Settings, folder: Path, openid: "OpenIdParts | None") -> list[Way]:
+def _ways(settings: Settings, tokens: TokenReader, openid: "OpenIdParts | None") -> list[Way]:
     """Return the ways to sign in, in the order in which they are asked."""
     return [
         *([] if settings.trusted_header is None else [TrustedHeaderWay(settings.trusted_header)]),
-        TokenWay(TokenReader(Tokens(folder))),
+        TokenWay(tokens),
         *([] if settings.ldap is None else [DirectoryWay(settings.ldap)]),
         *([] if openid is None else openid.ways),
     ]

@@ -14,7 +14,8 @@ from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import rdf
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
-from idstore.registry.namespaces import check_bases, check_stored
+from idstore.registry.namespace_bases import check_bases
+from idstore.registry.namespaces import check_stored
 from idstore.validation.graph import Term
 from idstore.validation.report import ValidationResult
 from idstore.validation.source import QuadSource

@@ -216,11 +216,13 @@ def test_revoking_one_identifier_has_a_dry_run(run: Run, mint: Minting) -> None:
     for words in ((), ("--reason", "spam")):
         dry = run("revoke", iri, "--dry-run", *words)
         assert (dry.lines, "leave --dry-run out to revoke it" in dry.err) == ([iri], True)
+        assert "it is a draft" in dry.err
     assert run("show", iri, "--json").object["stage"] == "created"
     run("revoke", iri, "--dry-run", by="bob", code=7)
     run("revoke", iri, "--dry-run", by="carol", code=4)
     run("revoke", iri, "--yes", "--dry-run", code=2)
     run("fixate", iri, by="bob")
+    assert "it is published" in run("revoke", iri, "--dry-run").err
     run("revoke", iri, "--yes", "--reason", "spam")
     assert run("show", iri, "--json").object["stage"] == "tombstone"
     run("revoke", iri, "--dry-run", code=8)

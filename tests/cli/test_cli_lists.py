@@ -93,3 +93,13 @@ def test_counts_by_month_party_and_namespace(run: Run, mint: Minting) -> None:
     assert run("stats", "--by", "party", "--json").objects[0] == {"party": "alice", "count": 2}
     run("stats", "--by", "party", "--days", code=2)
     run("stats", "--by", "year", code=2)
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("more", [("--dry-run",), ()])
+def test_a_character_that_is_not_seen_is_told(run: Run, tmp_path: Path, more: tuple[str, ...]) -> None:
+    run("namespace", "add", "hidden", "20.500.55", "--scheme", "handle")
+    (tmp_path / "list.txt").write_text("20.500.55/a\u200b\n20.500.55/b\n", encoding="utf-8")
+    told = run("import", tmp_path / "list.txt", *more).err
+    assert "line 1: U+200B in its label is an invisible character" in told
+    assert "line 2" not in told

@@ -81,6 +81,17 @@ def test_a_misspelt_relation_is_refused_with_the_nearest_term(run: Run, tmp_path
     assert run("show", iri, "--json").object["bindings"] == []
 
 
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("term", ["skos:Concept", "owl:Class", "rdfs:Datatype", "skos:prefLabel"])
+def test_a_term_that_relates_no_identifiers_is_refused(run: Run, tmp_path: Path, term: str) -> None:
+    iri = run("mint", "own").line
+    assert "relates no identifiers" in run("bind", iri, WIKIDATA, "--relation", term, code=3).err
+    table = tmp_path / "table.tsv"
+    table.write_text(f"subject\tpredicate\tobject\n{iri}\t{term}\t{WIKIDATA}\n", encoding="utf-8")
+    run("import", table, code=3)
+    assert run("show", iri, "--json").object["bindings"] == []
+
+
 @pytest.mark.parametrize("name", ["a.tsv", "a.ttl", "a.nq"])
 def test_a_misspelt_relation_is_no_agreement(run: Run, store: Path, tmp_path: Path, name: str) -> None:
     """It would be passed over, and with it the contradiction of the two statements."""

@@ -74,6 +74,32 @@ def test_a_second_run_changes_nothing(run: Run, tmp_path: Path, suffix: str) -> 
 
 
 @pytest.mark.usefixtures("rdl")
+def test_a_column_that_is_not_read_makes_no_other_request(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", ("name", "shelf"), ("valve", "1"), ("pump", "2"), ("pump", "3"))
+    made = [row[0] for row in cells(run("mint", "h", "--from", table).out)[1:]]
+    written(table, ("shelf", "name", "more"), ("8", "valve", "x"), ("", "pump", ""), ("9", "pump", "y"))
+    again = run("mint", "h", "--from", table)
+    assert [row[0] for row in cells(again.out)[1:]] == made
+    assert again.err.endswith("idstore: 3 known\n")
+
+
+@pytest.mark.usefixtures("rdl")
+def test_two_requests_with_one_key_are_told(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", ("name", "key"), ("A", "1"), ("A", "1"), ("B", "1"))
+    told = run("mint", "h", "--from", table, code=3)
+    assert "line 4" in told.out + told.err
+    assert "its key is that of line 2, which says something else" in told.out + told.err
+    assert run("list").out == ""
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_table_that_is_divided_by_another_sign_is_named(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("name;target\nvalve;https://a.example/1\n", encoding="utf-8")
+    assert "the header looks divided by semicolons" in run("mint", "h", "--from", table, code=3).err
+
+
+@pytest.mark.usefixtures("rdl")
 def test_a_key_of_a_row_is_its_request_key(run: Run, tmp_path: Path) -> None:
     table = written(tmp_path / "t.tsv", ("key", "name"), ("a", "valve"), ("b", "pump"))
     first = cells(run("mint", "h", "--from", table).out, "\t")

@@ -59,5 +59,5 @@ def test_a_modifier_without_content_denies_nothing(run: Run, tmp_path: Path) -> 
 def test_a_table_of_requests_has_no_column_that_denies(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("name,exactMatch,predicate_modifier\nq,http://x.example.org/9,Not\n", encoding="utf-8")
-    assert "'predicate_modifier' may deny relations" in run("mint", "h", "--from", file, code=3).err
+    assert "'predicate_modifier' may deny mappings" in run("mint", "h", "--from", file, code=3).err
     assert run("list").out == ""

@@ -10,6 +10,7 @@ from command_lines import Run
 
 from idstore.errors import ExchangeError
 from idstore.exchange import identifiers, mappings
+from idstore.exchange.columns import Columns
 from idstore.exchange.mappings import Malformed, MappingRow
 from idstore.exchange.sources import Readable
 
@@ -125,7 +126,7 @@ def test_a_column_that_may_deny_mappings_is_not_passed_over(column: str) -> None
     content = table("tsv", ("subject_id", column, "object_id"), (A, "Not", B))
     with pytest.raises(ExchangeError, match="may deny mappings"):
         rows(content, "tsv")
-    with mappings.read(BytesIO(content.encode()), "tsv", mappings.Columns({"modifier": column})) as reading:
+    with mappings.read(BytesIO(content.encode()), "tsv", Columns({"modifier": column})) as reading:
         [row] = reading.rows
     assert isinstance(row, MappingRow) and row.negated
 

@@ -10,7 +10,8 @@ import pytest
 import idstore
 from idstore import Party, Registry, Request, Statement
 from idstore.exchange import identifiers, mappings, table_export
-from idstore.exchange.mappings import Columns, Malformed, MappingRow
+from idstore.exchange.columns import Columns
+from idstore.exchange.mappings import Malformed, MappingRow
 from idstore.model.terms import TEXT_LIMIT
 
 ADA = Party("ada")

@@ -262,7 +262,7 @@ class PowerCuts:
             **self._order,
         )
         failed = [message for message in messages if message["act"] == "failed"]
-        assert status == -9, f"not killed but ended: {failed or messages[-1:]}"
+        assert status == -9, f"not killed but ended ({status}): {failed or messages[-1:]}"
         disk.play(journal)
         mode = chance.choice((Cut.STRICT, Cut.TORN, None))
         if mode is None:

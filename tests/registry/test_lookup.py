@@ -16,7 +16,7 @@ from idstore.errors import (
     NotRegistered,
     UnknownNamespace,
 )
-from idstore.exchange import handle_batch, rdf
+from idstore.exchange import handle_batch_import, rdf
 from idstore.model import times
 from idstore.model.change import Claim
 from idstore.model.namespace import Namespace, settings_of
@@ -86,7 +86,7 @@ def test_a_binding_within_the_namespace_locates_nothing_in_any_form(registry: Re
 def test_a_batch_file_names_whole_handles(registry: Registry) -> None:
     registry.register("hdl", "10.5/12345/x", ADA)
     text = "CREATE 12345/x\n3 URL 86400 1110 UTF8 http://example.org/\n"
-    handle_batch.import_batch(registry, io.BytesIO(text.encode()), ADA)
+    handle_batch_import.import_batch(registry, io.BytesIO(text.encode()), ADA)
     assert [one.text for one in registry.values(THEIRS, ADA)] == ["http://example.org/"]
     assert list(registry.values(OURS, ADA)) == []
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ def ask(
     async def send(message: Message) -> None:
         sent.append(message)
 
-    sign_in = SignIn([TokenWay(TokenReader(Tokens(folder)))])
+    tokens = TokenReader(Tokens(folder))
+    sign_in = SignIn([TokenWay(tokens)])
     app = Admission(PlainTextResponse("done"), sign_in, Figures(), limits, log.append, prefix)
     scope = {
         "type": "http",
@@ -60,7 +62,8 @@ def ask(
             *((name.lower().encode(), value.encode()) for name, value in (headers or {}).items()),
         ],
     }
-    asyncio.run(app(scope, receive, send))
+    with closing(tokens):
+        asyncio.run(app(scope, receive, send))
     if not sent:
         return None, {}, b"", log
     found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}

@@ -123,6 +123,19 @@ def test_a_head_without_end_is_refused(server: Server) -> None:
     assert status in (0, 413), received  # the rest of what was sent may end the connection first
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [b"\x16\x03\x01\x02\x00\x01", b"GET\r\n\r\n", b"GET / HTTP/1.1\r\nHost x\r\n\r\n", b"hello\r\n\r\n"],
+)
+def test_bytes_that_are_no_request_get_a_problem(server: Server, sent: bytes) -> None:
+    status, received = exchange(server, sent)
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert status == 400
+    assert b"Content-Type: application/problem+json" in head.split(b"\r\n")
+    problem = json.loads(body)
+    assert (problem["status"], problem["error"]) == (400, "invalid-data")
+
+
 def test_nothing_of_that_is_a_failure(server: Server) -> None:
     assert (
         server.ask("GET", "/healthz", headers={"Upgrade": "websocket", "Connection": "Upgrade"}).status == 200

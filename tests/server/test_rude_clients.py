@@ -6,7 +6,7 @@ import shutil
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -90,6 +90,21 @@ def test_a_connection_ends_whose_request_does_not_arrive(
     with connected(impatient, sent) as client:
         assert rest(client).startswith(answer)
         wait_until(lambda: connections(impatient) == 0)
+
+
+def test_requests_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    shutil.copytree(prepared, tmp_path / "s")
+    half = b"POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"
+    large = b"POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n{"
+    with Server(tmp_path / "s", limits={"requests": 4}) as server, ExitStack() as clients:
+        for sent in [half] * 20 + [large] * 4:
+            clients.enter_context(connected(server, sent))
+        wait_until(lambda: b"\nidstore_active_requests 25.0\n" in server.ask("GET", "/metrics").body)
+        assert minted(server)
+        assert server.ask("POST", "/nope", b"0" * 100_000).status == 503  # it would take memory
+        clients.close()
+        wait_until(lambda: server.ask("POST", "/nope", b"0" * 100_000).status != 503)
 
 
 def test_a_client_that_takes_no_answer_is_ended(impatient: Server) -> None:

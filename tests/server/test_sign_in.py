@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -33,14 +33,29 @@ def bearer(secret: str) -> Headers:
     return [("authorization", f"Bearer {secret}")]
 
 
+class ReadTokens(Tokens):
+    """Tokens, and what reads them, which is closed at the end."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.readers = list[TokenReader]()
+
+    def reader(self) -> TokenReader:
+        self.readers.append(TokenReader(self))
+        return self.readers[-1]
+
+
 @pytest.fixture
-def tokens(tmp_path: Path) -> Tokens:
-    return Tokens(tmp_path)
+def tokens(tmp_path: Path) -> Iterator[ReadTokens]:
+    tokens = ReadTokens(tmp_path)
+    yield tokens
+    for reader in tokens.readers:
+        reader.close()
 
 
-def asking(tokens: Tokens, **how: bool) -> Asking:
+def asking(tokens: ReadTokens, **how: bool) -> Asking:
     """Return a function that signs in with headers, from an address."""
-    return caller_of(SignIn([TokenWay(TokenReader(tokens))], **how))
+    return caller_of(SignIn([TokenWay(tokens.reader())], **how))
 
 
 def caller_of(sign_in: SignIn | SocketSignIn) -> Asking:
@@ -59,7 +74,7 @@ def error(act: Callable[[], object]) -> type[IdstoreError]:
     return type(raised.value)
 
 
-def test_a_token_signs_in_in_both_ways(tokens: Tokens) -> None:
+def test_a_token_signs_in_in_both_ways(tokens: ReadTokens) -> None:
     ask, secret = asking(tokens), tokens.add(BOB).token
     assert ask(bearer(secret)).party == ask(basic("bob", secret)).party == BOB
     assert ask([]).party == NOBODY
@@ -83,7 +98,7 @@ def test_a_token_signs_in_in_both_ways(tokens: Tokens) -> None:
         [*bearer("ids_x"), *bearer("{secret}")],
     ],
 )
-def test_other_credentials_are_refused(tokens: Tokens, headers: Headers) -> None:
+def test_other_credentials_are_refused(tokens: ReadTokens, headers: Headers) -> None:
     secret = tokens.add(BOB).token
     sent = [(name, value.replace("{secret}", secret)) for name, value in headers]
     with pytest.raises(SignInRequired) as raised:
@@ -91,7 +106,7 @@ def test_other_credentials_are_refused(tokens: Tokens, headers: Headers) -> None
     assert secret not in str(raised.value) and "ids_x" not in str(raised.value)
 
 
-def test_a_token_ends_when_it_expires_or_is_revoked(tokens: Tokens) -> None:
+def test_a_token_ends_when_it_expires_or_is_revoked(tokens: ReadTokens) -> None:
     ask = asking(tokens)
     expired, revoked = tokens.add(BOB, expires=times.of(times.now() - 1)).token, tokens.add(BOB).token
     assert ask(bearer(revoked)).party == BOB
@@ -116,7 +131,7 @@ def test_a_token_ends_when_it_expires_or_is_revoked(tokens: Tokens) -> None:
     ],
 )
 def test_credentials_in_the_clear_are_refused(
-    tokens: Tokens, address: str, scheme: str, *, insecure: bool, refused: bool
+    tokens: ReadTokens, address: str, scheme: str, *, insecure: bool, refused: bool
 ) -> None:
     ask, sent = asking(tokens, insecure=insecure), bearer(tokens.add(BOB).token)
     if refused:
@@ -125,7 +140,7 @@ def test_credentials_in_the_clear_are_refused(
         assert ask(sent, address, scheme).party == BOB
 
 
-def test_a_request_may_name_only_the_party_of_its_token(tokens: Tokens) -> None:
+def test_a_request_may_name_only_the_party_of_its_token(tokens: ReadTokens) -> None:
     ask, sent = asking(tokens), bearer(tokens.add(Party("Ξένη")).token)
     assert ask([*sent, ("idstore-user", "%CE%9E%CE%AD%CE%BD%CE%B7")]).party == Party("Ξένη")
     assert error(lambda: ask([*sent, ("idstore-user", "alice")])) is NotPermitted

@@ -68,11 +68,21 @@ class Interrupt:
         sys.setprofile(self._before)
 
     def _look(self, frame: FrameType, event: str, _: Any) -> None:
-        if event in ("call", "c_return") and frame.f_code not in _SPARED:
+        if event in ("call", "c_return") and frame.f_code not in _SPARED and not _is_reporting(frame):
             self.left -= 1
             if self.left == 0:
                 sys.setprofile(self._before)
                 raise KeyboardInterrupt
+
+
+def _is_reporting(frame: FrameType) -> bool:
+    """Whether pytest formats an error that Python ignored: an interrupt there would be its own fault."""
+    above: FrameType | None = frame
+    while above is not None:
+        if above.f_code.co_name == "unraisable_hook":
+            return True
+        above = above.f_back
+    return False
 
 
 _SPARED = {

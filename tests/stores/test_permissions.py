@@ -141,6 +141,19 @@ def test_a_backup_is_for_the_same_people(folder: Path, tmp_path: Path, mode: int
         assert len(sound(place)) == 1
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
+def test_root_makes_a_backup_for_the_owner(folder: Path, tmp_path: Path) -> None:
+    copy, again = tmp_path / "copy", tmp_path / "again"
+    folder.mkdir(mode=0o700)
+    os.chown(folder, STRANGER, GROUP)
+    exercise(folder, 0)
+    command("backup", copy, "--store", folder)
+    command("restore", copy, "--store", again)
+    for place in (copy, again):
+        found = {(path.stat().st_uid, path.stat().st_gid) for path in (place, *place.rglob("*"))}
+        assert found == {(STRANGER, GROUP)}
+
+
 def test_a_private_backup_leaves_the_store_to_the_group(folder: Path, tmp_path: Path) -> None:
     """The engine's files are not shared by hard links with a copy that is for other people."""
     folder.mkdir()

@@ -55,9 +55,8 @@ def _print_reference(call: Call, citation: "Citation") -> None:
     from idstore.model import times
 
     date = times.iso(citation.date)[: len("2026-11-27")]
-    address = next((form.text for form in citation.forms if form.kind == "proxy"), citation.iri)
     state = "" if citation.state == "published" else f" ({citation.state})"
-    text = f"{citation.name or citation.forms[-1].text} ({date}). {address}{state}"
+    text = f"{citation.name or citation.forms[-1].text} ({date}). {citation.address}{state}"
     fields = {"kind": "reference", "text": text, "name": citation.name, "date": date, "state": citation.state}
     call.output.data(printable(text), fields)
 

@@ -93,7 +93,7 @@ def export(
         bool,
         typer.Option(
             "--for-publication",
-            help="Only what somebody without a name sees, whoever runs the command: without events, comments,"
+            help="Only what an anonymous caller sees, the same for every party: without events, comments,"
             " grant lists, and values that are not public.",
         ),
     ] = False,

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from idstore.registry.history import Difference
 
 Timestamp = Annotated[
-    str, typer.Argument(metavar="T", help="A date or time (UTC): 2026-11-20 or 2026-11-20T11:17:35Z.")
+    str,
+    typer.Argument(metavar="T", help="A date or time (UTC): 2026-11-20, 2026-11-20T11:17:35Z, today, 30d."),
 ]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from idstore.errors import BatchRefused
     from idstore.exchange.comparison import ChangedField, ChangedFields
     from idstore.exchange.effects import Effect
-    from idstore.exchange.handle_batch import BatchReport
+    from idstore.exchange.handle_batch_import import BatchReport
     from idstore.exchange.importing import Imported
     from idstore.exchange.rdf import ImportReport
 

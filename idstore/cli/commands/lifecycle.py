@@ -1,6 +1,6 @@
 """Lifecycle of identifiers: ``idstore fixate``, ``release``, ``revoke``, ``supersede`` and so on."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -9,7 +9,7 @@ from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from idstore.cli.records import RecordView
     from idstore.model.event import Event
@@ -36,19 +36,12 @@ def fixate(
     from idstore.cli.events import print_changes
 
     texts = list(inputs.texts(ids))
-    if dry_run or confirmation.asks(yes=yes):
-        lines = session.write(
-            call,
-            lambda registry, party: [
-                *confirmation.publications(registry, party, registry.fixate(texts, party, dry_run=True))
-            ],
-            dry_run=True,
-            creates=False,
-        )
-        if dry_run:
-            _print_rehearsal(call, lines)
-            return
-        confirmation.confirm(call, lines)
+
+    def rehearse(registry: "Registry", party: "Party") -> "Iterable[str]":
+        return confirmation.publications(registry, party, registry.fixate(texts, party, dry_run=True))
+
+    if _only_rehearsed(call, rehearse, dry_run=dry_run, yes=yes):
+        return
 
     def act(registry: "Registry", party: "Party") -> "tuple[list[Event], list[int]]":
         open_comments = [
@@ -66,14 +59,28 @@ def fixate(
     print_changes(call, *events)
 
 
-def _print_rehearsal(call: Call, lines: "Iterable[str]") -> None:
-    """Print the lines of a dry run: identifier, what becomes of it, and a text."""
+def _only_rehearsed(
+    call: Call, rehearse: "Callable[[Registry, Party], Iterable[str]]", *, dry_run: bool, yes: bool
+) -> bool:
+    """Print what would happen if that is all that is wanted, or show it and ask. Returns whether it was all.
+
+    rehearse  returns lines: an identifier, what becomes of it, and a text.
+    """
+    if not dry_run and not confirmation.asks(yes=yes):
+        return False
+    lines = session.write(
+        call, lambda registry, party: [*rehearse(registry, party)], dry_run=True, creates=False
+    )
+    if not dry_run:
+        confirmation.confirm(call, lines)
+        return False
     for line in lines:
         iri, effect, *text = line.split("\t", 2)
         call.output.data(
             line, {"id": iri, "effect": effect, "text": text[0] if text else None, "dryRun": True}
         )
     call.output.info("idstore: dry run, nothing was changed")
+    return True
 
 
 def release(
@@ -88,15 +95,12 @@ def release(
     """
     from idstore.cli.events import print_changes
 
-    if dry_run or confirmation.asks(yes=yes):
-        event = session.write(
-            call, lambda registry, party: registry.release(id, party, dry_run=True), dry_run=True
-        )
-        lines = [f"{event.about}\tis given up, and its label is never issued again"]
-        if dry_run:
-            _print_rehearsal(call, lines)
-            return
-        confirmation.confirm(call, lines)
+    def rehearse(registry: "Registry", party: "Party") -> "Iterable[str]":
+        event = registry.release(id, party, dry_run=True)
+        return [f"{event.about}\tis given up, and its label is never issued again"]
+
+    if _only_rehearsed(call, rehearse, dry_run=dry_run, yes=yes):
+        return
     print_changes(call, session.write(call, lambda registry, party: registry.release(id, party)))
 
 
@@ -144,22 +148,35 @@ def revoke(
         _revoke(call, id, reason, dry_run=dry_run, yes=yes)
 
 
+_RELEASED: Final = "is a draft: its record is removed, and its label is never issued again"
+_WITHDRAWN: Final = "is published: it stays, withdrawn, with the reason for everybody"
+
+
 def _revoke(call: Call, id: str, reason: str | None, *, dry_run: bool, yes: bool) -> None:
     from idstore.cli.events import print_changes
+    from idstore.errors import NotRegistered
+
+    def fate(registry: "Registry", party: "Party") -> tuple[str, str]:
+        """Return the IRI, and what becomes of it."""
+        iri = registry.may_revoke(id, party)
+        try:
+            is_draft = not registry.show(iri, party).fixated
+        except NotRegistered:  # a draft of others, which administrators revoke unseen
+            is_draft = True
+        return iri, _RELEASED if is_draft else _WITHDRAWN
 
     if dry_run:
-        iris = session.write(
-            call, lambda registry, party: [registry.may_revoke(id, party)], dry_run=True, creates=False
+        iri, becomes = session.write(call, fate, dry_run=True, creates=False)
+        call.output.data(iri, {"id": iri, "revoked": False, "effect": becomes})
+        call.output.info(
+            f"idstore: dry run, nothing was changed: it {becomes}; leave --dry-run out to revoke it"
         )
-        _print_revocable(call, iris, "leave --dry-run out")
     elif reason is None:
         raise UsageError("give the reason with --reason")
     else:
         if confirmation.asks(yes=yes):
-            iri = session.write(
-                call, lambda registry, party: registry.may_revoke(id, party), dry_run=True, creates=False
-            )
-            confirmation.confirm(call, [f"{iri}\tis withdrawn: a draft is released, else its reason stays"])
+            iri, becomes = session.write(call, fate, dry_run=True, creates=False)
+            confirmation.confirm(call, [f"{iri}\t{becomes}"])
         print_changes(
             call,
             session.write(call, lambda registry, party: registry.revoke(id, reason, party), creates=False),
@@ -195,7 +212,7 @@ def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) 
         creates=False,
     )
     _warn_unknown(call, of, unknown=unknown)
-    _print_revocable(call, iris, "add --yes")
+    _print_revocable(call, iris)
 
 
 def _warn_unknown(call: Call, name: str, *, unknown: bool) -> None:
@@ -203,13 +220,13 @@ def _warn_unknown(call: Call, name: str, *, unknown: bool) -> None:
         call.output.warn(arguments.unknown_party_warning(name))
 
 
-def _print_revocable(call: Call, iris: "Sequence[str]", remedy: str) -> None:
+def _print_revocable(call: Call, iris: "Sequence[str]") -> None:
     """Print the identifiers of a dry run, and how to revoke them."""
     for iri in iris:
         call.output.data(iri, {"id": iri, "revoked": False})
     call.output.info(
         f"idstore: dry run, nothing was changed: {len(iris)} would be revoked; "
-        f"{remedy} to revoke {'it' if len(iris) == 1 else 'them'}"
+        f"add --yes to revoke {'it' if len(iris) == 1 else 'them'}"
     )
 
 
@@ -295,19 +312,13 @@ def replace(
         )
 
     arguments.warn_of_dropped(call, target)
-    if dry_run or confirmation.asks(yes=yes):
-        rehearsed = session.write(
-            call,
-            lambda registry, party: registry.replace(
-                id, articles[0], party, target, force=force, dry_run=True
-            ),
-            dry_run=True,
-        )
-        lines = _effects(rehearsed, target)
-        if dry_run:
-            _print_rehearsal(call, lines)
-            return
-        confirmation.confirm(call, lines)
+
+    def rehearse(registry: "Registry", party: "Party") -> "Iterable[str]":
+        replaced = registry.replace(id, articles[0], party, target, force=force, dry_run=True)
+        return _effects(replaced, target)
+
+    if _only_rehearsed(call, rehearse, dry_run=dry_run, yes=yes):
+        return
 
     def act(registry: "Registry", party: "Party") -> "tuple[Replaced, RecordView, list[str]]":
         others = [] if target is None else registry.bound_to(target, party)

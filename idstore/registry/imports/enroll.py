@@ -6,7 +6,7 @@ from functools import partial
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.characters import dropped
+from idstore.characters import dropped, kind, unwanted
 from idstore.errors import (
     AlreadyRegistered,
     AmbiguousIdentifier,
@@ -41,7 +41,7 @@ from idstore.registry.mappings import (
     refused,
     unobserved,
 )
-from idstore.registry.namespaces import accepting
+from idstore.registry.namespace_settings import accepting
 from idstore.remedies import Remedy
 from idstore.schemes import Deriving
 from idstore.stores.contract import Bulk, Transaction, View
@@ -292,7 +292,9 @@ class ListImport(Mappings, Allocations):
         yield self._shared(line, iri, party, verdicts)
 
     def _odd(self, view: View, namespace: Namespace, label: str) -> str:
-        """Return what to warn of: a label that looks like an identifier with something around it."""
+        """Return what to warn of: a label with a character that is not seen, or with something around it."""
+        if (found := unwanted().search(label)) is not None:
+            return f"U+{ord(found.group()):04X} in its label is {kind(found.group())}"
         try:
             self.core.facts(view).index.check_unwrapped(namespace, label)
         except InvalidIdentifier as error:

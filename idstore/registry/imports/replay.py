@@ -20,7 +20,8 @@ from idstore.model.record import Record
 from idstore.model.steps import apply
 from idstore.registry.core import Part, check_sizes, read_event
 from idstore.registry.lookup import label_node
-from idstore.registry.namespaces import check_bases, check_derived, check_stored, is_used
+from idstore.registry.namespace_bases import check_bases, check_derived
+from idstore.registry.namespaces import check_stored, is_used
 from idstore.registry.parties import party_after, party_quads, suspension_quad
 from idstore.registry.request_keys import REQUESTS
 from idstore.registry.requests import request_claim
