@@ -67,6 +67,10 @@ class Request:
             earlier.append((IDS.target, terms.iri(self.target)))
         return earlier
 
+    def every_name(self) -> list[str]:
+        """Return the names in all languages."""
+        return [*([] if self.name is None else [self.name]), *self.names.values()]
+
     def digest(self, label: str | None) -> str:
         """Return a hash of everything but the key."""
         content: dict[str, object] = {

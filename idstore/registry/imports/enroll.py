@@ -23,7 +23,7 @@ from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.terms import UNDETERMINED, Term
-from idstore.registry import iris
+from idstore.registry import iris, wrapped
 from idstore.registry.allocation import Allocations
 from idstore.registry.bindings import Statement
 from idstore.registry.core import Core, DryRunEnded
@@ -287,6 +287,7 @@ class ListImport(Mappings, Allocations):
         namespace, label, iri = identifier
         if iri in batches.begun:
             yield self._odd(batches.bulk, namespace, label)
+            yield wrapped.missing("name", line.name or "")
         yield dropped(line.leads_to or "")
         yield odd(line.statement) if line.statement is not None else ""
         yield self._shared(line, iri, party, verdicts)
@@ -299,7 +300,7 @@ class ListImport(Mappings, Allocations):
             self.core.facts(view).index.check_unwrapped(namespace, label)
         except InvalidIdentifier as error:
             return error.reason.partition(";")[0]
-        return ""
+        return wrapped.doubt(label)
 
     def _shared(self, line: Listed, iri: str, party: Party, verdicts: Container[str]) -> str:
         """Return what to warn of: other identifiers that lead or are bound to a target that a line sets."""
