@@ -290,7 +290,7 @@ def test_colleagues_reach_a_server_on_their_folder(shared: Path) -> None:
 @contextmanager
 def serving(place: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Serve a store in a process, which the block ends, once it is ready."""
-    words = [sys.executable, "-m", "idstore", "--store", place, "serve", "--port", "0"]
+    words = [sys.executable, "-m", "idstore", "--store", str(place), "serve", "--port", "0"]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
         assert server.stderr is not None
         try:
