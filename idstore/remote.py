@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
+from idstore.arguments import check, checks
 from idstore.errors import (
     AlreadyRegistered,
     InvalidData,
@@ -70,6 +71,7 @@ _BLOCK: Final = 1 << 16
 """Bytes that are copied at once."""
 
 
+@checks
 def connect(
     url: str, *, token: str | None = None, timeout: float = 90.0, insecure: bool = False
 ) -> "RemoteRegistry":
@@ -121,6 +123,7 @@ def _address(url: str) -> SplitResult:
     return parts
 
 
+@checks
 def connect_folder(folder: Path, *, timeout: float = 90.0) -> "RemoteRegistry":
     """Connect to the server that holds the store in a folder; each call acts as the party that it names."""
     return RemoteRegistry(str(folder), lambda: _FolderConnection(folder, timeout), "", {})
@@ -249,6 +252,7 @@ class RemoteRegistry(_Base):
 
     def _call(self, operation: ApiOperation, *arguments: Any, **named: Any) -> Any:
         bound = operation.signature.bind(*arguments, **named)
+        check(operation.run, bound.arguments)
         if operation.position is not None:
             bound.apply_defaults()
             return self._pages(operation, operation.position, bound.arguments)

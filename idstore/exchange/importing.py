@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
+from idstore import arguments
 from idstore.characters import file_name
 from idstore.documents import compact_iri
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
@@ -103,6 +104,10 @@ class ImportChoices:
     force: bool = False
     dry_run: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
+
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
@@ -182,6 +187,7 @@ def misplaced(kind: ImportKind, choices: ImportChoices) -> list[str]:
     ]
 
 
+@arguments.checks
 def import_file(
     registry: Registry,
     file: Path,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from idstore import arguments
 from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.event import KINDS
@@ -77,7 +78,8 @@ class Filter:
     released: bool = False
 
     def __post_init__(self) -> None:
-        """Raise InvalidData: no such stage, a moment is no datetime with a time zone, or a language none."""
+        """Raise InvalidData: a field of another kind, no such stage, no time zone, or no such language."""
+        arguments.check_fields(self)
         check_stage(self.stage)
         if self.without_name not in (None, UNDETERMINED):
             language(str(self.without_name))

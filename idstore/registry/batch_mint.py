@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from idstore import arguments
 from idstore.errors import (
     AlreadyRegistered,
     AmbiguousIdentifier,
@@ -66,6 +67,10 @@ class RequestRow:
     line: int
     request: Request
     label: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
 
 
 def _told(shared: Sequence[str], id: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
+from idstore import arguments
 from idstore.characters import trimmed
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.model import orcid, particulars, terms
@@ -64,6 +65,10 @@ class Statement:
     justification: str | None = None
     author: str | None = None
     force: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
 
     def expanded(self, facts: Facts) -> "Statement":
         """Return the statement with whole IRIs. Raises InvalidData: see `iris.identified`."""

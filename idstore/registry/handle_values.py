@@ -12,6 +12,7 @@ from enum import Enum
 
 from pyoxigraph import Literal
 
+from idstore import arguments
 from idstore.errors import (
     AlreadyRegistered,
     AmbiguousIdentifier,
@@ -64,6 +65,10 @@ class Draft:
     ttl: int = value_types.TTL
     until: datetime | None = None
     permissions: str = value_types.PERMISSIONS
+
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
 
     @property
     def leads(self) -> bool:

@@ -34,6 +34,7 @@ from types import MappingProxyType
 
 from pyoxigraph import Quad
 
+from idstore import arguments
 from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.filter import Filter
@@ -67,6 +68,7 @@ from idstore.registry.versions import Versions
 from idstore.stores.contract import StoreCounters
 
 
+@arguments.checked
 class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replacements, Queries):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 

@@ -6,6 +6,7 @@ from dataclasses import astuple, dataclass, field, replace
 
 from pyoxigraph import Literal, NamedNode
 
+from idstore import arguments
 from idstore.errors import AlreadyRegistered, InvalidData, NotRegistered, RequestConflict
 from idstore.model import terms
 from idstore.model.change import Claim
@@ -54,6 +55,10 @@ class Request:
     names: Mapping[str, str] = field(default_factory=dict)
     bindings: Sequence[Statement] = ()
     fixate: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
 
     def arguments(self) -> list[tuple[NamedNode, Term]]:
         """Return the event's arguments. Raises InvalidData."""
