@@ -43,6 +43,7 @@ STATUSES: Final[dict[type[errors.IdstoreError], int]] = {
 """Error → status; an error without an entry has that of its base class."""
 TEMPORARY: Final = (429, 503)
 """Statuses of answers that say when to ask again."""
+_DEPTH: Final = 4
 _CHALLENGE: Final = 'Bearer realm="idstore", Basic realm="idstore", charset="UTF-8"'
 
 
@@ -82,7 +83,7 @@ def describe(error: errors.IdstoreError) -> Problem:
         "fields": {name: _plain(value) for name, value in error.fields.items()},
     }
     if error.field is not None:
-        problem |= {"field": error.field, "value": _plain(error.value)}
+        problem |= {"field": str(_plain(error.field)), "value": _plain(error.value)}
     if error.remedy is not None:
         problem["remedy"] = error.remedy.value
     return problem
@@ -112,8 +113,21 @@ def failure(error: Exception) -> errors.IdstoreError:
     return errors.IdstoreError(f"the server failed unexpectedly: {type(error).__name__}")
 
 
-def _plain(value: object) -> object:
-    """Return a value that JSON can hold."""
-    if isinstance(value, float) and not isfinite(value):
-        return str(value)
-    return value if isinstance(value, str | int | float | bool | list | dict | None) else str(value)
+def _plain(value: object, depth: int = _DEPTH) -> object:
+    """Return a value that JSON in UTF-8 can hold; what a request nests too deeply is left out.
+
+    >>> _plain({"a": [float("nan"), 1, None]})
+    {'a': ['nan', 1, None]}
+    """
+    match value:
+        case str():
+            return value.encode(errors="backslashreplace").decode()
+        case list() | dict() if not depth:
+            return "…"
+        case list():
+            return [_plain(one, depth - 1) for one in value]
+        case dict():
+            return {str(_plain(str(name))): _plain(one, depth - 1) for name, one in value.items()}
+        case float() if not isfinite(value):
+            return str(value)
+    return value if isinstance(value, int | float | None) else str(value)
