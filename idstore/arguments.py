@@ -89,6 +89,10 @@ def check_fields(instance: Any) -> None:
 
 
 def _refusal(name: str, value: Any, kind: Any) -> InvalidData:
+    """Return the error for a value of another kind; in a mapping it names the entry."""
+    if get_origin(kind) is Mapping and isinstance(value, Mapping):
+        kind = get_args(kind)[1]
+        name, value = next((str(key), one) for key, one in value.items() if not _test(kind)(one))
     shown = printable(repr(value))
     shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
     scalar = value if isinstance(value, str | int | float | bool) else None
