@@ -6,8 +6,8 @@ of its letters. It is refused by name, before anything is read or written.
 
 import inspect
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -16,7 +16,7 @@ from os import PathLike
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from idstore.characters import printable
-from idstore.errors import InvalidData
+from idstore.errors import IdstoreError, InvalidData
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -65,10 +65,37 @@ def checks(function: F) -> F:
         for name, value in named.items():
             if name in tests and not tests[name](value):
                 raise _refusal(name, value, _kinds(function)[name])
-        return function(*arguments, **named)
+        try:
+            return function(*arguments, **named)
+        except IdstoreError as error:
+            _name_argument(error, dict(zip(names, arguments, strict=False)) | named)
+            raise
 
     setattr(call, _CHECKED, True)
     return call  # type: ignore[return-value]
+
+
+def _name_argument(error: IdstoreError, given: Mapping[str, Any]) -> None:
+    """Give an error the name of the argument that it is about: the only one with its value."""
+    stated = dict(_stated(given))
+    if error.field is not None and error.value is not None and error.field not in stated:
+        about = str(error.value)
+        same = [name for name, values in stated.items() if about in values]
+        error.field = same[0] if len(same) == 1 else error.field
+
+
+def _stated(given: Mapping[str, Any]) -> Iterator[tuple[str, Collection[str]]]:
+    """Yield the names of arguments, and of the fields of dataclasses, with the texts that they hold."""
+    for name, value in given.items():
+        if isinstance(value, str | int | float | datetime):
+            yield name, (str(value),)
+        elif isinstance(getattr(value, "iri", None), str):
+            yield name, (value.iri,)
+        elif is_dataclass(value):
+            yield from _stated({field.name: getattr(value, field.name) for field in fields(value)})
+        else:
+            items = value if isinstance(value, list | tuple) else ()
+            yield name, [one for one in items if isinstance(one, str)]
 
 
 def check(function: Callable[..., Any], values: Mapping[str, Any]) -> None:
@@ -86,6 +113,12 @@ def check_fields(instance: Any) -> None:
         value = getattr(instance, name)
         if not test(value):
             raise _refusal(name, value, _kinds(kind)[name])
+
+
+def check_number(number: int | None, name: str) -> None:
+    """Raise InvalidData: an argument is a number below 0."""
+    if number is not None and number < 0:
+        raise InvalidData(f"{name} is {number}; give a whole number from 0 on", field=name, value=number)
 
 
 def _refusal(name: str, value: Any, kind: Any) -> InvalidData:
@@ -128,7 +161,7 @@ def _test(kind: Any) -> Callable[[Any], bool]:
         return lambda value: isinstance(value, kind) or value in {one.value for one in kind}
     if origin is not None:
         return _test_of(origin, get_args(kind))
-    if isinstance(kind, type):
+    if isinstance(kind, type) and not getattr(kind, "_is_protocol", False):
         return lambda value: isinstance(value, kind)
     return callable if kind is Callable else _fits
 

@@ -190,7 +190,7 @@ def add_token(
         registry.only_administrators(party, acting=True)
     for name in namespaces:
         registry.namespace(name)
-    if expires is not None and times.checked(expires) <= times.current():
+    if expires is not None and times.checked(expires, "expires") <= times.current():
         raise InvalidData(f"{times.iso(expires)} is in the past; give a later time", expires=expires)
     for one in (party, signed):
         registry.store.read(partial(_check_acting, registry, one))

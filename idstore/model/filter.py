@@ -25,18 +25,6 @@ _EVENTS: Final = frozenset(kind.value.removeprefix(ONTOLOGY) for kind in KINDS)
 """Local names of the kinds of events."""
 
 
-def check_number(number: object, name: str) -> None:
-    """Raise InvalidData unless an argument is a number from 0 on, or None."""
-    if number is not None and (not isinstance(number, int) or number < 0):
-        raise InvalidData(f"{name} is {number!r}; give a whole number from 0 on", field=name, value=number)
-
-
-def check_list(values: object, name: str) -> None:
-    """Raise InvalidData if an argument is one text, whose letters would be taken for the values."""
-    if isinstance(values, str | bytes):
-        raise InvalidData(f"{name} is {values!r}; give a list", field=name, value=values)
-
-
 def check_stage(stage: str | None) -> None:
     """Raise InvalidData unless identifiers that have a record may be in the stage. None restricts nothing."""
     if stage not in (None, *LISTED):
@@ -83,9 +71,9 @@ class Filter:
         check_stage(self.stage)
         if self.without_name not in (None, UNDETERMINED):
             language(str(self.without_name))
-        for moment in (self.since, self.until):
-            if moment is not None:
-                times.checked(moment)
+        for name in ("since", "until"):
+            if (moment := getattr(self, name)) is not None:
+                times.checked(moment, name)
 
     def check_identifiers(self) -> None:
         """Raise InvalidData if it restricts what identifiers do not have."""

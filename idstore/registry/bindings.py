@@ -14,7 +14,6 @@ from idstore.model import orcid, particulars, terms
 from idstore.model.binding import Binding
 from idstore.model.closed_vocabularies import correction, is_no_relation
 from idstore.model.event import Event
-from idstore.model.filter import check_list, check_number
 from idstore.model.names import Names
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party, PartyFacts, node
@@ -413,8 +412,7 @@ class Bindings(Lookup):
         Only what the party may see counts. Raises InvalidData (no IRI, no number, one text).
         Cost: a look-up in the catalogue for each identifier.
         """
-        check_number(most, "most")
-        check_list(ids, "ids")
+        arguments.check_number(most, "most")
         return self.store.read(lambda view: [*islice(self._shared_targets(view, ids, party), most)])
 
     def _shared_targets(self, view: View, ids: Iterable[str], party: Party) -> Iterator[SharedTarget]:

@@ -24,7 +24,6 @@ from idstore.errors import (
 )
 from idstore.model import terms, times
 from idstore.model.event import Event
-from idstore.model.filter import check_list
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record
 from idstore.model.steps import apply_all
@@ -102,6 +101,8 @@ class HandleValues(Lookup):
         Filtered by types and indexes, if given.
         Raises as `show`; also InvalidData: its scheme has no values.
         """
+        for index in indexes:
+            arguments.check_number(index, "indexes")
 
         def question(view: View) -> Record:
             record = self._named(view, id, self.core.sight(view, party))
@@ -168,7 +169,6 @@ class HandleValues(Lookup):
 
         Raises NotRegistered, UnknownValue, NotPermitted, InvalidData.
         """
-        check_list(indexes, "indexes")
 
         def act(transaction: Transaction) -> list[Event]:
             record = self.core.own_record(
@@ -236,7 +236,7 @@ class HandleValues(Lookup):
         index = free_index(record.values) if draft.index is None else value_types.index_of(str(draft.index))
         ttl, until = (
             value_types.ttl_of(str(draft.ttl)),
-            None if draft.until is None else times.checked(draft.until),
+            None if draft.until is None else times.checked(draft.until, "until"),
         )
         return Value(
             index,

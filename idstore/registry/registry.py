@@ -270,7 +270,7 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
         self, since: datetime, until: datetime, party: Party, namespace: str | None = None
     ) -> Iterator[Difference]:
         """The identifiers that changed between two moments: see `PastStates.differences`."""
-        period = times.checked(since), times.checked(until)
+        period = times.checked(since, "since"), times.checked(until, "until")
         return PastStates(self.core).differences(*period, party, namespace)
 
     # verification

@@ -91,7 +91,7 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
     _add_generator(app, registry, workers)
     _add_description(app)
     health.add(app, registry, figures)
-    app.add_exception_handler(IdstoreError, lambda _, error: problems.response(error))
+    app.add_exception_handler(IdstoreError, _refused)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _invalid)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_route)  # type: ignore[arg-type]
     app.add_exception_handler(Exception, lambda _, error: problems.response(problems.failure(error)))
@@ -394,6 +394,12 @@ def _arguments(
 def _is_raw(operation: ApiOperation) -> bool:
     """Return whether the answer is something else than one JSON document."""
     return operation.in_lines or bool(operation.download) or operation.result is Answer
+
+
+async def _refused(request: Request, error: IdstoreError) -> Response:
+    """Answer a request that an operation refuses; the parameter at fault is named as in the request."""
+    operation = OPERATIONS.get(getattr(request.scope.get("route"), "name", ""))
+    return problems.response(error, operation)
 
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:

@@ -6,6 +6,7 @@ from typing import Final, NotRequired, TypedDict
 from starlette.responses import JSONResponse
 
 from idstore import errors
+from idstore.operations.operation import ApiOperation
 from idstore.vocabulary import SPACE
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -99,9 +100,11 @@ def headers(error: errors.IdstoreError) -> dict[str, str]:
     return found
 
 
-def response(error: errors.IdstoreError) -> JSONResponse:
-    """Return the answer for an error."""
+def response(error: errors.IdstoreError, operation: ApiOperation | None = None) -> JSONResponse:
+    """Return the answer for an error, which names the parameter at fault as requests for an operation do."""
     document = describe(error)
+    if operation is not None and error.field is not None:
+        document["field"] = operation.in_json(error.field)
     return JSONResponse(document, document["status"], headers(error), MEDIA_TYPE)
 
 
