@@ -28,6 +28,7 @@ _WORDS: Final[Mapping[Any, str]] = {
     bool: "True or False",
     int: "a whole number",
     float: "a number",
+    Decimal: "a number",
     bytes: "bytes",
     datetime: "a datetime",
     PathLike: "a path",
@@ -154,8 +155,8 @@ def _test(kind: Any) -> Callable[[Any], bool]:
     if origin in (Union, types.UnionType):
         tests = [_test(one) for one in get_args(kind)]
         return lambda value: any(test(value) for test in tests)
-    if kind in (int, float):
-        numbers = (int,) if kind is int else (int, float)
+    if kind in (int, float, Decimal):
+        numbers = (int,) if kind is int else (int, float, Decimal)
         return lambda value: isinstance(value, numbers) and not isinstance(value, bool)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return lambda value: isinstance(value, kind) or value in {one.value for one in kind}
