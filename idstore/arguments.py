@@ -77,7 +77,10 @@ def checks(function: F) -> F:
 
 
 def _name_argument(error: IdstoreError, given: Mapping[str, Any]) -> None:
-    """Give an error the name of the argument that it is about: the only one with its value."""
+    """Give an error the name of the argument that it is about: the only one with its value; or the value."""
+    value = given.get(error.field or "")
+    if error.value is None and isinstance(value, str | int | float):
+        error.value = value
     stated = dict(_stated(given))
     if error.field is not None and error.value is not None and error.field not in stated:
         about = str(error.value)

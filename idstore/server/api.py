@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from idstore.errors import IdstoreError, InvalidData, NotRegistered
+from idstore.errors import IdstoreError, InvalidData
 from idstore.model.record import Record
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import parameter_text, summary
@@ -35,7 +35,6 @@ from idstore.server.sign_in import Caller
 from idstore.server.transfers import Download, upload
 from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
-from idstore.vocabulary import SPACE
 
 VERSION: Final = "v1"
 WRITERS: Final = 4
@@ -422,11 +421,7 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
             InvalidData("the body is not a JSON object in UTF-8; send one", field="body")
         )
     message = f"{error.detail}; {request.scope['root_path']}{API}{VERSION}/openapi.json describes the API"
-    found = problems.describe(NotRegistered(request.url.path, message))
-    found["status"] = error.status_code
-    headers = {**_PRIVATE, **(error.headers or {})}
+    response = problems.no_route(error, message)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        slug = "method-not-allowed"
-        found |= {"error": slug, "type": f"{SPACE}error/{slug}", "title": "Method not allowed"}
-        headers["Allow"] = ", ".join(sorted(_methods(request)))
-    return JSONResponse(found, error.status_code, headers, problems.MEDIA_TYPE)
+        response.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return response

@@ -15,6 +15,7 @@ from idstore.errors import IdstoreError
 from idstore.model.party import NOBODY
 from idstore.queries.formats import FORMATS
 from idstore.queries.saved import saved_queries
+from idstore.server import problems
 from idstore.server.interfaces import Interface
 from idstore.server.location import origin
 from idstore.server.pages import page
@@ -28,7 +29,6 @@ from idstore.server.sparql.query_responses import (
     LIMITS,
     Querying,
     common_headers,
-    not_found,
     refusal,
     refused,
 )
@@ -120,7 +120,7 @@ def interface(performer: Performer, settings: Settings) -> Interface:
             _route(VOID_PATH, data.respond, "void"),
         ],
         refusal,
-        not_found,
+        problems.no_route,
     )
 
 
