@@ -277,6 +277,8 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
                 "stands twice; send it once" if keyed else f"has no effect on {operation.name}; leave it out"
             )
             raise InvalidData(f"the header {_KEY_HEADER} {reason}", field=_KEY_HEADER)
+        if not operation.in_query and (await request.body()).strip() == b"null":
+            raise InvalidData("the body is no JSON object; send one", field="body")
         return await endpoint(request, **sent)
 
     return endpoint_of_known

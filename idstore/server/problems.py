@@ -102,9 +102,15 @@ def headers(error: errors.IdstoreError) -> dict[str, str]:
     return found
 
 
-def response(error: errors.IdstoreError, operation: ApiOperation | None = None) -> JSONResponse:
-    """Return the answer for an error, which names the parameter at fault as requests for an operation do."""
+def response(
+    error: errors.IdstoreError, operation: ApiOperation | None = None, status: int | None = None
+) -> JSONResponse:
+    """Return the answer for an error, which names the parameter at fault as requests for an operation do.
+
+    status  None: that of the error.
+    """
     document = describe(error)
+    document["status"] = status or document["status"]
     if operation is not None and error.field is not None:
         document["field"] = operation.in_json(error.field)
     return JSONResponse(document, document["status"], headers(error), MEDIA_TYPE)
