@@ -178,7 +178,8 @@ class ListImport(Mappings, Allocations):
                 raise
             return refusal(line.line, line.id, error)
         except InvalidIdentifier as error:
-            hint = None if home is None else accepting(home, line.id)
+            meant = home or self.core.facts(batches.bulk).index.home(line.id)
+            hint = None if meant is None else accepting(meant, line.id)
             reason = error.message if hint is None else f"{error.message}; with {hint} it would be one"
             return LineOutcome(line.line, "malformed", line.id, reason)
         except IdstoreError as error:
