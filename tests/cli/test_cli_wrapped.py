@@ -426,3 +426,10 @@ def test_a_list_whose_file_name_is_not_utf8_is_imported(
     Path(name).write_text(content)
     assert "1 new" in run("import", name, "--namespace", doi).err
     assert f"x\\xff.{suffix}" in [event.get("note") for event in run("log", "--json").objects]
+
+
+def test_the_counts_of_a_list_say_what_is_new_and_contradictory(run: Run, doi: str, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("id,name\na,N1\na,N2\nb,M\nb,M\n")
+    told = run("import", tmp_path / "list.csv", "--namespace", doi).err
+    assert "1 contradictory (1 of them new), 1 new; done" in told
+    assert len(run("list").lines) == 2
