@@ -255,7 +255,7 @@ def _sent(parameter: Parameter, value: Any) -> Any:
     """Return an argument as it is sent: a moment or an identifier as text."""
     if parameter.is_moment:
         return times.iso(times.checked(value))
-    if parameter.kind == Sequence[str]:
+    if parameter.kind in (Sequence[str], Iterable[str]):
         return [written(item) if isinstance(item, NamedNode | Record) else item for item in value]
     return written(value) if isinstance(value, NamedNode | Record) else value
 

@@ -406,14 +406,17 @@ class Bindings(Lookup):
             if iri != without and any(names.same(uri, end) for end in _ends(view, iri, sight) for uri in uris)
         ]
 
-    def shared_targets(self, ids: Iterable[str], party: Party, most: int) -> list[SharedTarget]:
+    def shared_targets(self, ids: Iterable[Identifier], party: Party, most: int) -> list[SharedTarget]:
         """Return the first targets of some identifiers that are also other identifiers' targets or bindings.
 
+        ids  their IRIs, or records.
         Only what the party may see counts. Raises InvalidData (no IRI, no number, one text).
         Cost: a look-up in the catalogue for each identifier.
         """
         arguments.check_number(most, "most")
-        return self.store.read(lambda view: [*islice(self._shared_targets(view, ids, party), most)])
+        return self.store.read(
+            lambda view: [*islice(self._shared_targets(view, map(written, ids), party), most)]
+        )
 
     def _shared_targets(self, view: View, ids: Iterable[str], party: Party) -> Iterator[SharedTarget]:
         sight, audiences = self.core.sight(view, party), self.core.audiences(view, party)
