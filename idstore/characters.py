@@ -196,5 +196,16 @@ def _kept(match: re.Match[str], text: str) -> str:
     return character if character in "\t\n" or line_end else _escaped(character)
 
 
+def file_name(name: str) -> str:
+    r"""Return the name of a file as a text: bytes that are not UTF-8 as escapes.
+
+    >>> file_name("list \udcff.txt")
+    'list \\xff.txt'
+    """
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
 def _escaped(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # a byte of a file's name
+        return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode()

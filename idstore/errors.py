@@ -468,10 +468,16 @@ class StoreForked(StoreUnavailable):
 class StoreBusy(StoreUnavailable):
     """Another process holds the store, and the waiting time has passed.
 
-    ``fields["holder"]`` is its number; None if it is not known, and for readers, which can be several.
+    holder  its number; None if it is not known, and for readers, which can be several.
     """
 
     code = "store-busy"
+
+    @property
+    def holder(self) -> int | None:
+        """The number of the process that holds the store, None if it is not known."""
+        holder = self.fields.get("holder")
+        return holder if isinstance(holder, int) else None
 
 
 class Overloaded(StoreBusy):

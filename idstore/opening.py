@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pyoxigraph import NamedNode
 
-from idstore import permissions
+from idstore import arguments, permissions
 from idstore.errors import InvalidData, StoreUnavailable
+from idstore.model.party import Party
 from idstore.remedies import Remedy
 from idstore.stores import files
 from idstore.stores.contract import Answer, Limits, Runner, Store
 
 if TYPE_CHECKING:
-    from idstore.model.party import Party
     from idstore.registry import Registry
     from idstore.registry.allocator import Allocator
 
@@ -27,11 +27,12 @@ Mode = Literal["write", "read", "shared"]
 """How a registry is opened: see `open`."""
 
 
+@arguments.checks
 def open(
     path: str | PathLike[str],
     *,
     mode: Mode = "write",
-    administrator: "Party | None" = None,
+    administrator: Party | None = None,
     wait: float = 10.0,
     runner: Runner[Answer] | None = None,
 ) -> "Registry":
@@ -64,7 +65,7 @@ def open(
 
 
 def open_allocator(
-    path: str | PathLike[str], *, administrator: "Party | None" = None, wait: float = 10.0
+    path: str | PathLike[str], *, administrator: Party | None = None, wait: float = 10.0
 ) -> "Allocator":
     """Open the registry in a directory to allocate. Unlike `open` it imports only the modules for allocation.
 
@@ -158,6 +159,7 @@ def replica_mark(folder: Path) -> ReplicaMark | None:
         raise StoreUnavailable(f"{path} cannot be read: {error}; make the replica again") from error
 
 
+@arguments.checks
 def restore(backup: str | PathLike[str], path: str | PathLike[str], *, wait: float = 10.0) -> None:
     """Create a registry from a backup, in a directory that is empty or does not exist.
 
@@ -231,7 +233,7 @@ def _reader(
 
 def _writer(
     folder: Path,
-    administrator: "Party | None",
+    administrator: Party | None,
     wait: float,
     *,
     runner: Runner[Answer] | None = None,

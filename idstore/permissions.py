@@ -22,14 +22,14 @@ _FILE: Final = stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP | stat.S_IWGRP
 
 
 def conform(path: Path) -> None:
-    """Give a file or folder the owner, group and rights that the folder above it implies.
+    """Give a file, folder or socket the owner, group and rights that the folder above it implies.
 
     Another account's file is left as it is: `check` finds one that cannot be used.
     Raises OSError: the path is missing. Cost: about 5 µs.
     """
     above, present = path.parent.stat(), path.lstat()
     is_folder = stat.S_ISDIR(present.st_mode)
-    if not (is_folder or stat.S_ISREG(present.st_mode)):
+    if not (is_folder or stat.S_ISREG(present.st_mode) or stat.S_ISSOCK(present.st_mode)):
         return
     is_root = os.geteuid() == 0
     if not (is_root or present.st_uid == os.geteuid()):
@@ -116,6 +116,8 @@ def check_files(folder: Path, *, skip: str) -> None:
     for path in _unsettled(folder, skip=skip):
         with suppress(FileNotFoundError):
             conform(path)
+            if path.is_socket():  # whoever may use the folder can take its place
+                continue
             if path.is_dir() or _CHANGED.search(path.name) or not _is_readable(path):
                 _need(path)
             elif not _is_usable(path):

@@ -20,8 +20,10 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
+from idstore.arguments import check, check_number, checks
 from idstore.errors import (
     AlreadyRegistered,
+    IdstoreError,
     InvalidData,
     LocalOnly,
     NotPermitted,
@@ -34,7 +36,7 @@ from idstore.errors import (
 )
 from idstore.exchange import description, exporting, importing
 from idstore.exchange import digest as digests
-from idstore.model.filter import Filter, check_number
+from idstore.model.filter import Filter
 from idstore.model.namespace import Namespace
 from idstore.model.party import NOBODY, Party
 from idstore.model.record import Record
@@ -70,6 +72,7 @@ _BLOCK: Final = 1 << 16
 """Bytes that are copied at once."""
 
 
+@checks
 def connect(
     url: str, *, token: str | None = None, timeout: float = 90.0, insecure: bool = False
 ) -> "RemoteRegistry":
@@ -121,6 +124,7 @@ def _address(url: str) -> SplitResult:
     return parts
 
 
+@checks
 def connect_folder(folder: Path, *, timeout: float = 90.0) -> "RemoteRegistry":
     """Connect to the server that holds the store in a folder; each call acts as the party that it names."""
     return RemoteRegistry(str(folder), lambda: _FolderConnection(folder, timeout), "", {})
@@ -249,10 +253,15 @@ class RemoteRegistry(_Base):
 
     def _call(self, operation: ApiOperation, *arguments: Any, **named: Any) -> Any:
         bound = operation.signature.bind(*arguments, **named)
-        if operation.position is not None:
-            bound.apply_defaults()
-            return self._pages(operation, operation.position, bound.arguments)
-        return self._request(operation, bound)
+        check(operation.run, bound.arguments)
+        try:
+            if operation.position is not None:
+                bound.apply_defaults()
+                return self._pages(operation, operation.position, bound.arguments)
+            return self._request(operation, bound)
+        except IdstoreError as error:
+            error.field = None if error.field is None else operation.in_library(error.field)
+            raise
 
     def _pages(
         self, operation: ApiOperation, position: Callable[[Any], str], arguments: dict[str, Any]
@@ -509,7 +518,10 @@ def _has_own_connection(operation: ApiOperation) -> bool:
 
 def _restored(problem: Mapping[str, Any]) -> Exception:
     """Return the error of problem details. Raises KeyError: they are none of a registry."""
-    return restored(problem["error"], problem["detail"], problem.get("fields", {}), problem.get("remedy"))
+    error = restored(problem["error"], problem["detail"], problem.get("fields", {}), problem.get("remedy"))
+    if "field" in problem:
+        error.field, error.value = problem["field"], problem.get("value")
+    return error
 
 
 def _error(body: bytes, status: int, name: str) -> Exception:

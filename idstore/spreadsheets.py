@@ -12,6 +12,11 @@ A cell in quotes, or in a formula that only makes it a text, is mostly a mark th
 
 >>> unmarked('"c1"'), unmarked('="c1"'), unmarked("\u201cc1\u201d"), unmarked('say "c1"')
 ('c1', 'c1', 'c1', None)
+
+A link of a spreadsheet stands for its address, an error for nothing.
+
+>>> linked('=HYPERLINK("https://example.org/a", "a")'), is_result("=A1+1"), is_result("#N/A")
+('https://example.org/a', True, True)
 """
 
 import re
@@ -29,6 +34,15 @@ _QUOTES: Final = {
     "\u2018": "\u2019",
 }
 """Opening quotes, each with the closing ones."""
+_LINK: Final = re.compile(r"""=\s*HYPERLINK\(\s*"([^"]+)"\s*(?:[,;].*)?\)""", re.IGNORECASE | re.DOTALL)
+_ERROR: Final = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|NULL!|NUM!|DIV/0!)", re.IGNORECASE)
+_FORMULA: Final = re.compile(
+    r"=\s*(?:[A-Z][A-Z.]*\(.*\)|\$?[A-Z]{1,3}\$?[0-9]+\b.*)", re.IGNORECASE | re.DOTALL
+)
+_NOTHING: Final = frozenset(["nan", "<na>", "nat", "n/a"])
+"""Cells without a value, as tables write them, in lower case."""
+_NOTHING_OR_WORDS: Final = _NOTHING | {"na", "none", "null", "nil"}
+"""Those, and words that a title can be."""
 
 
 def guarded(cell: str) -> str:
@@ -51,12 +65,44 @@ def unmarked(cell: str) -> str | None:
     return None if quoted[0] in inner or quoted[-1] in inner else inner
 
 
-def mark(column: str, cell: str) -> str | None:
-    """Return what is wrong with a cell in quotes, or in a formula that makes it a text; None: nothing.
+def linked(cell: str) -> str | None:
+    """Return the address of a formula that makes a link; None for any other cell."""
+    link = _LINK.fullmatch(cell.strip())
+    return None if link is None else link[1]
 
+
+def is_error(cell: str) -> bool:
+    """Whether a cell is an error of a spreadsheet, such as ``#N/A``."""
+    return _ERROR.fullmatch(cell.strip()) is not None
+
+
+def is_result(cell: str) -> bool:
+    """Whether a cell is a formula or an error, where its value was meant."""
+    return is_error(cell) or _FORMULA.fullmatch(cell.strip()) is not None
+
+
+def says_nothing(text: str, *, is_title: bool = False) -> bool:
+    """Whether a text is a word for nothing, as tables write it; a title may be ``None`` and ``NA``.
+
+    >>> [says_nothing(text, is_title=True) for text in ("nan", "<NA>", "#REF!", "None", "")]
+    [True, True, True, False, False]
+    """
+    nothing = _NOTHING if is_title else _NOTHING_OR_WORDS
+    return text.casefold() in nothing or is_error(text)
+
+
+def mark(column: str, cell: str) -> str | None:
+    """Return what is wrong with a cell that has a mark of a spreadsheet; None: nothing.
+
+    Marks are quotes around a cell, a formula and an error.
     column  what the cell holds, in words.
     """
     text = unmarked(cell)
-    if text is None:
-        return None
-    return f"the {column} is {cell}, in quotes that would be part of it; write {text}, or insist"
+    if text is not None:
+        return f"the {column} is {cell}, in quotes that would be part of it; write {text}, or insist"
+    if is_result(cell):
+        kind = "an error" if is_error(cell) else "a formula"
+        return (
+            f"the {column} is {cell}, {kind} of a spreadsheet; write {linked(cell) or 'its value'}, or insist"
+        )
+    return None

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from idstore import arguments
 from idstore.errors import InvalidData, NotRegistered, StoreUnavailable
 from idstore.model import times
 from idstore.model.party import Party
@@ -167,6 +168,7 @@ def is_token(text: str) -> bool:
     return text.startswith(_PREFIX)
 
 
+@arguments.checks
 def add_token(
     registry: Registry,
     party: Party,
@@ -188,19 +190,21 @@ def add_token(
         registry.only_administrators(party, acting=True)
     for name in namespaces:
         registry.namespace(name)
-    if expires is not None and times.checked(expires) <= times.current():
+    if expires is not None and times.checked(expires, "expires") <= times.current():
         raise InvalidData(f"{times.iso(expires)} is in the past; give a later time", expires=expires)
     for one in (party, signed):
         registry.store.read(partial(_check_acting, registry, one))
     return _tokens(registry).add(signed, namespaces, acts, expires)
 
 
+@arguments.checks
 def list_tokens(registry: Registry, party: Party) -> list[Token]:
     """Return the tokens of the party, for administrators those of all parties; oldest first."""
     everything = registry.administers(party)
     return [token for token in _tokens(registry).all() if everything or token.party == party.name]
 
 
+@arguments.checks
 def revoke_token(registry: Registry, token: str, party: Party) -> None:
     """Refuse a token from now on; for its party and administrators.
 
@@ -212,6 +216,7 @@ def revoke_token(registry: Registry, token: str, party: Party) -> None:
     _tokens(registry).revoke(token)
 
 
+@arguments.checks
 def redact_party(
     registry: Registry, name: str, reason: str, party: Party, *, dry_run: bool = False
 ) -> Redacted:

@@ -66,7 +66,7 @@ INPUTS: Sequence[tuple[str, tuple[str, ...], Act, str, str | None]] = [
         ("target", "h:taken", "http:///x"),
         lambda r: r.target("h:taken", "http:///x", ALICE),
         "invalid-data",
-        "target",
+        "uri",
     ),
     (
         "an empty request key",
@@ -88,7 +88,7 @@ INPUTS: Sequence[tuple[str, tuple[str, ...], Act, str, str | None]] = [
         ("register", "own", "FMT/1"),
         lambda r: r.register("own", "FMT/1", ALICE),
         "invalid-identifier",
-        "text",
+        "label",
     ),
     (
         "a label where they are drawn",
@@ -175,7 +175,7 @@ INPUTS: Sequence[tuple[str, tuple[str, ...], Act, str, str | None]] = [
         ("namespace", "add", "x", "http://x.example.org/#", "--scheme", "nope"),
         lambda r: r.add_namespace("x", "http://x.example.org/#", "nope", ALICE),
         "unknown-scheme",
-        "scheme",
+        "scheme_name",
     ),
     (
         "a setting that is none",

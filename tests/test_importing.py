@@ -286,6 +286,25 @@ DAMAGES: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
 }
 
 
+@pytest.mark.parametrize("lost", [PROV.wasAttributedTo, IDS.Binding, PROV.generatedAtTime, RDF.predicate])
+def test_a_binding_that_lacks_a_triple_is_refused(
+    full: Registry, make: Make, tmp_path: Path, lost: NamedNode
+) -> None:
+    iri = full.mint("names", ALICE).iri
+    full.bind(iri, Statement("https://example.org/bound"), ALICE)
+    for empty in (True, False):
+        other = make()
+        if not empty:
+            other.add_namespace("own", "20.500.7", "handle", ROOT)
+        file = exported(full, tmp_path / "all.nt")
+        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if f"<{lost.value}>" not in line]
+        file.write_text("".join(kept), encoding="utf-8")
+        with pytest.raises(ExchangeError, match="follows from the events in it, and is missing"):
+            rdf.import_registry(other, [file], ROOT)
+        assert other.list(ROOT) == []
+
+
 def without(lines: list[str], kind: str) -> list[str]:
     """Return the lines without the events of a kind, and without triples that only these events state."""
     gone = {line.split()[0] for line in lines if f"<{kind}>" in line}

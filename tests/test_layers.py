@@ -1,6 +1,7 @@
 """Imports between layers go one way, and each foreign library is used in one place."""
 
 import ast
+import inspect
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ LAYERS = (
         "scratch",
         "characters",
         "spreadsheets",
+        "arguments",
         "bioregistry_package",
         "store_socket",
         "web_addresses",
@@ -158,11 +160,11 @@ def test_a_class_name_is_defined_once() -> None:
 
 def test_no_two_parts_of_the_registry_define_the_same_name() -> None:
     """`Registry` inherits all everyday parts, so that their names share one space, private names included."""
-    definers = defaultdict(list)
+    definers = defaultdict[str, set[object]](set)
     for part_class in Registry.__mro__[:-1]:  # without object
-        for name in vars(part_class):
+        for name, value in vars(part_class).items():
             if not (name.startswith("__") and name.endswith("__")):
-                definers[name].append(part_class.__name__)
+                definers[name].add(inspect.unwrap(value) if inspect.isfunction(value) else value)
     assert {name: found for name, found in definers.items() if len(found) > 1} == {}
 
 

@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from idstore.characters import file_name
 from idstore.errors import InvalidData
 
 STDIN = "-"
@@ -96,5 +97,5 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 
 
 def name(file: str) -> str:
-    """Return the name of a file in messages."""
-    return "standard input" if file == STDIN else file
+    """Return the name of a file in messages, which is text: see `file_name`."""
+    return "standard input" if file == STDIN else file_name(file)

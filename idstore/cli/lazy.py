@@ -1,5 +1,6 @@
 """Command groups that import a command only when it is used."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -88,8 +89,19 @@ class PlainCommand(TyperCommand):
     """A command whose usage line shows required arguments as ``ID``, not as ``{ID}``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line, or print the help. Raises StdoutError."""
+        """Parse the command line, or print the help. Raises StdoutError.
+
+        An option of one value that stands twice is an error: the last value would count, without a word.
+        """
         with stdout_errors():
+            if not ctx.resilient_parsing:
+                *_, order = self.make_parser(ctx).parse_args(args=[*args])
+                for parameter, times in Counter(order).items():
+                    several = any(
+                        getattr(parameter, kind, False) for kind in ("multiple", "is_flag", "count")
+                    )
+                    if times > 1 and not several:
+                        ctx.fail(f"{parameter.opts[0]} stands {times} times; give it once")
             return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

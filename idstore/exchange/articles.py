@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
@@ -50,6 +50,12 @@ class ArticleEntry:
             unknown = [f"the key {key!r} is not known" for key in self.passed]
             raise failure(self.file, self.line, "; ".join([*unknown, *self.doubts]))
         return self.result
+
+
+def unpaged(page: str, number: str) -> Iterator[str]:
+    """Yield what to tell of an article that has a number where others have a page."""
+    if number and not page:
+        yield f"the article number ({number}) is no page, and not used"
 
 
 class Stream:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank
+from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank, unpaged
 from idstore.schemes.article_fields import FORMULA
 
 _BLOCK_START: Final = re.compile(rb"[ \t]*@")
@@ -59,6 +59,8 @@ _ARTICLES: Final = frozenset({"article", "misc", "review", "suppperiodical"})
 _INHERITING: Final = ("xref", "xdata")
 _OWN: Final = frozenset({"doi", "crossref", "pages"})
 """Fields that say something of one entry alone."""
+_ARTICLE_NUMBER: Final = ("eid", "articleno", "article-number")
+"""Fields for the number of an article without pages: of biblatex and REVTeX, of ACM, of Web of Science."""
 _LIBRARY_PREFIX: Final = "Middleware could not be fully applied: "
 """The beginning of the package's error for malformed LaTeX."""
 _CHARACTERS: Final = {
@@ -320,6 +322,8 @@ def _unused(values: Mapping[str, str]) -> Iterator[str]:
     for name in ("part", "series"):
         if text := _bare(values.get(name, "")):
             yield f"the field {name} ({text}) is not used"
+    number = next(filter(None, (_bare(values.get(name, "")) for name in _ARTICLE_NUMBER)), "")
+    yield from unpaged(_bare(values.get("pages", "")), number)
     title = _bare(values.get("issuetitle", ""))
     if re.search(r"\bsup", title, re.IGNORECASE):
         yield f"the field issuetitle ({title}) is not used"

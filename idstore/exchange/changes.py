@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from idstore import arguments
 from idstore.errors import InvalidData
 from idstore.model.event import Event
 from idstore.model.party import NOBODY
@@ -46,6 +47,7 @@ class ChangePage:
     changes: list[PublicChange]
 
 
+@arguments.checks
 def public_changes(registry: Registry, after: int = 0, limit: int = LONGEST) -> ChangePage:
     """Return the changes of what is public after a number, the same for every party.
 

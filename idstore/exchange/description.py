@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
+from idstore import arguments
 from idstore.exchange import exporting, rdf, workbooks
 from idstore.exchange.sources import ending
 from idstore.model import particulars, terms, times
@@ -27,6 +28,7 @@ _SUFFIXES: Final = {**rdf.SUFFIXES, ".csv": "csv", workbooks.SUFFIX: workbooks.F
 """Formats of files by the ends of their names."""
 
 
+@arguments.checks
 def describe(
     registry: Registry,
     target: IO[bytes],

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from pyoxigraph import Quad
 
+from idstore import arguments
 from idstore.model.filter import Filter
 from idstore.model.party import Party
 from idstore.progress import Progress, unwatched
@@ -38,6 +39,7 @@ class Digest:
         return f"sha256:{self.sha256}"
 
 
+@arguments.checks
 def digest(
     registry: Registry, party: Party, filter: Filter = Filter(), *, progress: Progress = unwatched
 ) -> Digest:

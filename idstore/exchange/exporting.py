@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import IO, Final
 
+from idstore import arguments
 from idstore.errors import InvalidData
 from idstore.exchange import (
     handle_batch,
@@ -46,6 +47,7 @@ SELECTIVE: Final = (handle_batch.FORMAT, *redirect_maps.FORMATS)
 """Formats that cannot hold everything: see `omissions`."""
 
 
+@arguments.checks
 def export(
     registry: Registry,
     target: IO[bytes],
@@ -110,6 +112,7 @@ def export(
             )
 
 
+@arguments.checks
 def omissions(
     registry: Registry,
     party: Party,

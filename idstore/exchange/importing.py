@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
+from idstore import arguments
+from idstore.characters import file_name
 from idstore.documents import compact_iri
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import (
@@ -102,6 +104,10 @@ class ImportChoices:
     force: bool = False
     dry_run: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
+
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
@@ -181,6 +187,7 @@ def misplaced(kind: ImportKind, choices: ImportChoices) -> list[str]:
     ]
 
 
+@arguments.checks
 def import_file(
     registry: Registry,
     file: Path,
@@ -429,12 +436,17 @@ def _enrol(
         choices.namespace,
         _watched(rows, progress),
         party,
-        Path(name).name,  # the log shows it to everybody; the folders concern nobody
+        _source(name),
         keep_going=choices.keep_going,
         dry_run=choices.dry_run or (bool(malformed) and not choices.keep_going),
         force=choices.force,
         on_outcome=malformed.check,
     )
+
+
+def _source(name: str) -> str:
+    """Return the name of a file for the log, which shows it to everybody: the folders concern nobody."""
+    return file_name(Path(name).name)
 
 
 def _import_reports(
@@ -446,7 +458,7 @@ def _import_reports(
             registry,
             reports,
             party,
-            f"PRONOM reports, {Path(name).name}",
+            f"PRONOM reports, {_source(name)}",
             choices.namespace,
             dry_run=choices.dry_run,
         )
@@ -455,7 +467,7 @@ def _import_reports(
         registry,
         reports,
         party,
-        f"PRONOM records, {Path(name).name}",
+        f"PRONOM records, {_source(name)}",
         choices.namespace,
         dry_run=choices.dry_run,
         force=choices.force,

@@ -19,6 +19,7 @@ from idstore.exchange.articles import (
     in_supplement,
     library,
     nonblank,
+    unpaged,
 )
 from idstore.schemes.article_fields import FORMULA
 
@@ -146,6 +147,7 @@ def _doubts(article: Any) -> Iterator[str]:
     for name, texts in {"supplement": _issue(meta)[1], **unused}.items():
         if texts:
             yield f"the element {name} ({', '.join(texts)}) is not used"
+    yield from unpaged(_text(_one(meta, "fpage")), _text(_one(meta, "elocation-id")))
     titles = [*_all(meta, "title-group/{*}article-title"), *_all(meta, "title-group/{*}subtitle")]
     if any(_name(element) in _FORMULAS for title in titles for element in title.iter()):
         yield FORMULA

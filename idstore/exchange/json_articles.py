@@ -22,6 +22,7 @@ from idstore.exchange.articles import (
     failure,
     in_supplement,
     nonblank,
+    unpaged,
 )
 from idstore.schemes.article_fields import FIELDS, check_names
 
@@ -236,6 +237,9 @@ def _unused(record: Any) -> Iterator[str]:
     for name in _NUMBERING:
         if (text := _number(record, name)) and not (name == "number" and _issue(record)):
             yield f"the field {name} ({text}) is not used"
+    number = _number(record, "number") if _issue(record) else ""  # for some programs that of the issue
+    number = "" if number == _issue(record) else number
+    yield from unpaged(_number(record, "page"), _number(record, "article-number") or number)
     for kind in kinds:
         yield f"the record is of the type {kind}, which is no article"
 

@@ -487,15 +487,15 @@ class _Intake:
         self._progress("finishing", 0, new)  # one step of the engine, and one of the catalogue
 
     def _check_complete(self, group: EventGroup, state: set[str]) -> None:
-        """Raise ExchangeError if the record in a whole export lacks a triple that its events yield."""
-        subject = f"<{group.key}> "
-        given = {line for line in group.state if line.startswith(subject)}
-        wanted = {line for line in state if line.startswith(subject)}
-        if self._events.whole and given and len(given) < len(wanted):
-            written = given | {str(triple) for line in given if (triple := _parsed(line)) is not None}
-            missing = min(wanted - written, default=None)
-            if missing is not None:
-                raise self._contradicted(missing, "follows from the events in it, and is missing")
+        """Raise ExchangeError if a whole export lacks a triple of a record or binding that is in it."""
+        missing = state.difference(group.state) if self._events.whole and group.state else set()
+        if not missing:
+            return
+        given = {str(triple) for line in group.state if (triple := _parsed(line)) is not None}
+        described = {line.partition(" ")[0] for line in given}
+        first = min((line for line in missing - given if line.partition(" ")[0] in described), default=None)
+        if first is not None:
+            raise self._contradicted(first, "follows from the events in it, and is missing")
 
     def _contradicted(self, line: str, fault: str = "does not follow from the events in it") -> ExchangeError:
         error = self._refused(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank
+from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank, unpaged
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "volume": ("VL",),
@@ -98,6 +98,7 @@ def _doubts(record: Mapping[str, Any]) -> Iterator[str]:
         values = next((found for tag in tags if (found := _values(record, tag))), [])
         if len(values) > 1:
             yield f"of the values of {name} ({', '.join(values)}) the first is used"
+    yield from unpaged("".join(_values(record, "SP")), ", ".join(_values(record, "C7")))
     issue, other = _values(record, "IS") or _values(record, "CP"), _values(record, "M1")
     if other and other != issue:
         yield f"the field M1 ({', '.join(other)}), which may be the issue, is not used"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from idstore import arguments
 from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.event import KINDS
@@ -22,18 +23,6 @@ LISTED: Final = ("created", "fixated", "tombstone")
 
 _EVENTS: Final = frozenset(kind.value.removeprefix(ONTOLOGY) for kind in KINDS)
 """Local names of the kinds of events."""
-
-
-def check_number(number: object, name: str) -> None:
-    """Raise InvalidData unless an argument is a number from 0 on, or None."""
-    if number is not None and (not isinstance(number, int) or number < 0):
-        raise InvalidData(f"{name} is {number!r}; give a whole number from 0 on", field=name, value=number)
-
-
-def check_list(values: object, name: str) -> None:
-    """Raise InvalidData if an argument is one text, whose letters would be taken for the values."""
-    if isinstance(values, str | bytes):
-        raise InvalidData(f"{name} is {values!r}; give a list", field=name, value=values)
 
 
 def check_stage(stage: str | None) -> None:
@@ -77,13 +66,14 @@ class Filter:
     released: bool = False
 
     def __post_init__(self) -> None:
-        """Raise InvalidData: no such stage, a moment is no datetime with a time zone, or a language none."""
+        """Raise InvalidData: a field of another kind, no such stage, no time zone, or no such language."""
+        arguments.check_fields(self)
         check_stage(self.stage)
         if self.without_name not in (None, UNDETERMINED):
             language(str(self.without_name))
-        for moment in (self.since, self.until):
-            if moment is not None:
-                times.checked(moment)
+        for name in ("since", "until"):
+            if (moment := getattr(self, name)) is not None:
+                times.checked(moment, name)
 
     def check_identifiers(self) -> None:
         """Raise InvalidData if it restricts what identifiers do not have."""

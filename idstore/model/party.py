@@ -7,7 +7,7 @@ from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from idstore import vocabulary
+from idstore import arguments, vocabulary
 from idstore.errors import InvalidData
 from idstore.vocabulary import IDS, RDF
 
@@ -27,6 +27,7 @@ class Party:
     groups: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __post_init__(self) -> None:
+        arguments.check_fields(self)
         if not _NAME.fullmatch(self.name):
             raise InvalidData(
                 f"{self.name!r} is not a party's name; use letters, digits and . _ - @ +, at most 128,"

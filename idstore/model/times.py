@@ -45,15 +45,16 @@ def milliseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
-def checked(moment: object) -> datetime:
+def checked(moment: object, name: str = "moment") -> datetime:
     """Return a time in UTC, without parts of a millisecond.
 
+    name  the argument that it is.
     Raises InvalidData: it is no `datetime`, has no time zone, or is outside the years 1 to 9999 in UTC.
     """
     if not isinstance(moment, datetime) or moment.utcoffset() is None:
         raise InvalidData(
             f"{moment!r} is no moment; give a datetime with its time zone, as datetime.now(UTC)",
-            field="moment",
+            field=name,
             value=str(moment),
         )
     try:

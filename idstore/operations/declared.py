@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from idstore import arguments
 from idstore.errors import (
     AlreadyRegistered,
     AmbiguousIdentifier,
@@ -85,6 +86,7 @@ class NewsPage:
     shown: list[int]
 
 
+@arguments.checks
 def news_page(
     registry: Registry,
     party: Party,
@@ -114,6 +116,7 @@ def _names_event(text: str) -> bool:
     return True
 
 
+@arguments.checks
 def query_text(
     registry: Registry,
     text: str,
@@ -133,6 +136,7 @@ def query_text(
     return registry.query(text, party, format, timeout=timeout, rows=rows, cancelled=cancelled)
 
 
+@arguments.checks
 def new_token(
     registry: Registry,
     party: Party,

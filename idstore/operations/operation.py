@@ -206,6 +206,14 @@ class ApiOperation:
             name = self.names.get(path[-1], camel(path[-1]))
             yield Parameter(name, path, kind, default, tuple(self.choices.get(name, _choices(kind))))
 
+    def in_json(self, field: str) -> str:
+        """Return the name in JSON of an argument, or of a field of one; any other name as it is."""
+        return next((one.name for one in self.parameters if one.path[-1] == field), field)
+
+    def in_library(self, name: str) -> str:
+        """Return the name of the argument, or of the field of one, that a name in JSON stands for."""
+        return next((one.path[-1] for one in self.parameters if one.name == name), name)
+
     def arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the function for values in JSON. Raises InvalidData."""
         nested: dict[str, Any] = {}
@@ -247,7 +255,7 @@ def _sent(parameter: Parameter, value: Any) -> Any:
     """Return an argument as it is sent: a moment or an identifier as text."""
     if parameter.is_moment:
         return times.iso(times.checked(value))
-    if parameter.kind == Sequence[str]:
+    if parameter.kind in (Sequence[str], Iterable[str]):
         return [written(item) if isinstance(item, NamedNode | Record) else item for item in value]
     return written(value) if isinstance(value, NamedNode | Record) else value
 

@@ -72,7 +72,7 @@ def _as_text(kind: Any) -> Any:
         return str
     if get_origin(kind) in (Union, types.UnionType) and set(get_args(Identifier)) < set(get_args(kind)):
         return str | None
-    return Sequence[str] if kind == Sequence[Identifier] else kind
+    return {Sequence[Identifier]: Sequence[str], Iterable[Identifier]: Iterable[str]}.get(kind, kind)
 
 
 def optional(kind: Any) -> tuple[Any, bool]:

@@ -15,6 +15,7 @@ from pyoxigraph import Store
 
 from idstore.characters import ascii_lower, ascii_upper
 from idstore.errors import QueryRefused
+from idstore.vocabulary import MAPPING_PREFIXES
 
 _GAP: Final = r"\s|\#[^\r\n]*[\r\n]"
 _SILENT: Final = re.compile(rf"service((?:{_GAP})*)silent", re.IGNORECASE | re.ASCII)
@@ -23,6 +24,8 @@ _PROLOGUE: Final = rf"(?:{_GAP}|BASE\s*<[^>]*>|PREFIX\s*[^\s:]*\s*:\s*<[^>]*>|VE
 _UPDATE: Final = re.compile(
     _PROLOGUE + r"(INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|COPY|MOVE|ADD|WITH)\b", re.IGNORECASE | re.ASCII
 )
+_PREFIX: Final = re.compile(r"(?<![\w<:/#.-])([A-Za-z][\w.-]*):(?!/)")
+_DECLARED: Final = re.compile(r"\bPREFIX\s+([\w.-]+):", re.IGNORECASE)
 _REASONS: Final = {
     "Prefix not found": "a prefix is not declared",
     "The SELECT contains a variable that is unbound": "a variable is neither grouped nor aggregated",
@@ -83,6 +86,17 @@ def malformed(text: str, error: SyntaxError) -> QueryRefused:
         return QueryRefused(f"the query cannot be read: {error}")
     line, column = int(place[1]), int(place[2])
     reason = next((f": {reason}" for message, reason in _REASONS.items() if message in place[3]), "")
+    prefix = _undeclared(text, line, column) if "Prefix not found" in place[3] else None
+    if prefix is not None:
+        reason = f": the prefix {prefix} is not declared; begin with PREFIX {prefix}: and an IRI in <>"
     return QueryRefused(
         f"the query cannot be read near line {line}, column {column}{reason}", line=line, column=column
     )
+
+
+def _undeclared(text: str, line: int, column: int) -> str | None:
+    """Return the prefix of the last name before a place in a query; None if it is declared, or no name is."""
+    before = "".join(text.splitlines(keepends=True)[: line - 1]) + text.splitlines()[line - 1][:column]
+    names = _PREFIX.findall(before)
+    declared = {*MAPPING_PREFIXES, *_DECLARED.findall(text)}
+    return names[-1] if names and names[-1] not in declared else None

@@ -7,6 +7,7 @@ from pathlib import Path
 from pyoxigraph import Quad
 
 from idstore import opening
+from idstore.characters import file_name
 from idstore.errors import ExchangeError, InvalidData
 from idstore.exchange import rdf, rdf_input, tables
 from idstore.exchange.columns import Columns
@@ -70,7 +71,7 @@ def read(
                 behind = _read_store(name, party, wait, reader)
             else:
                 _read_rdf(name, kind, reader)
-            sides[number] = Side(_shown(name), kind is None or reader.registry, reader.partial, behind)
+            sides[number] = Side(file_name(name), kind is None or reader.registry, reader.partial, behind)
     spaces = [] if reader is None else list(reader.spaces.values())
     comparison = Names(spaces)
     resolver = table_reader.NameResolver(workspace, spaces, comparison)
@@ -81,13 +82,9 @@ def read(
             except ExchangeError as error:  # its message is about an import
                 remedy = Remedy.NAME_INPUT_FORMAT if error.remedy is Remedy.NAME_FORMAT else error.remedy
                 raise ExchangeError(error.file, error.line, error.reason, _OUTCOME, remedy=remedy) from error
-            sides[number] = Side(_shown(name), registry=False, literals=literals)
+            sides[number] = Side(file_name(name), registry=False, literals=literals)
     workspace.complete(comparison)
     return [side for side in sides if side is not None]
-
-
-def _shown(name: str) -> str:
-    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _format(name: str, chosen: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from types import TracebackType
 from typing import Self
 
+from idstore import arguments
 from idstore.model.namespace import Namespace
 from idstore.model.record import Record
 from idstore.registry.allocation import Allocations
@@ -12,6 +13,7 @@ from idstore.registry.log import Log
 from idstore.stores.contract import Store
 
 
+@arguments.checked
 class Allocator(Lists, Allocations, Log):
     """Mint and register; find the identifiers bound to a URI; read the comments on an identifier."""
 

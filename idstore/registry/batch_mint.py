@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from idstore import arguments
 from idstore.errors import (
     AlreadyRegistered,
     AmbiguousIdentifier,
@@ -19,7 +20,7 @@ from idstore.model.names import already_leading
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
-from idstore.registry import iris
+from idstore.registry import iris, wrapped
 from idstore.registry.allocation import LABEL, Allocations, no_bulk
 from idstore.registry.mappings import LineOutcome, refusal
 from idstore.registry.requests import Request
@@ -66,6 +67,10 @@ class RequestRow:
     line: int
     request: Request
     label: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
 
 
 def _told(shared: Sequence[str], id: str) -> str:
@@ -174,9 +179,10 @@ class BatchMint(Allocations):
         except _OF_ROWS as error:
             return refusal(row.line, row.label or "", error)
         code = namespace.scheme
-        doubts: Sequence[str] = ()
+        doubts = [] if row.label is None else [wrapped.doubt(record.label)]
+        doubts += [wrapped.missing("name", name) for name in row.request.every_name()]
         if fresh and isinstance(code, Deriving) and "parent" not in row.request.metadata:
-            doubts = code.derive(row.request.metadata, namespace.context).doubts
+            doubts += code.derive(row.request.metadata, namespace.context).doubts
         return LineOutcome(row.line, "new" if fresh else "known", record.iri, warning=_joined(*doubts))
 
     def _load_batch(

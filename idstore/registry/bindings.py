@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
+from idstore import arguments
 from idstore.characters import trimmed
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.model import orcid, particulars, terms
 from idstore.model.binding import Binding
 from idstore.model.closed_vocabularies import correction, is_no_relation
 from idstore.model.event import Event
-from idstore.model.filter import check_list, check_number
 from idstore.model.names import Names
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party, PartyFacts, node
@@ -64,6 +64,10 @@ class Statement:
     justification: str | None = None
     author: str | None = None
     force: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
 
     def expanded(self, facts: Facts) -> "Statement":
         """Return the statement with whole IRIs. Raises InvalidData: see `iris.identified`."""
@@ -402,15 +406,17 @@ class Bindings(Lookup):
             if iri != without and any(names.same(uri, end) for end in _ends(view, iri, sight) for uri in uris)
         ]
 
-    def shared_targets(self, ids: Iterable[str], party: Party, most: int) -> list[SharedTarget]:
+    def shared_targets(self, ids: Iterable[Identifier], party: Party, most: int) -> list[SharedTarget]:
         """Return the first targets of some identifiers that are also other identifiers' targets or bindings.
 
+        ids  their IRIs, or records.
         Only what the party may see counts. Raises InvalidData (no IRI, no number, one text).
         Cost: a look-up in the catalogue for each identifier.
         """
-        check_number(most, "most")
-        check_list(ids, "ids")
-        return self.store.read(lambda view: [*islice(self._shared_targets(view, ids, party), most)])
+        arguments.check_number(most, "most")
+        return self.store.read(
+            lambda view: [*islice(self._shared_targets(view, map(written, ids), party), most)]
+        )
 
     def _shared_targets(self, view: View, ids: Iterable[str], party: Party) -> Iterator[SharedTarget]:
         sight, audiences = self.core.sight(view, party), self.core.audiences(view, party)

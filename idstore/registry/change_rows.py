@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from idstore import arguments
 from idstore.errors import IdstoreError, InvalidData
 from idstore.model.names import already_leading
 from idstore.model.party import Party
@@ -41,7 +42,8 @@ class ChangeRow:
     bind: bool = False
 
     def __post_init__(self) -> None:
-        """Raise InvalidData unless the act is one for tables."""
+        """Raise InvalidData: a field is of another kind, or the act is none for tables."""
+        arguments.check_fields(self)
         if self.act not in ACTS:
             raise InvalidData(
                 f"{self.act!r} is no act of a table; use one of {', '.join(ACTS)}",

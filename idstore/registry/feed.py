@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from pyoxigraph import NamedNode, Quad
 
+from idstore.arguments import check_number
 from idstore.model.event import Event
-from idstore.model.filter import check_number
 from idstore.model.listing import EventRow, Selection
 from idstore.model.party import Party, node
 from idstore.model.terms import iri_of

@@ -7,9 +7,9 @@ from typing import Final
 
 from pyoxigraph import Literal
 
+from idstore.arguments import check_number
 from idstore.errors import AlreadyRegistered, InvalidData, NotRegistered
 from idstore.model.event import Event
-from idstore.model.filter import check_number
 from idstore.model.listing import Selection
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party

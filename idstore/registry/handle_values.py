@@ -12,6 +12,7 @@ from enum import Enum
 
 from pyoxigraph import Literal
 
+from idstore import arguments
 from idstore.errors import (
     AlreadyRegistered,
     AmbiguousIdentifier,
@@ -23,7 +24,6 @@ from idstore.errors import (
 )
 from idstore.model import terms, times
 from idstore.model.event import Event
-from idstore.model.filter import check_list
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record
 from idstore.model.steps import apply_all
@@ -65,6 +65,10 @@ class Draft:
     until: datetime | None = None
     permissions: str = value_types.PERMISSIONS
 
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
+
     @property
     def leads(self) -> bool:
         """Whether a handle can lead to the value: a URL that everyone may read."""
@@ -97,6 +101,8 @@ class HandleValues(Lookup):
         Filtered by types and indexes, if given.
         Raises as `show`; also InvalidData: its scheme has no values.
         """
+        for index in indexes:
+            arguments.check_number(index, "indexes")
 
         def question(view: View) -> Record:
             record = self._named(view, id, self.core.sight(view, party))
@@ -163,7 +169,6 @@ class HandleValues(Lookup):
 
         Raises NotRegistered, UnknownValue, NotPermitted, InvalidData.
         """
-        check_list(indexes, "indexes")
 
         def act(transaction: Transaction) -> list[Event]:
             record = self.core.own_record(
@@ -231,7 +236,7 @@ class HandleValues(Lookup):
         index = free_index(record.values) if draft.index is None else value_types.index_of(str(draft.index))
         ttl, until = (
             value_types.ttl_of(str(draft.ttl)),
-            None if draft.until is None else times.checked(draft.until),
+            None if draft.until is None else times.checked(draft.until, "until"),
         )
         return Value(
             index,

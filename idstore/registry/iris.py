@@ -25,6 +25,8 @@ from idstore.vocabulary import IDS, MAPPING_PREFIXES
 
 _WEB: Final = r"(?i:https?):"
 _HOST: Final = _WEB + r"//([^/?#@]*@)?[^/?#@:]"
+_TWICE: Final = re.compile(rf"{_WEB}//(?P<inner>{_WEB[:-1]}:?//.*)", re.DOTALL)
+"""An address that was put behind the beginning of another one."""
 _HIDDEN: Final = f"[\u00ad\u200b\u2060\ufeff{characters.BIDI}]"
 """Characters that are not shown, and have no use in an address: joiners of letters have one."""
 _NAME: Final = r"([A-Za-z0-9_][A-Za-z0-9_.+-]*):(.+)"
@@ -96,13 +98,21 @@ def identified(text: str, facts: Facts, *, force: bool = False) -> str:
 
 
 def check_target(uri: str, names: Names, about: str | None = None) -> str:
-    """Return a URI unchanged. Raises InvalidData for a web address without host, or a form of ``about``.
+    """Return a URI unchanged.
 
     about  the identifier that leads or is bound to the URI.
+    Raises InvalidData: a web address without host, or with another one in its place; a form of ``about``.
     """
     if re.match(_WEB, uri) and not re.match(_HOST, uri):
         raise InvalidData(
             f"{uri!r} is not a web address, because it has no host; write it as in http://example.org/a",
+            field="target",
+            text=uri,
+        )
+    twice = _TWICE.match(uri)
+    if twice is not None:
+        raise InvalidData(
+            f"{uri!r} is not a web address, because one begins inside its host; write it once",
             field="target",
             text=uri,
         )

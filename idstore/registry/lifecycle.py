@@ -8,7 +8,6 @@ from pyoxigraph import Literal, NamedNode
 from idstore.errors import InvalidData, NotPermitted, NotRegistered, StageConflict
 from idstore.model import terms
 from idstore.model.event import Event
-from idstore.model.filter import check_list
 from idstore.model.party import Party, node
 from idstore.model.record import Identifier, Record, Stage, written
 from idstore.model.terms import Term
@@ -31,7 +30,6 @@ class Lifecycle(Lookup):
         dry_run  return the events, and change nothing.
         Raises NotRegistered, NotPermitted, StageConflict (already fixated, or provisional).
         """
-        check_list(ids, "ids")
 
         def act(transaction: Transaction) -> list[Event]:
             records = [

@@ -9,9 +9,10 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
+from idstore.arguments import check_number
 from idstore.errors import InvalidData, NotRegistered, UnknownScheme
 from idstore.model import terms, times
-from idstore.model.filter import Filter, check_number
+from idstore.model.filter import Filter
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
@@ -216,7 +217,7 @@ class Lists(Bindings):
 
         Administrators get all parties, others themselves.
         """
-        start = times.milliseconds(times.checked(since))
+        start = times.milliseconds(times.checked(since, "since"))
 
         def question(view: View) -> Sequence[Pace]:
             everything = self.core.sight(view, party).everything

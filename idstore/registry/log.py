@@ -8,9 +8,10 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
+from idstore.arguments import check_number
 from idstore.errors import InvalidData, NotRegistered
 from idstore.model.event import Event
-from idstore.model.filter import Filter, check_number
+from idstore.model.filter import Filter
 from idstore.model.listing import EventRow
 from idstore.model.party import Party
 from idstore.model.record import Identifier, written

@@ -4,37 +4,22 @@ It tells what a party means by a text, bare labels included. `Names` of ``model`
 for which a bare label is no name.
 """
 
-import html
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, cast
 
+from idstore import spreadsheets
 from idstore.characters import ascii_upper
 from idstore.errors import InvalidIdentifier, UnknownScheme
 from idstore.model.namespace import Namespace, is_form_prefix
+from idstore.registry import wrapped
 from idstore.remedies import Remedy
 from idstore.schemes import Address, Addressed, Scheme, Typed, Uniform, well_known
 
 _MANY: Final = 4
 """Namespaces that read bare labels alike and are looked up together; fewer are looked up one by one."""
-_QUOTES: Final = "\"'`<{\u00ab\u2018\u201c\u201e\u2039\u300c\u300e"
-"""Opening signs that are no part of a label; other ones can be, unless they enclose a whole identifier."""
-_ENDS: Final = '"\u201c\u201d\u201e'
-_CLOSING: Final = {
-    **dict(zip("'`*<([{\uff08\uff1c", "'`*>)]}\uff09\uff1e", strict=True)),
-    **dict(zip("\u00ab\u2018\u2039\u300c\u300e", "\u00bb\u2019\u203a\u300d\u300f", strict=True)),
-    **dict.fromkeys('"\u201c\u201e', _ENDS),
-}
-"""Opening sign → those that close it."""
-_WORD_BEFORE: Final = re.compile(
-    r"(?:ur[iln]|doi|hdl|handle)(?:\s*[:=]\s*|\s+)(.+)", re.IGNORECASE | re.ASCII | re.DOTALL
-)
-_LINK: Final = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)|\\(?:url|href|doi)\{([^{}]+)\}(?:\{[^{}]*\})?")
-"""A link of Markdown or TeX."""
-_IN_HTML: Final = re.compile("&(?:lt|gt|quot|apos|#[0-9]+|#x[0-9a-f]+);", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +133,22 @@ class NamespaceIndex:
 
         White space that a label begins or ends with is such a thing.
         """
-        code, inner = namespace.scheme, _unwrapped(label)
+        code, inner = namespace.scheme, wrapped.unwrapped(label)
         meant = label.strip() if label != label.strip() else ""
-        for text in {label: None, inner: None}:
+        for text in {label: None, inner: None, wrapped.usual_signs(label): None}:
             with suppress(InvalidIdentifier):
                 again = code.label(text, namespace.context)
                 if again != text:
                     meant = code.iri(again, namespace.context)
-        odd = label[:1] in _QUOTES or label[-1:] == ">"
         enclosed = not (label[:1].isalnum() or label[:1].isspace())
-        if not meant and inner != label and (odd or (enclosed and self._is_whole(code, inner))):
-            meant = inner
+        if not meant and inner != label:
+            odd = wrapped.is_odd(label) or spreadsheets.linked(label) is not None
+            meant = inner if odd or (enclosed and self._is_whole(code, inner)) else ""
+        reason = f"it looks like {meant} with something before or around it; write that, or insist"
+        if not meant and spreadsheets.is_result(label):
+            meant = label
+            reason = "it is a formula or an error of a spreadsheet; write its value, or insist"
         if meant:
-            reason = f"it looks like {meant} with something before or around it; write that, or insist"
             raise InvalidIdentifier(label, reason, 0, code.name, remedy=Remedy.INSIST)
 
     def _is_whole(self, code: Scheme, text: str) -> bool:
@@ -249,36 +237,6 @@ def readings_in(namespaces: Iterable[Namespace], text: str) -> Iterator[tuple[Na
         except UnknownScheme:  # its package is not installed; the other namespaces still work
             if text.startswith(namespace.base):
                 raise
-
-
-def _unwrapped(text: str) -> str:
-    """Return the identifier in a text with something around it, as people write it; else the text.
-
-    >>> _unwrapped("<https://doi.org/10.1045/a>"), _unwrapped("(URL: 10.1045/a)"), _unwrapped("(a) b")
-    ('https://doi.org/10.1045/a', '10.1045/a', '(a) b')
-    >>> _unwrapped("[x](https://doi.org/10.1045/a)"), _unwrapped("&lt;10.1045/a&gt;"), _unwrapped("<a")
-    ('https://doi.org/10.1045/a', '10.1045/a', 'a')
-    """
-    before = ""
-    while text != before:
-        before, text = text, _once_unwrapped(html.unescape(text) if _IN_HTML.search(text) else text)
-    return text
-
-
-def _once_unwrapped(text: str) -> str:
-    stripped = text.strip()
-    for pattern in (_LINK, _WORD_BEFORE):
-        match = pattern.fullmatch(stripped)
-        if match is not None:
-            return str(next(filter(None, match.groups())))
-    first, last, inner = stripped[:1], stripped[-1:], stripped[1:-1]
-    if inner and last in _CLOSING.get(first, "") and not {first, last} & {*inner.strip(first + last)}:
-        return inner
-    if first == "<" and ">" not in stripped:
-        return stripped[1:]
-    if last == ">" and "<" not in stripped:
-        return stripped[:-1]
-    return stripped if stripped != text and stripped else text
 
 
 def _address(code: Scheme, text: str) -> Address | None:

@@ -13,7 +13,6 @@ from idstore.errors import (
 )
 from idstore.model import names, terms
 from idstore.model import namespace as namespaces
-from idstore.model.filter import check_list
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party, node
 from idstore.model.terms import Term, iri_of
@@ -139,7 +138,6 @@ class Namespaces(Part):
         per_minute  identifiers that one party may allocate in any 60 seconds; None: any number.
         Raises UnknownNamespace, NotPermitted, InvalidData.
         """
-        check_list(parties, "parties")
         if per_minute is not None and per_minute < 1:
             raise InvalidData(
                 f"a limit of {per_minute} a minute allows nothing; use 1 or more, or freeze the namespace",

@@ -303,7 +303,7 @@ class Parties(Namespaces, Lookup):
 
     def _allocations(self, transaction: Transaction, of: Party, since: datetime) -> Sequence[str]:
         """Return the party's allocations that still exist, including those that other parties own now."""
-        selection = Selection(None, owner=of.name, since=times.milliseconds(times.checked(since)))
+        selection = Selection(None, owner=of.name, since=times.milliseconds(times.checked(since, "since")))
         rows = transaction.catalogue.events(selection, kinds=_ALLOCATING)
         allocated = {
             read_event(transaction, NamedNode(row.iri), NamedNode(row.graph)).about: None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from idstore.model.filter import check_number
+from idstore.arguments import check_number
 from idstore.model.party import Party
 from idstore.model.terms import Term
 from idstore.queries.limits import MEMORY, ROWS, SECONDS, QueryLimits, check, never

@@ -61,6 +61,8 @@ class VisibleStore(Store):
             return
         if not all(term is None or isinstance(term, NamedNode) for term in (subject, predicate, graph)):
             return
+        if not isinstance(value, NamedNode | Literal | None):  # no other value is stored
+            return
         graphs_of: dict[tuple[Node, ...], list[rdflib.Graph]] = {}
         pattern: Any = (subject, predicate, value, graph)
         for quad in self._registry.matching(self._party, *pattern):

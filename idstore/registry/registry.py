@@ -34,6 +34,7 @@ from types import MappingProxyType
 
 from pyoxigraph import Quad
 
+from idstore import arguments
 from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.filter import Filter
@@ -67,6 +68,7 @@ from idstore.registry.versions import Versions
 from idstore.stores.contract import StoreCounters
 
 
+@arguments.checked
 class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replacements, Queries):
     """A registry over a store: mint, bind, fixate, resolve and the rest, each for an authenticated party.
 
@@ -268,7 +270,7 @@ class Registry(Allocator, Parties, HandleRecords, Citations, Versions, Replaceme
         self, since: datetime, until: datetime, party: Party, namespace: str | None = None
     ) -> Iterator[Difference]:
         """The identifiers that changed between two moments: see `PastStates.differences`."""
-        period = times.checked(since), times.checked(until)
+        period = times.checked(since, "since"), times.checked(until, "until")
         return PastStates(self.core).differences(*period, party, namespace)
 
     # verification

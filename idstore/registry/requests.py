@@ -6,6 +6,7 @@ from dataclasses import astuple, dataclass, field, replace
 
 from pyoxigraph import Literal, NamedNode
 
+from idstore import arguments
 from idstore.errors import AlreadyRegistered, InvalidData, NotRegistered, RequestConflict
 from idstore.model import terms
 from idstore.model.change import Claim
@@ -55,6 +56,10 @@ class Request:
     bindings: Sequence[Statement] = ()
     fixate: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
+
     def arguments(self) -> list[tuple[NamedNode, Term]]:
         """Return the event's arguments. Raises InvalidData."""
         check_metadata(self.metadata)
@@ -66,6 +71,10 @@ class Request:
         if self.target is not None:
             earlier.append((IDS.target, terms.iri(self.target)))
         return earlier
+
+    def every_name(self) -> list[str]:
+        """Return the names in all languages."""
+        return [*([] if self.name is None else [self.name]), *self.names.values()]
 
     def digest(self, label: str | None) -> str:
         """Return a hash of everything but the key."""

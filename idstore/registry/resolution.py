@@ -10,6 +10,7 @@ from typing import Final
 
 from pyoxigraph import NamedNode, Quad
 
+from idstore import arguments
 from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NoTarget, NotRegistered
 from idstore.model.names import Names
 from idstore.model.namespace import Namespace
@@ -94,6 +95,10 @@ class ResolutionOptions:
     aliases: bool = True
     location: locations.Client = field(default_factory=locations.Client)
     draw: Callable[[], float] = SystemRandom().random
+
+    def __post_init__(self) -> None:
+        """Raise InvalidData: a field is of another kind."""
+        arguments.check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

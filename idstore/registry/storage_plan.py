@@ -12,7 +12,6 @@ from pyoxigraph import Literal, NamedNode
 from idstore.errors import AlreadyRegistered, InvalidData, NotPermitted, NotRegistered, RequestConflict
 from idstore.model import terms
 from idstore.model.event import Event
-from idstore.model.filter import check_list
 from idstore.model.namespace import LARGEST, number
 from idstore.model.party import Party, node
 from idstore.model.storage import (
@@ -112,7 +111,6 @@ class StoragePlan(Part):
 
         Raises NotPermitted, NotRegistered, InvalidData.
         """
-        check_list(parties, "parties")
         arguments: list[tuple[NamedNode, Term]] = [(IDS.party, node(Party(text).name)) for text in parties]
 
         def act(transaction: Transaction) -> Storage:

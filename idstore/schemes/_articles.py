@@ -9,11 +9,12 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from idstore import spreadsheets
 from idstore.characters import ascii_lower, printable
 from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.schemes import Derived
 from idstore.schemes._handles import check_characters, split_handle, untracked, unwrap
-from idstore.schemes._numbering import first_page, numbered, plain, says_nothing
+from idstore.schemes._numbering import first_page, numbered, plain
 from idstore.schemes.article_fields import FIELDS, FORMULA, PLACE, check_names
 
 LETTER: Final = (
@@ -98,7 +99,7 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
         for name in ("issn", "volume", "issue", "page", "title", "subtitle")
     }
     for name in ("title", "subtitle"):
-        if says_nothing(fields[name], is_title=name == "title"):
+        if spreadsheets.says_nothing(fields[name], is_title=name == "title"):
             told = notes if name == "subtitle" else irregular
             told.append(f"the {name} {fields[name]!r} says that there is none")
             fields[name] = ""

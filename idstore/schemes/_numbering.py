@@ -11,6 +11,8 @@ import re
 import unicodedata
 from typing import Final
 
+from idstore import spreadsheets
+
 FIELD: Final = "-a-z0-9.,:()"
 """Characters of volume, issue and page, for a character class; volume and issue may also have ``_``."""
 
@@ -95,11 +97,6 @@ _MISSING: Final = frozenset(
 """Texts that name no number, in lower case, without spaces and punctuation."""
 
 
-_NOTHING: Final = frozenset(["nan", "<na>", "nat", "n/a"])
-"""Cells without a value, as tables write them, in lower case."""
-_NOTHING_OR_WORDS: Final = _NOTHING | {"na", "none", "null", "nil"}
-"""Those, and words that a title can be."""
-_SPREADSHEET_ERROR: Final = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|NULL!|NUM!|DIV/0!)", re.IGNORECASE)
 _MONTH: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|m\u00e4r|mai|okt|dez"
 _DATE: Final = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ].*)?|[0-9]{1,2}([/.])[0-9]{1,2}\1[0-9]{2,4}"
@@ -109,19 +106,9 @@ _DATE: Final = re.compile(
 """A date, as a spreadsheet makes of ``5-12`` and ``3/4``."""
 
 
-def says_nothing(text: str, *, is_title: bool = False) -> bool:
-    """Return whether a field is a cell without a value, or an error of a spreadsheet.
-
-    >>> [says_nothing(text, is_title=True) for text in ("nan", "<NA>", "#REF!", "None", "")]
-    [True, True, True, False, False]
-    """
-    nothing = _NOTHING if is_title else _NOTHING_OR_WORDS
-    return text.casefold() in nothing or _SPREADSHEET_ERROR.fullmatch(text) is not None
-
-
 def _tell_of_spreadsheets(text: str, name: str, irregular: list[str]) -> None:
     """Append what a spreadsheet seems to have made of a volume, an issue or a page."""
-    if _SPREADSHEET_ERROR.fullmatch(text.strip()):
+    if spreadsheets.is_error(text):
         irregular.append(f"the {name} {text!r} is an error of a spreadsheet")
     elif _DATE.fullmatch(text.strip()):
         irregular.append(f"the {name} {text!r} is a date, as spreadsheets make of two numbers")

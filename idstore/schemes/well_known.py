@@ -21,7 +21,10 @@ False
 """
 
 import re
+import unicodedata
+from contextlib import suppress
 from typing import Final
+from urllib.parse import quote
 
 from idstore.characters import ascii_lower, ascii_upper
 
@@ -56,6 +59,7 @@ _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 _UNRESERVED: Final = re.compile("%(2D|2E|3[0-9]|4[1-9A-F]|5[0-9A]|5F|6[1-9A-F]|7[0-9A]|7E)")
 """Escapes of ASCII letters, digits, hyphen, full stop, underscore and tilde."""
 _WIKIDATA: Final = re.compile(r"https://(?:www\.|m\.)?wikidata\.org/wiki/(?:Special:EntityData/)?(Q[0-9]+)\Z")
+_ASCII: Final = "".join(map(chr, range(128)))
 _AUTHORITY: Final = re.compile(r"https?://[^/?#]*", re.IGNORECASE | re.ASCII)
 _USUAL_PORT: Final = re.compile(
     r"(http://[^/?#]*):80(?=[/?#]|$)|(https://[^/?#]*):443(?=[/?#]|$)", re.IGNORECASE | re.ASCII
@@ -102,22 +106,38 @@ def usual(text: str) -> str:
 def similar(text: str) -> str:
     """Return a form of a web address that addresses share which most servers answer alike.
 
-    They differ by protocol, capitals of the host, the usual port, a path of ``/``, or an escape of a
-    character that needs none (RFC 3986, sections 6.2.2 and 6.2.3), or are the two addresses of a Wikidata
-    item. Other texts are returned as they are.
+    They differ by protocol, capitals of the host, the usual port, a path of ``/``, an escape of a character
+    that needs none (RFC 3986, sections 6.2.2 and 6.2.3), or letters beyond ASCII that are escaped (RFC 3987,
+    section 3.1) or composed differently, or are the two addresses of a Wikidata item. Other texts are
+    returned as they are.
 
     >>> similar("http://Example.org"), similar("https://example.org:443/%7Ea")
     ('https://example.org/', 'https://example.org/~a')
     >>> similar("https://www.wikidata.org/wiki/Q2192")
     'https://www.wikidata.org/entity/Q2192'
+    >>> similar("http://b\u00fccher.example/caf\u00e9"), similar("https://xn--bcher-kva.example/caf%c3%a9")
+    ('https://xn--bcher-kva.example/caf%C3%A9', 'https://xn--bcher-kva.example/caf%C3%A9')
     """
-    address = usual(text)
+    address = usual(_in_ascii(text))
     start = _AUTHORITY.match(address)
     if start is None:
         return text
     rest = _UNRESERVED.sub(lambda escape: chr(int(escape[1], 16)), _same_escapes(address[start.end() :]))
     address = f"https{start[0][start[0].index(':') :]}{rest or '/'}"
     return _WIKIDATA.sub(r"https://www.wikidata.org/entity/\1", address)
+
+
+def _in_ascii(text: str) -> str:
+    """Return a web address as a URI: its host in Punycode, other letters beyond ASCII as escapes of UTF-8."""
+    start = None if text.isascii() else _AUTHORITY.match(text)
+    if start is None:
+        return text
+    protocol, _, authority = start[0].partition("//")
+    host, colon, port = authority.partition(":")
+    with suppress(UnicodeError):  # not every text can be a host
+        host = host.encode("idna").decode()
+    rest = unicodedata.normalize("NFC", text[start.end() :])
+    return f"{protocol}//{host}{colon}{port}" + quote(rest, safe=_ASCII, errors="replace")
 
 
 def _without_port(text: str) -> str:

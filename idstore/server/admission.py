@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Final
 
 from prometheus_client import (
@@ -22,7 +23,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from idstore.errors import IdstoreError, Overloaded
+from idstore.errors import IdstoreError, InvalidData, Overloaded
 from idstore.model import times
 from idstore.operations.descriptions import field_texts
 from idstore.registry import Registry
@@ -172,6 +173,10 @@ class Admission:
     async def _admit(self, scope: Scope, body: RequestBody, answer: "_Answer", *, probe: bool) -> None:
         state = scope.setdefault("state", {})
         receive: Receive = body.receive
+        if scope.get("http_version") == "1.1" and sum(name == b"host" for name, _ in scope["headers"]) != 1:
+            error = InvalidData("the request has no header Host, or several; send one", field="Host")
+            await problems.response(error, status=HTTPStatus.BAD_REQUEST)(scope, receive, answer.send)
+            return
         try:
             if not probe:
                 with self._counted():

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from idstore.errors import IdstoreError, InvalidData, NotRegistered
+from idstore.errors import IdstoreError, InvalidData
 from idstore.model.record import Record
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import parameter_text, summary
@@ -35,7 +35,6 @@ from idstore.server.sign_in import Caller
 from idstore.server.transfers import Download, upload
 from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
-from idstore.vocabulary import SPACE
 
 VERSION: Final = "v1"
 WRITERS: Final = 4
@@ -91,7 +90,7 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
     _add_generator(app, registry, workers)
     _add_description(app)
     health.add(app, registry, figures)
-    app.add_exception_handler(IdstoreError, lambda _, error: problems.response(error))
+    app.add_exception_handler(IdstoreError, _refused)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _invalid)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_route)  # type: ignore[arg-type]
     app.add_exception_handler(Exception, lambda _, error: problems.response(problems.failure(error)))
@@ -278,6 +277,8 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
                 "stands twice; send it once" if keyed else f"has no effect on {operation.name}; leave it out"
             )
             raise InvalidData(f"the header {_KEY_HEADER} {reason}", field=_KEY_HEADER)
+        if not operation.in_query and (await request.body()).strip() == b"null":
+            raise InvalidData("the body is no JSON object; send one", field="body")
         return await endpoint(request, **sent)
 
     return endpoint_of_known
@@ -396,6 +397,12 @@ def _is_raw(operation: ApiOperation) -> bool:
     return operation.in_lines or bool(operation.download) or operation.result is Answer
 
 
+async def _refused(request: Request, error: IdstoreError) -> Response:
+    """Answer a request that an operation refuses; the parameter at fault is named as in the request."""
+    operation = OPERATIONS.get(getattr(request.scope.get("route"), "name", ""))
+    return problems.response(error, operation)
+
+
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
     """Answer a request that does not fit the declaration of its operation."""
     operation = OPERATIONS.get(getattr(request.scope.get("route"), "name", ""))
@@ -416,11 +423,7 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
             InvalidData("the body is not a JSON object in UTF-8; send one", field="body")
         )
     message = f"{error.detail}; {request.scope['root_path']}{API}{VERSION}/openapi.json describes the API"
-    found = problems.describe(NotRegistered(request.url.path, message))
-    found["status"] = error.status_code
-    headers = {**_PRIVATE, **(error.headers or {})}
+    response = problems.no_route(error, message)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        slug = "method-not-allowed"
-        found |= {"error": slug, "type": f"{SPACE}error/{slug}", "title": "Method not allowed"}
-        headers["Allow"] = ", ".join(sorted(_methods(request)))
-    return JSONResponse(found, error.status_code, headers, problems.MEDIA_TYPE)
+        response.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return response

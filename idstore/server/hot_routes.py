@@ -52,7 +52,7 @@ class HotRoutes:
                 try:
                     response = await self._answer(route.operation, Request(scope, receive), sent)
                 except IdstoreError as error:
-                    response = problems.response(error)
+                    response = problems.response(error, route.operation)
                 except Exception as error:
                     await problems.response(problems.failure(error))(scope, receive, send)
                     raise  # it is logged

@@ -59,6 +59,7 @@ class Interface:
                 Exception: lambda _, error: self.refuse(problems.failure(error)),
             },
         )
+        routes.router.redirect_slashes = False  # it would take the host of the address from the request
         return _Hot(routes, self) if self.hot else routes
 
 

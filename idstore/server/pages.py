@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount
@@ -61,9 +60,5 @@ def _templates() -> Environment:
 
 def interface() -> Interface:
     """Return the interface with the files that pages load."""
-
-    def not_found(error: HTTPException) -> Response:
-        return Response(status_code=error.status_code, headers=error.headers)
-
     files = StaticFiles(packages=[("idstore.server", "static")])
-    return Interface((_FILES,), [Mount(_FILES, files, name="static")], problems.response, not_found)
+    return Interface((_FILES,), [Mount(_FILES, files, name="static")], problems.response, problems.no_route)

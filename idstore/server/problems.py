@@ -1,11 +1,14 @@
 """Errors as HTTP answers: the table of statuses, and problem details (RFC 9457)."""
 
+from http import HTTPStatus
 from math import isfinite
 from typing import Final, NotRequired, TypedDict
 
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from idstore import errors
+from idstore.operations.operation import ApiOperation
 from idstore.vocabulary import SPACE
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -99,10 +102,36 @@ def headers(error: errors.IdstoreError) -> dict[str, str]:
     return found
 
 
-def response(error: errors.IdstoreError) -> JSONResponse:
-    """Return the answer for an error."""
+def response(
+    error: errors.IdstoreError, operation: ApiOperation | None = None, status: int | None = None
+) -> JSONResponse:
+    """Return the answer for an error, which names the parameter at fault as requests for an operation do.
+
+    status  None: that of the error.
+    """
     document = describe(error)
+    document["status"] = status or document["status"]
+    if operation is not None and error.field is not None:
+        document["field"] = operation.in_json(error.field)
     return JSONResponse(document, document["status"], headers(error), MEDIA_TYPE)
+
+
+def no_route(error: HTTPException, message: str = "") -> JSONResponse:
+    """Return the answer to a request for an address, or with a method, that there is not.
+
+    message  what to say instead of the error's own words.
+    """
+    slug = "method-not-allowed" if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED else "not-registered"
+    document: Problem = {
+        "type": f"{SPACE}error/{slug}",
+        "title": slug.replace("-", " ").capitalize(),
+        "status": error.status_code,
+        "detail": message or error.detail,
+        "error": slug,
+        "fields": {},
+    }
+    headers = {"Cache-Control": "private, no-store", **(error.headers or {})}
+    return JSONResponse(document, error.status_code, headers, MEDIA_TYPE)
 
 
 def failure(error: Exception) -> errors.IdstoreError:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
-from idstore import opening
+from idstore import opening, permissions
 from idstore.errors import StoreUnavailable
 from idstore.model import times
 from idstore.queries.pool import QueryPool
@@ -266,7 +266,7 @@ def _tcp_socket(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def _folder_socket(folder: Path) -> Iterator[socket.socket]:
-    """Listen on the socket in a store's folder, for the owner of the folder only. The store must be held."""
+    """Listen on the socket in a store's folder, for those who may write there. The store must be held."""
     path = folder / SOCKET
     path.unlink(missing_ok=True)  # of a server that was killed
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as local:
@@ -280,6 +280,7 @@ def _folder_socket(folder: Path) -> Iterator[socket.socket]:
             ) from error
         finally:
             os.umask(mask)
+        permissions.conform(path)
         local.listen(1024)
         try:
             yield local

@@ -8,6 +8,7 @@ from typing import Final
 
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, Quad
 
+from idstore import arguments
 from idstore.errors import ExchangeError
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
@@ -87,6 +88,7 @@ def namespaces_of(path: str | PathLike[str]) -> list[Namespace]:
     return [namespace for namespace in described if importable.fault_of(namespace) is None]
 
 
+@arguments.checks
 def check(registry: Registry, party: Party, progress: Progress = unwatched) -> ValidationReport:
     """Check the content of a registry that the party sees, in place.
 
@@ -116,6 +118,7 @@ class IncrementalReport:
     shapes: str
 
 
+@arguments.checks
 def check_changed(registry: Registry, party: Party, progress: Progress = unwatched) -> IncrementalReport:
     """Check the changes since the registry last conformed to the same shapes.
 

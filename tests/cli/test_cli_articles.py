@@ -108,6 +108,29 @@ def test_numbers_are_found_in_every_format(run: Run, format: str) -> None:
     assert (line, "the issue 'Spring' is not a number" in refusal) == ("", True)
 
 
+ARTICLE_NUMBERS = {
+    "csl": ('"page": "{}"', '"article-number": "e1001", "page": ""'),
+    "crossref": ('"page": "{}"', '"article-number": "e1001"'),
+    "bibtex": ("pages={{{}}}", "eid={{e1001}}"),
+    "jats": ("<fpage>{}</fpage>", "<elocation-id>e1001</elocation-id>"),
+    "ris": ("SP  - {}", "C7  - e1001"),
+}
+RIS = "TY  - JOUR\nSN  - {}\nVL  - {}\nIS  - {}\nSP  - {}\nTI  - {}\nER  - \n"
+
+
+@pytest.mark.parametrize("format", ARTICLE_NUMBERS)
+def test_an_article_number_is_no_page_and_told(run: Run, format: str) -> None:
+    paged = {**FORMATS, "ris": RIS}[format]
+    page, number = ARTICLE_NUMBERS[format]
+    numbered = paged.replace(page, number).format(ISSN, "3", "4", TITLE)
+    kept = run("derive", "sp", "--metadata", "-", stdin=numbered)
+    assert kept.line.endswith("/03921921/v03i0004/nfp_tmotu")
+    assert "the article number (e1001) is no page, and not used" in kept.err
+    run("derive", "sp", "--metadata", "-", "--strict", stdin=numbered, code=3)
+    plain = paged.format(ISSN, "3", "4", "e1001", TITLE)
+    assert run("derive", "sp", "--metadata", "-", "--strict", stdin=plain).line.endswith("/e1001_tmotu")
+
+
 def test_numbers_of_json_in_several_writings_give_one_identifier(run: Run) -> None:
     article = json.dumps({"issn": ISSN, "volume": "V", "issue": "I", "page": "P", "title": TITLE})
     rows = ("12", "4", "5"), ("12.0", "4.0", "5.0"), ('"012"', '"0004"', '"5.0"'), ('"12.0"', '"4"', "5")

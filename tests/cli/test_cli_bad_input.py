@@ -408,3 +408,20 @@ def test_input_that_is_not_utf8_is_refused(run: Run) -> None:
 @pytest.mark.usefixtures("rdl")
 def test_a_party_name_that_is_not_utf8_matches_nothing(run: Run) -> None:
     assert run("list", "--owner", "a\udcff").out == run("log", "--user", "a\udcff").out == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("stats", "--by", "month", "--by", "party"),
+        ("list", "--limit", "1", "--limit=2"),
+    ],
+)
+def test_an_option_of_one_value_stands_once(run: Run, words: tuple[str, ...]) -> None:
+    assert f"{words[1]} stands 2 times; give it once" in run(*words, code=2).err
+
+
+@pytest.mark.usefixtures("rdl")
+def test_options_of_several_values_stand_several_times(run: Run) -> None:
+    run("log", "--kind", "Mint", "--kind", "Bind")
+    run("list", "--quiet", "--quiet")

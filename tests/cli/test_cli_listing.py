@@ -308,6 +308,9 @@ def test_a_line_that_only_a_setting_refuses_names_the_setting(run: Run, tmp_path
         file.write_text(f"{line}\n", encoding="utf-8")
         command = ("import", "--format", "list", "--namespace", namespace, file)
         assert hint in run(*command, code=3).out
+        if namespace == "facade":
+            file.write_text(f"{base}{line}\n", encoding="utf-8")
+            assert hint in run("import", "--format", "list", file, code=3).out
         run("namespace", "set", namespace, hint.split()[1])
         run(*command)
         assert run("list", "--namespace", namespace).out.count("\n") == 1

@@ -67,6 +67,28 @@ def test_white_space_around_an_identifier_counts_for_nothing(run: Run, doi: str,
         "10.5072/ a",
         "doi:10.5072/\u00a0a",
         "https://hdl.handle.net/10.5072/a%20",
+        "10.5072/a [doi]",
+        "10.5072/a (DOI)",
+        "a [hdl]",
+        "/10.5072/a",
+        "//10.5072/a",
+        "10.5072 / a",
+        "10.5072 /a",
+        r"10.5072\a",
+        "10.5072\uff0fa",
+        "\uff11\uff10.\uff15\uff10\uff17\uff12/a",
+        "10.5072\u2044a",
+        "10.5072/a</a>",
+        "<b>10.5072/a</b>",
+        '<a href="https://doi.org/10.5072/a">10.5072/a</a>',
+        "a<br>",
+        '=HYPERLINK("https://doi.org/10.5072/a";"a")',
+        '=hyperlink("10.5072/a")',
+        "=CONCAT(A1,B1)",
+        "=A1",
+        "#N/A",
+        "#REF!",
+        "10.5072/#N/A",
     ],
 )
 def test_a_label_with_something_around_it_is_refused_unless_insisted(run: Run, doi: str, label: str) -> None:
@@ -87,10 +109,57 @@ def test_who_insists_gets_the_label_and_the_log_says_so(run: Run, doi: str, labe
 
 
 @pytest.mark.parametrize(
-    "label", ["(SICI)1096-8644(199601)99:1", "a(b)", "it's", '12"', "doing well", "(a)b"]
+    "label",
+    [
+        "(SICI)1096-8644(199601)99:1",
+        "(SICI)1096-8644(199601)99:1<1::AID-AJPA1>3.0.CO;2-1",
+        "a(b)",
+        "it's",
+        '12"',
+        "doing well",
+        "(a)b",
+        "a (second draft)",
+        "/a",
+        "a / b",
+        r"a\b",
+        "=a",
+        "=",
+        "#a",
+        "a=A1",
+    ],
 )
 def test_labels_with_such_characters_stay_possible(run: Run, doi: str, label: str) -> None:
     run("register", doi, label)
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        *((f"a{sign}", f"its label ends in '{sign}'") for sign in ".,;:!?"),
+        ("nan", "its label is 'nan', as tables write a missing value"),
+        ("NULL", "its label is 'NULL'"),
+        ("a.b", ""),
+    ],
+)
+def test_a_label_that_may_be_none_is_told(run: Run, doi: str, label: str, told: str, tmp_path: Path) -> None:
+    errors = run("register", doi, label).err
+    assert (told in errors) if told else errors == ""
+    run("namespace", "add", "other", "10.5073", "--scheme", "handle")
+    (tmp_path / "list.txt").write_text(f"10.5073/{label}\n")
+    assert told in run("import", tmp_path / "list.txt").err
+    run("namespace", "add", "third", "10.5074", "--scheme", "handle")
+    (tmp_path / "new.tsv").write_text(f"label\tname\n{label}\tN\n")
+    assert told in run("register", "third", "--from", tmp_path / "new.tsv").err
+
+
+def test_a_missing_name_is_told_by_line(run: Run, doi: str, tmp_path: Path) -> None:
+    told = "line 3: its name is 'nan', as tables write a missing value"
+    (tmp_path / "list.csv").write_text("id,name\na,None of it\nb,nan\n")
+    errors = run("import", tmp_path / "list.csv", "--namespace", doi).err
+    assert told in errors and "line 2" not in errors
+    (tmp_path / "new.csv").write_text("label,name\nc,None of it\nd,nan\n")
+    errors = run("register", doi, "--from", tmp_path / "new.csv").err
+    assert told in errors and "line 2" not in errors
 
 
 def test_an_import_keeps_such_a_label_with_a_warning(run: Run, doi: str, tmp_path: Path) -> None:
@@ -136,6 +205,21 @@ def test_a_query_of_tracking_is_no_part_of_a_doi(run: Run, doi: str, query: str)
     for host in ("https://doi.org", "http://dx.doi.org", "https://hdl.handle.net"):
         assert run("show", f"{host}/10.5072/a?{query}", "--json").object["id"] == iri
     run("show", "https://doi.org/10.5072/a?b=1", code=3)
+
+
+RESULTS = ["=CONCAT(A1;B1)", "=A1", "#N/A", "#REF!", '=HYPERLINK("https://example.org")']
+
+
+@pytest.mark.parametrize("cell", RESULTS)
+def test_formulas_and_errors_are_refused_unless_insisted(
+    run: Run, doi: str, cell: str, tmp_path: Path
+) -> None:
+    for table in (f"id\tname\n{cell}\tN\n", f"id\tname\na\t{cell}\n"):
+        (tmp_path / "t.tsv").write_text(table, encoding="utf-8")
+        told = run("import", tmp_path / "t.tsv", "--namespace", doi, code=3).out
+        assert "line 2\tmalformed" in told and "of a spreadsheet; write " in told
+        assert run("list").out == ""
+    run("import", tmp_path / "t.tsv", "--namespace", doi, "--force")
 
 
 CELLS = ['"c1"', '="c1"', "'c1'", "\u201cc1\u201d", "\u00abc1\u00bb"]
@@ -236,6 +320,23 @@ def test_addresses_that_are_probably_one_are_a_hint(run: Run, other: str, tmp_pa
     assert {claim["target"] for claim in finding["claims"]} == {"https://example.org/a~b", other}
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        "http://example.org/Caf%C3%A9?q=%c3%a9",
+        "https://example.org/Caf\u00e9?q=\u00e9",
+        "https://example.org/Cafe\u0301?q=\u00e9",
+    ],
+)
+def test_letters_and_their_escapes_are_probably_one(run: Run, other: str, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text(
+        f"subject\ttarget\nurn:x:1\thttps://example.org/Caf\u00e9?q=%C3%A9\nurn:y:1\t{other}\n",
+        encoding="utf-8",
+    )
+    [finding] = run("reconcile", tmp_path / "t.tsv", "--json", "--strict").objects
+    assert finding["kind"] == "probably-same"
+
+
 def test_the_two_addresses_of_a_wikidata_item_are_probably_one(run: Run, tmp_path: Path) -> None:
     page, entity = "https://www.wikidata.org/wiki/Q2192", "http://www.wikidata.org/entity/Q2192"
     (tmp_path / "t.tsv").write_text(f"subject\ttarget\nurn:x:1\t{page}\nurn:y:1\t{entity}\n")
@@ -313,3 +414,22 @@ def test_a_file_name_that_is_not_utf8_is_shown(run: Run, format: str, tmp_path: 
     Path(name).write_text("subject\ttarget\nurn:x:1\turn:a:1\nurn:x:1\turn:a:2\n")
     told = run("reconcile", name, "--format", format).out
     assert "x\\xff.tsv" in told.replace("\\\\", "\\")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"), [("txt", "10.5072/a\n"), ("tsv", "id\ttarget\n10.5072/a\thttps://example.org\n")]
+)
+def test_a_list_whose_file_name_is_not_utf8_is_imported(
+    run: Run, doi: str, suffix: str, content: str, tmp_path: Path
+) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/x\xff." + suffix.encode())
+    Path(name).write_text(content)
+    assert "1 new" in run("import", name, "--namespace", doi).err
+    assert f"x\\xff.{suffix}" in [event.get("note") for event in run("log", "--json").objects]
+
+
+def test_the_counts_of_a_list_say_what_is_new_and_contradictory(run: Run, doi: str, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("id,name\na,N1\na,N2\nb,M\nb,M\n")
+    told = run("import", tmp_path / "list.csv", "--namespace", doi).err
+    assert "1 contradictory (1 of them new), 1 new; done" in told
+    assert len(run("list").lines) == 2

@@ -180,7 +180,11 @@ def test_updates_are_refused_by_name(text: str) -> None:
     ("text", "line", "said"),
     [
         ("SELECT ?s WHERE {\n ?s ?p ?o \n FILTRE(?s) }", 3, ""),
-        ("SELECT * { ?s nix:a ?o }", 1, ": a prefix is not declared"),
+        (
+            "SELECT * { ?s nix:a ?o }",
+            1,
+            ": the prefix nix is not declared; begin with PREFIX nix: and an IRI in <>",
+        ),
         ("SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o }", 1, ": a variable is neither grouped nor aggregated"),
         ("SELECT * { <not an iri> ?p ?o }", 1, ": not a full IRI"),
         ("SELECT * { ?s <relative> ?o }", 1, ": not a full IRI"),

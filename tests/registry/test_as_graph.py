@@ -12,7 +12,6 @@ from rdflib import RDF, Dataset, Graph, Literal, URIRef
 from rdflib.namespace import RDFS, SKOS
 
 from idstore import Party, Registry, Request, Statement
-from idstore.registry.query import Queries
 from idstore.vocabulary import IDS, PUBLIC_LOG
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
@@ -136,14 +135,14 @@ def test_a_pattern_reads_only_matching_quads(registry: Registry, monkeypatch: py
     for _ in range(30):
         registry.mint("rdl", ANN)
     read: list[int] = []
-    matching = Queries.matching
+    matching = Registry.matching
 
     def counted(*words: object) -> object:
         found = matching(*words)  # type: ignore[arg-type]
         read.append(len(found))
         return found
 
-    monkeypatch.setattr(Queries, "matching", counted)
+    monkeypatch.setattr(Registry, "matching", counted)
     graph = registry.as_graph(ROOT)
     assert read == []
     assert (

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -220,13 +221,14 @@ def test_a_store_that_could_not_be_read_can_be_opened_again(tmp_path: Path) -> N
     engine.optimize()
     del engine
     refused = 0
-    for number, whole in enumerate(sorted(folder.glob("generation-1/engine/*.sst"))):
-        copy = tmp_path / str(number)
+    tables = sorted(folder.glob("generation-1/engine/*.sst"))
+    for whole, part in product(tables, (1, 2, 3)):
+        copy = tmp_path / f"{whole.stem}-{part}"
         shutil.copytree(folder, copy)
         table = copy / whole.relative_to(folder)
         data = bytearray(table.read_bytes())
-        third = len(data) // 3
-        data[third : third + 64] = bytes(byte ^ 0xFF for byte in data[third : third + 64])
+        place = len(data) * part // 4
+        data[place : place + 64] = bytes(byte ^ 0xFF for byte in data[place : place + 64])
         table.write_bytes(data)
         with suppress(StoreUnavailable), idstore.open(copy) as registry, registry.nquads(ROOT) as found:
             try:

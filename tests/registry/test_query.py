@@ -105,7 +105,7 @@ def test_prefixes_are_predefined_and_can_be_declared(registry: Registry) -> None
         declared + "SELECT ?l { ?s rdfs:label ?l ; ids:stage ids:Created }",
     ):
         assert ask(registry, text).split() == ["l", "valve"]
-    with pytest.raises(QueryRefused, match="a prefix is not declared"):
+    with pytest.raises(QueryRefused, match="the prefix nix is not declared"):
         ask(registry, "SELECT * { ?s nix:label ?l }")
     assert ask(registry, "PREFIX ids: <urn:others:> ASK { ?s ids:stage ?o }").strip() == "false"
 

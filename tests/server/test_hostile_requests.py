@@ -136,6 +136,28 @@ def test_bytes_that_are_no_request_get_a_problem(server: Server, sent: bytes) ->
     assert (problem["status"], problem["error"]) == (400, "invalid-data")
 
 
+@pytest.mark.parametrize("hosts", [b"", b"Host: a\r\nHost: b\r\n"])
+def test_a_request_has_one_host(server: Server, hosts: bytes) -> None:
+    """Source: RFC 9112, section 3.2."""
+    status, received = exchange(server, b"GET /api/v1/counts HTTP/1.1\r\n" + hosts + b"\r\n")
+    problem = json.loads(received.partition(b"\r\n\r\n")[2])
+    assert status == problem["status"] == 400
+    assert (problem["error"], problem["field"]) == ("invalid-data", "Host")
+
+
+def test_a_body_that_is_null_mints_nothing(server: Server, alice: str) -> None:
+    before = server.ask("GET", "/api/v1/counts", token=alice).body
+    reply = server.ask("POST", "/api/v1/namespaces/rdl/identifiers", b"null", token=alice)
+    assert (reply.status, json.loads(reply.body)["field"]) == (422, "body")
+    assert server.ask("GET", "/api/v1/counts", token=alice).body == before
+
+
+def test_no_redirect_takes_the_host_from_a_request(server: Server) -> None:
+    for path in ("/sparql/", "/queries", "/static", "/reconcile/x/"):
+        reply = server.ask("GET", path, headers={"Host": "evil.example"})
+        assert "evil.example" not in reply.headers.get("location", "")
+
+
 def test_nothing_of_that_is_a_failure(server: Server) -> None:
     assert (
         server.ask("GET", "/healthz", headers={"Upgrade": "websocket", "Connection": "Upgrade"}).status == 200

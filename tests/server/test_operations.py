@@ -90,6 +90,17 @@ def test_arguments_survive_the_way_to_the_server() -> None:
     assert listing.arguments(listing.values({"filter": filter})) == {"filter": filter}
 
 
+def test_identifiers_in_lists_are_sent_as_texts(tmp_path: Path) -> None:
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
+        registry.add_namespace("h", "10.1000", "handle", ALICE)
+        request = idstore.Request(target="http://x.example.org/")
+        first, second = (registry.register("h", label, ALICE, request) for label in "ab")
+        [shared] = registry.shared_targets([first], ALICE, 5)
+        assert (shared.iri, shared.others) == (first.iri, (second.iri,))
+        for name in ("fixate", "shared_targets"):
+            assert OPERATIONS[name].values({"ids": [first, second.iri]}) == {"ids": [first.iri, second.iri]}
+
+
 def test_results_survive_the_way_back(tmp_path: Path) -> None:
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("h", "10.1000", "handle", ALICE)

@@ -2,11 +2,13 @@
 
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -269,6 +271,37 @@ def test_a_missing_right_is_told_before_an_act_and_nothing_is_moved(shared: Path
     assert sound(shared) == {"n0", "n1", "n2"}
 
 
+@pytest.mark.slow
+def test_colleagues_reach_a_server_on_their_folder(shared: Path) -> None:
+    """Whoever serves it, also the machine's administrator; a killed server leaves the folder to them."""
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    assert as_user(shared, COLLEAGUES[0], 0o022, MAKE) == "made\n"
+    for number, end in enumerate((signal.SIGKILL, signal.SIGTERM)):
+        with serving(shared) as server:
+            for user in COLLEAGUES:
+                label = f"n{number}-{user}"
+                assert as_user(shared, user, 0o022, ASK, label) == f"{label}\n"
+            assert as_user(shared, STRANGER, 0o022, ASK, "n").startswith("StoreUnavailable")
+            server.send_signal(end)
+        assert as_user(shared, COLLEAGUES[2], 0o022, ACT, f"n{number}") == f"n{number}\n"
+    assert as_user(shared, COLLEAGUES[1], 0o022, READ) == "8\n"
+
+
+@contextmanager
+def serving(place: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Serve a store in a process, which the block ends, once it is ready."""
+    words = [sys.executable, "-m", "idstore", "--store", str(place), "serve", "--port", "0"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
+        assert server.stderr is not None
+        try:
+            for line in server.stderr:
+                if b"serving" in line:
+                    break
+            yield server
+        finally:
+            server.kill()
+
+
 def test_an_owner_outside_the_group_is_refused(shared: Path) -> None:
     """What that account makes would be closed to the group."""
     told = as_user(shared, COLLEAGUES[0], 0o022, MAKE, groups=())
@@ -289,6 +322,11 @@ with idstore.open(sys.argv[1]) as registry:
         pass
     print(label, flush=True)
 """
+ASK = """
+from idstore import remote
+with remote.connect_folder(pathlib.Path(sys.argv[1])) as registry:
+    print(registry.register("names", sys.argv[2], alice).label)
+"""
 KILL = """
     registry.comment(f"names:{label}", "another remark", alice)
     os._exit(0)
@@ -304,7 +342,7 @@ def as_user(
 ) -> str:
     """Run a program as a user whose primary group is its own. Returns the output, errors included."""
     program = f"""
-import importlib, os, pkgutil, random, sys, uuid
+import importlib, os, pathlib, pkgutil, random, sys, uuid
 import idstore
 # the user may be unable to read the package, so import all of it first
 for module in pkgutil.walk_packages(idstore.__path__, "idstore."):

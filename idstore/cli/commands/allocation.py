@@ -368,6 +368,7 @@ def _allocate(
 ) -> "_Allocation":
     """Allocate an identifier. Return the record, and the other identifiers of its target."""
     from idstore.cli.records import record_views
+    from idstore.registry import wrapped
 
     bound = [] if request.target is None else registry.bound_to(request.target, party)
     record = (
@@ -378,6 +379,8 @@ def _allocate(
     # a request key may return an existing record, which may have comments
     remarks = call.output.json and (request.comment, request.request_key) != (None, None)
     [view] = record_views(registry, party, [record], remarks=remarks)
+    if label is not None and (doubt := wrapped.doubt(record.label)):
+        call.output.warn(doubt)
     if label is not None and not record.label.isascii():
         _warn_of_other_form(call, registry, party, view)
     return view, [iri for iri in bound if iri != view.iri]

@@ -55,7 +55,7 @@ def serve(
     """Serve the store over HTTP until SIGTERM or Ctrl-C.
 
     The server holds the store. On the same folder, other commands reach it through the socket server.socket,
-    which only the owner of the folder can open. Elsewhere --store takes the server's address, and
+    which those who may write in the folder can open. Elsewhere --store takes the server's address, and
     IDSTORE_TOKEN a token. Each request is a line of JSON on standard error.
     """
     run(call, host, port, prefix, proxies, settings, insecure=insecure)

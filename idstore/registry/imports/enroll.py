@@ -23,7 +23,7 @@ from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.terms import UNDETERMINED, Term
-from idstore.registry import iris
+from idstore.registry import iris, wrapped
 from idstore.registry.allocation import Allocations
 from idstore.registry.bindings import Statement
 from idstore.registry.core import Core, DryRunEnded
@@ -178,7 +178,8 @@ class ListImport(Mappings, Allocations):
                 raise
             return refusal(line.line, line.id, error)
         except InvalidIdentifier as error:
-            hint = None if home is None else accepting(home, line.id)
+            meant = home or self.core.facts(batches.bulk).index.home(line.id)
+            hint = None if meant is None else accepting(meant, line.id)
             reason = error.message if hint is None else f"{error.message}; with {hint} it would be one"
             return LineOutcome(line.line, "malformed", line.id, reason)
         except IdstoreError as error:
@@ -287,6 +288,7 @@ class ListImport(Mappings, Allocations):
         namespace, label, iri = identifier
         if iri in batches.begun:
             yield self._odd(batches.bulk, namespace, label)
+            yield wrapped.missing("name", line.name or "")
         yield dropped(line.leads_to or "")
         yield odd(line.statement) if line.statement is not None else ""
         yield self._shared(line, iri, party, verdicts)
@@ -299,7 +301,7 @@ class ListImport(Mappings, Allocations):
             self.core.facts(view).index.check_unwrapped(namespace, label)
         except InvalidIdentifier as error:
             return error.reason.partition(";")[0]
-        return ""
+        return wrapped.doubt(label)
 
     def _shared(self, line: Listed, iri: str, party: Party, verdicts: Container[str]) -> str:
         """Return what to warn of: other identifiers that lead or are bound to a target that a line sets."""

@@ -6,7 +6,6 @@ from typing import Final
 
 from pyoxigraph import Literal, NamedNode
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -164,13 +163,6 @@ def refused(request: Request, error: IdstoreError) -> Response:
     response = refusal(error)
     response.headers.update(common_headers(request))
     return response
-
-
-def not_found(error: HTTPException) -> Response:
-    """Answer a request for an address, or with a method, that there is not."""
-    document = {"title": error.detail, "status": error.status_code}
-    headers = {"Cache-Control": "private, no-store", **(error.headers or {})}
-    return JSONResponse(document, error.status_code, headers, problems.MEDIA_TYPE)
 
 
 def _status(error: IdstoreError) -> int:

@@ -15,6 +15,7 @@ from idstore.errors import IdstoreError
 from idstore.model.party import NOBODY
 from idstore.queries.formats import FORMATS
 from idstore.queries.saved import saved_queries
+from idstore.server import problems
 from idstore.server.interfaces import Interface
 from idstore.server.location import origin
 from idstore.server.pages import page
@@ -28,7 +29,6 @@ from idstore.server.sparql.query_responses import (
     LIMITS,
     Querying,
     common_headers,
-    not_found,
     refusal,
     refused,
 )
@@ -114,13 +114,14 @@ def interface(performer: Performer, settings: Settings) -> Interface:
         [
             _route(PATH, endpoint.respond, "sparql", "POST"),
             _route("/queries", queries.listed, "saved queries"),
+            _route("/queries", queries.listed, "saved queries"),
             _route("/queries/", queries.listed, "saved queries"),
             _route("/queries/{name}.rq", queries.text, "saved query"),
             _route("/queries/{name}", queries.answered, "saved query"),
             _route(VOID_PATH, data.respond, "void"),
         ],
         refusal,
-        not_found,
+        problems.no_route,
     )
 
 

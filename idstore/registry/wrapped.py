@@ -1,0 +1,105 @@
+"""Identifiers with something around them, as people write and copy them: quotes, links, words, marks of HTML.
+
+What stands around an identifier is seldom meant as a part of its label, which is for ever.
+"""
+
+import html
+import re
+import unicodedata
+from typing import Final
+
+from idstore import spreadsheets
+
+_OPENING: Final = "\"'`<{\u00ab\u2018\u201c\u201e\u2039\u300c\u300e"
+"""Opening signs that are no part of a label; other ones can be, unless they enclose a whole identifier."""
+_ENDS: Final = '"\u201c\u201d\u201e'
+_CLOSING: Final = {
+    **dict(zip("'`*<([{\uff08\uff1c", "'`*>)]}\uff09\uff1e", strict=True)),
+    **dict(zip("\u00ab\u2018\u2039\u300c\u300e", "\u00bb\u2019\u203a\u300d\u300f", strict=True)),
+    **dict.fromkeys('"\u201c\u201e', _ENDS),
+}
+"""Opening sign → those that close it."""
+_WORDS: Final = "ur[iln]|doi|hdl|handle"
+_WORD_BEFORE: Final = re.compile(rf"(?:{_WORDS})(?:\s*[:=]\s*|\s+)(.+)", re.IGNORECASE | re.ASCII | re.DOTALL)
+_WORD_AFTER: Final = re.compile(
+    rf"(.+?)\s+(?:\((?:{_WORDS})\)|\[(?:{_WORDS})\])", re.IGNORECASE | re.ASCII | re.DOTALL
+)
+_LINK: Final = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)|\\(?:url|href|doi)\{([^{}]+)\}(?:\{[^{}]*\})?")
+"""A link of Markdown or TeX."""
+_TAG: Final = (
+    "</[a-z][a-z0-9]*\\s*>|<(?:a|b|br|cite|code|div|em|i|li|p|span|strong|su[bp]|td|u)(?:[\\s/][^<>]*)?>"
+)
+_BEFORE_TAGS: Final = re.compile(rf"(?:{_TAG})*(.*?)(?:{_TAG})*", re.IGNORECASE | re.ASCII | re.DOTALL)
+_IN_HTML: Final = re.compile("&(?:lt|gt|quot|apos|#[0-9]+|#x[0-9a-f]+);", re.IGNORECASE)
+_SOLIDUS: Final = re.compile(r"\s*[/\\\u2044\u2215\u29f8]\s*")
+"""What people write where the first solidus of a handle or an address stands."""
+_SENTENCE: Final = re.compile(r"[.,;:!?\u2026\u3001\u3002]\Z")
+
+
+def unwrapped(text: str) -> str:
+    """Return the identifier in a text with something around it, as people write it; else the text.
+
+    >>> unwrapped("<https://doi.org/10.1045/a>"), unwrapped("(URL: 10.1045/a)"), unwrapped("(a) b")
+    ('https://doi.org/10.1045/a', '10.1045/a', '(a) b')
+    >>> unwrapped("[x](https://doi.org/10.1045/a)"), unwrapped("&lt;10.1045/a&gt;"), unwrapped("<a")
+    ('https://doi.org/10.1045/a', '10.1045/a', 'a')
+    >>> unwrapped("10.1045/a [DOI]"), unwrapped("10.1045/a</a>"), unwrapped('=HYPERLINK("10.1045/a";"a")')
+    ('10.1045/a', '10.1045/a', '10.1045/a')
+    """
+    before = ""
+    while text != before:
+        before, text = text, _once_unwrapped(html.unescape(text) if _IN_HTML.search(text) else text)
+    return text
+
+
+def _once_unwrapped(text: str) -> str:
+    stripped = text.strip()
+    linked = spreadsheets.linked(stripped)
+    if linked is not None:
+        return linked
+    for pattern in (_LINK, _WORD_BEFORE, _WORD_AFTER):
+        match = pattern.fullmatch(stripped)
+        if match is not None:
+            return str(next(filter(None, match.groups())))
+    untagged = _BEFORE_TAGS.fullmatch(stripped) if "<" in stripped else None
+    if untagged is not None and untagged[1] not in ("", stripped):
+        return untagged[1]
+    first, last, inner = stripped[:1], stripped[-1:], stripped[1:-1]
+    if inner and last in _CLOSING.get(first, "") and not {first, last} & {*inner.strip(first + last)}:
+        return inner
+    if first == "<" and ">" not in stripped:
+        return stripped[1:]
+    if last == ">" and "<" not in stripped:
+        return stripped[:-1]
+    return stripped if stripped != text and stripped else text
+
+
+def usual_signs(text: str) -> str:
+    r"""Return a text as a keyboard writes it: no wide letters, and its first solidus where one was meant.
+
+    >>> usual_signs("\uff11\uff10.1045\uff0fa"), usual_signs("10.1045 / a / b"), usual_signs(r"/10.1045\a")
+    ('10.1045/a', '10.1045/a / b', '10.1045/a')
+    """
+    text = unicodedata.normalize("NFKC", text)
+    while leading := _SOLIDUS.match(text):
+        text = text[leading.end() :]
+    return _SOLIDUS.sub("/", text, count=1)
+
+
+def is_odd(label: str) -> bool:
+    """Whether a label begins or ends as no label does, so that what `unwrapped` leaves was meant."""
+    return label[:1] in _OPENING or label[-1:] == ">" or _WORD_AFTER.fullmatch(label) is not None
+
+
+def doubt(label: str) -> str:
+    """Return what to warn of: a label that may be no label, or more than one; empty if there is nothing."""
+    if _SENTENCE.search(label):
+        return f"its label ends in {label[-1]!r}, as a sentence does"
+    return missing("label", label)
+
+
+def missing(what: str, text: str) -> str:
+    """Return what to warn of: a text that is a table's word for nothing; empty if there is nothing."""
+    return (
+        f"its {what} is {text!r}, as tables write a missing value" if spreadsheets.says_nothing(text) else ""
+    )
