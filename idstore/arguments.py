@@ -59,17 +59,12 @@ def checks(function: F) -> F:
 
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
-        tests = _tests(function)
-        for name, value in zip(names, arguments, strict=False):
-            if name in tests and not tests[name](value):
-                raise _refusal(name, value, _kinds(function)[name])
-        for name, value in named.items():
-            if name in tests and not tests[name](value):
-                raise _refusal(name, value, _kinds(function)[name])
+        given = dict(zip(names, arguments, strict=False)) | named
+        check(function, given)
         try:
             return function(*arguments, **named)
         except IdstoreError as error:
-            _name_argument(error, dict(zip(names, arguments, strict=False)) | named)
+            _name_argument(error, given)
             raise
 
     setattr(call, _CHECKED, True)
@@ -102,21 +97,18 @@ def _stated(given: Mapping[str, Any]) -> Iterator[tuple[str, Collection[str]]]:
             yield name, [one for one in items if isinstance(one, str)]
 
 
-def check(function: Callable[..., Any], values: Mapping[str, Any]) -> None:
-    """Compare arguments, by name, with the types that a function states. Raises InvalidData."""
-    tests = _tests(function)
+def check(of: Callable[..., Any], values: Mapping[str, Any]) -> None:
+    """Compare values, by name, with the types that a function or a dataclass states. Raises InvalidData."""
+    tests = _tests(of)
     for name, value in values.items():
         if name in tests and not tests[name](value):
-            raise _refusal(name, value, _kinds(function)[name])
+            raise _refusal(name, value, _kinds(of)[name])
 
 
 def check_fields(instance: Any) -> None:
     """Compare the fields of a dataclass with their types. Raises InvalidData. Cost: about 2 µs."""
     kind: Callable[..., Any] = type(instance)
-    for name, test in _tests(kind).items():
-        value = getattr(instance, name)
-        if not test(value):
-            raise _refusal(name, value, _kinds(kind)[name])
+    check(kind, {name: getattr(instance, name) for name in _tests(kind)})
 
 
 def check_number(number: int | None, name: str) -> None:

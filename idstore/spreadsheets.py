@@ -25,15 +25,12 @@ from typing import Final
 _RUN: Final = re.compile("'*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]")
 """The beginning of a cell that is a formula, or that would be one without its apostrophes."""
 
-_QUOTES: Final = {
-    '"': '"',
-    "'": "'",
-    "\u201c": "\u201d",
-    "\u201e": "\u201c\u201d",
-    "\u00ab": "\u00bb",
-    "\u2018": "\u2019",
+_CLOSING: Final = '"\u201c\u201d\u201e'
+QUOTES: Final = {
+    **dict.fromkeys('"\u201c\u201e', _CLOSING),
+    **dict(zip("'\u00ab\u2018\u2039\u300c\u300e", "'\u00bb\u2019\u203a\u300d\u300f", strict=True)),
 }
-"""Opening quotes, each with the closing ones."""
+"""Opening quotes, each with those that close it."""
 _LINK: Final = re.compile(r"""=\s*HYPERLINK\(\s*"([^"]+)"\s*(?:[,;].*)?\)""", re.IGNORECASE | re.DOTALL)
 _ERROR: Final = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|NULL!|NUM!|DIV/0!)", re.IGNORECASE)
 _FORMULA: Final = re.compile(
@@ -59,7 +56,7 @@ def unmarked(cell: str) -> str | None:
     """Return the text inside the quotes, or the formula, around a whole cell; None without them."""
     text = cell.strip()
     quoted = text.removeprefix("=")
-    if not quoted[1:] or quoted[-1] not in _QUOTES.get(quoted[0], ""):
+    if not quoted[1:] or quoted[-1] not in QUOTES.get(quoted[0], ""):
         return None
     inner = quoted[1:-1]
     return None if quoted[0] in inner or quoted[-1] in inner else inner

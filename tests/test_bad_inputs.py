@@ -66,7 +66,7 @@ INPUTS: Sequence[tuple[str, tuple[str, ...], Act, str, str | None]] = [
         ("target", "h:taken", "http:///x"),
         lambda r: r.target("h:taken", "http:///x", ALICE),
         "invalid-data",
-        "uri",
+        "target",
     ),
     (
         "an empty request key",
@@ -175,7 +175,7 @@ INPUTS: Sequence[tuple[str, tuple[str, ...], Act, str, str | None]] = [
         ("namespace", "add", "x", "http://x.example.org/#", "--scheme", "nope"),
         lambda r: r.add_namespace("x", "http://x.example.org/#", "nope", ALICE),
         "unknown-scheme",
-        "scheme_name",
+        "scheme",
     ),
     (
         "a setting that is none",

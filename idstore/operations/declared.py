@@ -200,7 +200,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _read("derive", (*_NAMED, InvalidIdentifier), verb="POST"),
         _read("counts"),
         # statements
-        _act("target"),
+        _act("target", names={"target": "uri"}),
         _act("name"),
         _act("bind"),
         _act("unbind"),
@@ -235,7 +235,6 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             "add_namespace",
             (AlreadyRegistered, UnknownScheme, InvalidData),
             creates=True,
-            names={"scheme_name": "scheme"},
             route="/namespaces",
         ),
         _act("allow", (*_NAMED, NotPermitted)),

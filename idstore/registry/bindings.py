@@ -139,7 +139,7 @@ class Statement:
 class Bindings(Lookup):
     """Acts that describe an identifier."""
 
-    def target(self, id: Identifier, uri: str | None, party: Party, *, force: bool = False) -> Event:
+    def target(self, id: Identifier, target: str | None, party: Party, *, force: bool = False) -> Event:
         """Set the target of an identifier (None: remove it); only its owner may. Raises as `name`.
 
         For a handle this sets the first URL value; None removes every URL value that everyone may read.
@@ -152,13 +152,13 @@ class Bindings(Lookup):
                 transaction, self._identify(transaction, id, party), party, "set the target of"
             )
             facts, own = self.core.facts(transaction), record.iri
-            target_iri = None if uri is None else iris.target(uri, facts, own, force=force)
+            new = None if target is None else iris.target(target, facts, own, force=force)
             arguments: list[tuple[NamedNode, Term]] = []
-            if uri is not None and target_iri is not None:
+            if target is not None and new is not None:
                 arguments = [
-                    (IDS.target, target_iri),
+                    (IDS.target, new),
                     *target_index(self.core.namespace(transaction, record.namespace), record),
-                    *iris.insisted(lambda: iris.target(uri, facts, own), force=force),
+                    *iris.insisted(lambda: iris.target(target, facts, own), force=force),
                 ]
             event = self.core.event(transaction, IDS.Targeting, record.node, party, *arguments)
             self.core.record_event(transaction, record, event)

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from pyoxigraph import Literal, NamedNode
 
+from idstore import schemes
 from idstore.errors import (
     AlreadyRegistered,
     InvalidData,
@@ -26,7 +27,6 @@ from idstore.schemes import (
     Reserving,
     Scheme,
     Typed,
-    scheme,
 )
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import DCTERMS, IDS, PUBLIC_LOG, RDF, SKOS
@@ -38,20 +38,20 @@ class Namespaces(Part):
     """Acts on namespaces."""
 
     def add_namespace(
-        self, name: str, base: str, scheme_name: str, party: Party, settings: Mapping[str, str] | None = None
+        self, name: str, base: str, scheme: str, party: Party, settings: Mapping[str, str] | None = None
     ) -> Namespace:
         """Add a namespace, owned by the party, which must be an administrator.
 
-        name         by which commands and requests name it.
-        base         what its IRIs begin with; of handles also the prefix alone.
-        scheme_name  name of the scheme: rdswip, pilin, handle, puid, scholars-portal, or that of a plug-in.
-        settings     those of the scheme that differ from its defaults.
+        name      by which commands and requests name it.
+        base      what its IRIs begin with; of handles also the prefix alone.
+        scheme    name of the scheme: rdswip, pilin, handle, puid, scholars-portal, or that of a plug-in.
+        settings  those of the scheme that differ from its defaults.
         A prefix that is derived from a registered one is added by the owner of that one.
 
         Raises InvalidData (name, base, settings), UnknownScheme, AlreadyRegistered (name or base),
         NotPermitted, StageConflict (the parent is frozen).
         """
-        code = scheme(scheme_name)
+        code = schemes.scheme(scheme)
         said = _checked(name, base, code, settings or {})
 
         def act(transaction: Transaction) -> Namespace:

@@ -12,11 +12,9 @@ from idstore import spreadsheets
 
 _OPENING: Final = "\"'`<{\u00ab\u2018\u201c\u201e\u2039\u300c\u300e"
 """Opening signs that are no part of a label; other ones can be, unless they enclose a whole identifier."""
-_ENDS: Final = '"\u201c\u201d\u201e'
 _CLOSING: Final = {
-    **dict(zip("'`*<([{\uff08\uff1c", "'`*>)]}\uff09\uff1e", strict=True)),
-    **dict(zip("\u00ab\u2018\u2039\u300c\u300e", "\u00bb\u2019\u203a\u300d\u300f", strict=True)),
-    **dict.fromkeys('"\u201c\u201e', _ENDS),
+    **dict(zip("`*<([{\uff08\uff1c", "`*>)]}\uff09\uff1e", strict=True)),
+    **spreadsheets.QUOTES,
 }
 """Opening sign → those that close it."""
 _WORDS: Final = "ur[iln]|doi|hdl|handle"

@@ -59,12 +59,13 @@ def print_table(
             )
     status = _status(failed, keep_going=keep_going, dry_run=dry_run)
     tally = _of_identifiers(rows) if report.listed else Counter(verdict for _, verdict, _, _ in rows)
-    words = sorted((_WORDS.get(verdict, verdict), count) for verdict, count in tally.items())
-    counts = ", ".join(f"{count} {word}" for word, count in words)
     begun = {id for _, verdict, id, _ in rows if verdict == "new"}
     both = begun & {id for _, verdict, id, _ in rows if verdict == "contradictory"}
-    if report.listed and both:
-        counts = counts.replace(" contradictory", f" contradictory ({len(both)} of them new)")
+    more = {"contradictory": f" ({len(both)} of them new)"} if report.listed and both else {}
+    words = sorted(
+        (_WORDS.get(verdict, verdict), count, more.get(verdict, "")) for verdict, count in tally.items()
+    )
+    counts = ", ".join(f"{count} {word}{note}" for word, count, note in words)
     foreign = [line for line, verdict, _, _ in rows if verdict == "foreign"]
     if foreign and not complete:
         output.info(f"idstore: {_left(foreign)}")

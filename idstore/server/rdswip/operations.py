@@ -113,7 +113,7 @@ async def _add_base(performer: Performer, request: Request, sent: Parameters) ->
     base, comment = sent.base, sent.get(COMMENT)
     description = None if comment is None else particulars.checked("description", comment)
     name = sent.get(NAME) or _name_of(base)
-    await performer.perform(request, "add_namespace", name=name, base=base, scheme_name=SCHEME)
+    await performer.perform(request, "add_namespace", name=name, base=base, scheme=SCHEME)
     if description is not None:
         await performer.perform(request, "set_namespace", name=base, changes={"description": description})
     return [(BASE, base)]
