@@ -274,7 +274,7 @@ def test_only_administrators_govern(registry: Registry) -> None:
         lambda by: registry.leave(Party("ben"), Party("staff"), by),
         lambda by: registry.suspend(Party("ben"), "spam", by),
         lambda by: registry.reinstate(Party("ben"), by),
-        lambda by: registry.revocable(Party("ben"), times.of(0), by),
+        lambda by: registry.revoke_all(Party("ben"), times.of(0), "abuse", by, dry_run=True),
         lambda by: registry.revoke_all(Party("ben"), times.of(0), "spam", by),
         lambda by: list(registry.verify(by)),
         lambda by: registry.repair_counters(by),

@@ -221,8 +221,6 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _act("change_many", _ACT),
         _act("ungrant"),
         _administer("revoke", (*_FOUND, StageConflict, InvalidData)),
-        _administer("may_revoke", (*_FOUND, StageConflict)),
-        _administer("revocable", (InvalidData,)),
         _administer("revoke_all", (StageConflict, InvalidData)),
         _administer("redact_text", (NotRegistered, InvalidData)),
         _administer("redact_party", (NotRegistered, InvalidData), function=redact_party),

@@ -102,11 +102,11 @@ class Summary:
 def read(file: Path, format: str) -> Summary:
     """Read a file of decisions: a table of mappings with a column ``action``.
 
-    To remove a link and to add another one between the same ends is one decision: to change it.
+    To remove a link and to add another one between the same ends, in any order, is one decision: to change it.
     Raises ExchangeError: it is no such table.
     """
     summary = Summary()
-    removed: dict[tuple[str, str], int] = {}
+    single: dict[tuple[str, str], int] = {}
     with mappings.read(file, format) as reading:
         if "action" not in reading.columns:
             raise ExchangeError(str(file), 1, "it has no column action, so that it decides nothing")
@@ -117,23 +117,25 @@ def read(file: Path, format: str) -> Summary:
                 reason = row.denial or f"{row.action!r} is not an action; write bind, unbind or keep"
                 summary.malformed.append(Malformed(row.line, reason))
             else:
-                _add(summary, row, removed)
+                _add(summary, row, single)
     return summary
 
 
-def _add(summary: Summary, row: MappingRow, removed: dict[tuple[str, str], int]) -> None:
-    """Add the decision of a row. ``removed`` has the places of removed links, by their ends."""
+def _add(summary: Summary, row: MappingRow, single: dict[tuple[str, str], int]) -> None:
+    """Add the decision of a row. ``single`` has the places of links only removed or only added, by their ends."""
     ends = (row.subject, row.target)
     summary.authors |= dict.fromkeys(row.authors)
     summary.names |= {iri: name for iri, name in zip(ends, (row.name, row.target_name), strict=True) if name}
     decision = Decision(_OUTCOMES[row.action], row.subject, row.relation, row.target)
-    place = removed.pop(ends, None) if decision.outcome == "added" else None
-    if place is not None:
-        before = summary.decisions[place].relation
-        summary.decisions[place] = replace(decision, outcome="changed", before=before)
+    place = single.get(ends, len(summary.decisions))
+    pair = {one.outcome: one for one in (*summary.decisions[place : place + 1], decision)}
+    if pair.keys() == {"removed", "added"}:
+        del single[ends]
+        before = pair["removed"].relation
+        summary.decisions[place] = replace(pair["added"], outcome="changed", before=before)
         return
-    if decision.outcome == "removed":
-        removed[ends] = len(summary.decisions)
+    if decision.outcome in ("removed", "added"):
+        single[ends] = len(summary.decisions)
     summary.decisions.append(decision)
 
 

@@ -12,7 +12,7 @@ from idstore.model import terms, times
 from idstore.model.event import Event
 from idstore.model.listing import Selection
 from idstore.model.party import Party, PartyFacts, description, node
-from idstore.model.record import Identifier, Record, Stage
+from idstore.model.record import Identifier, Stage
 from idstore.model.terms import Term
 from idstore.registry.core import read_event
 from idstore.registry.lookup import Lookup
@@ -242,9 +242,10 @@ class Parties(Namespaces, Lookup):
 
         return self.core.act(party, act)
 
-    def revoke(self, id: Identifier, reason: str, party: Party) -> Event:
+    def revoke(self, id: Identifier, reason: str, party: Party, *, dry_run: bool = False) -> Event:
         """Revoke an abusive identifier: a created one is released, a fixated one becomes a tombstone.
 
+        dry_run  return the event, and change nothing.
         Only administrators may. Raises NotRegistered, NotPermitted, StageConflict, InvalidData.
         """
 
@@ -253,34 +254,14 @@ class Parties(Namespaces, Lookup):
             self.core.require_administrator(transaction, party, "revoke")
             return self._revoke(transaction, iri, terms.check_text(reason, "reason"), party)
 
-        return self.core.act(party, act)
+        return self.core.act(party, act, dry_run=dry_run)
 
-    def may_revoke(self, id: Identifier, party: Party) -> str:
-        """Return the IRI of the identifier that `revoke` would revoke, without changes.
-
-        Raises as `revoke`.
-        """
-
-        def act(transaction: Transaction) -> str:
-            iri = self._identify(transaction, id, party)
-            self.core.require_administrator(transaction, party, "revoke")
-            self._revocable(transaction, iri)
-            return iri.value
-
-        return self.core.act(party, act)
-
-    def revocable(self, of: Party, since: datetime, party: Party) -> Sequence[str]:
-        """Return the IRIs that `revoke_all` would revoke. Raises NotPermitted."""
-
-        def act(transaction: Transaction) -> Sequence[str]:
-            self.core.require_administrator(transaction, party, "revoke")
-            return self._allocations(transaction, of, since)
-
-        return self.core.act(party, act)
-
-    def revoke_all(self, of: Party, since: datetime, reason: str, party: Party) -> Sequence[Event]:
+    def revoke_all(
+        self, of: Party, since: datetime, reason: str, party: Party, *, dry_run: bool = False
+    ) -> Sequence[Event]:
         """Revoke all that a party allocated since a moment, all or none.
 
+        dry_run  return the events, and change nothing.
         Raises as `revoke`.
         """
 
@@ -299,7 +280,7 @@ class Parties(Namespaces, Lookup):
                 for iri in chosen
             ]
 
-        return self.core.act(party, act)
+        return self.core.act(party, act, dry_run=dry_run)
 
     def _allocations(self, transaction: Transaction, of: Party, since: datetime) -> Sequence[str]:
         """Return the party's allocations that still exist, including those that other parties own now."""
@@ -335,21 +316,16 @@ class Parties(Namespaces, Lookup):
         party: Party,
         *extra: tuple[NamedNode, Term],
     ) -> Event:
-        record = self._revocable(transaction, iri)
-        event = self.core.event(
-            transaction, IDS.Revocation, iri, party, (IDS.reason, Literal(reason)), *extra
-        )
-        self.core.record_event(transaction, record, event)
-        return event
-
-    def _revocable(self, transaction: Transaction, iri: NamedNode) -> Record:
-        """Return the record of an identifier that can be revoked. Raises StageConflict."""
         record = self.core.load(transaction, iri)
         if record.stage is Stage.TOMBSTONE:
             raise StageConflict(
                 f"{iri.value} is withdrawn already (a tombstone)", id=iri.value, stage=record.stage.value
             )
-        return record
+        event = self.core.event(
+            transaction, IDS.Revocation, iri, party, (IDS.reason, Literal(reason)), *extra
+        )
+        self.core.record_event(transaction, record, event)
+        return event
 
 
 def party_after(before: PartyFacts, event: Event) -> PartyFacts:

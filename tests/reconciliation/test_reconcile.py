@@ -876,6 +876,17 @@ def test_a_summary_says_what_was_decided(run: Run, decided: tuple[list[str], Pat
     assert run("export").out == before, "it changes nothing"
 
 
+def test_a_summary_is_the_same_in_every_order_of_the_lines(
+    run: Run, decided: tuple[list[str], Path], b: Path
+) -> None:
+    _, file = decided
+    head, *rows = file.read_text().splitlines()
+    table(b, *reversed(rows), head=head)
+    both = [run("reconcile", "--accept", one, "--summary", "--json").objects for one in (file, b)]
+    told = [sorted((one["decided"], one["id"], one.get("before", "")) for one in each) for each in both]
+    assert told[0] == told[1]
+
+
 def test_a_summary_needs_no_store_and_tells_no_hidden_name(
     run: Run, decided: tuple[list[str], Path], tmp_path: Path
 ) -> None:

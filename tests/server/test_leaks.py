@@ -74,7 +74,6 @@ ABOUT: Final[dict[str, dict[str, Any]]] = {
     "grant": {"id": "{}", "grantee": "dan"},
     "ungrant": {"id": "{}", "grantee": "dan"},
     "revoke": {"id": "{}", "reason": "x"},
-    "may_revoke": {"id": "{}"},
     "redact_text": {"text": "{}", "reason": "x", "dryRun": True},
     "log": {"id": "{}"},
     "news": {"id": "{}"},

@@ -150,6 +150,8 @@ def revoke(
 
 _RELEASED: Final = "is a draft: its record is removed, and its label is never issued again"
 _WITHDRAWN: Final = "is published: it stays, withdrawn, with the reason for everybody"
+_NO_REASON: Final = "not given"
+"""The reason of a dry run without one."""
 
 
 def _revoke(call: Call, id: str, reason: str | None, *, dry_run: bool, yes: bool) -> None:
@@ -158,7 +160,7 @@ def _revoke(call: Call, id: str, reason: str | None, *, dry_run: bool, yes: bool
 
     def fate(registry: "Registry", party: "Party") -> tuple[str, str]:
         """Return the IRI, and what becomes of it."""
-        iri = registry.may_revoke(id, party)
+        iri = registry.revoke(id, reason or _NO_REASON, party, dry_run=True).about
         try:
             is_draft = not registry.show(iri, party).fixated
         except NotRegistered:  # a draft of others, which administrators revoke unseen
@@ -202,17 +204,17 @@ def _revoke_all(call: Call, of: str, since: str, reason: str | None, yes: bool) 
         call.output.info(f"idstore: {len(events)} revoked")
         print_changes(call, *events)
         return
-    iris, unknown = session.write(
+    events, unknown = session.write(
         call,
         lambda registry, party: (
-            registry.revocable(allocator, start, party),
+            registry.revoke_all(allocator, start, reason or _NO_REASON, party, dry_run=True),
             registry.is_stranger(allocator, party),
         ),
         dry_run=True,
         creates=False,
     )
     _warn_unknown(call, of, unknown=unknown)
-    _print_revocable(call, iris)
+    _print_revocable(call, [event.about for event in events])
 
 
 def _warn_unknown(call: Call, name: str, *, unknown: bool) -> None:
