@@ -56,9 +56,15 @@ if TYPE_CHECKING:
     from idstore.errors import UnsupportedMedia as UnsupportedMedia
     from idstore.errors import UnsupportedShapes as UnsupportedShapes
     from idstore.exchange.changes import ChangePage as ChangePage
+    from idstore.exchange.changes import public_changes as public_changes
+    from idstore.exchange.description import describe as describe
     from idstore.exchange.digest import Digest as Digest
+    from idstore.exchange.digest import digest as digest
+    from idstore.exchange.exporting import export as export
+    from idstore.exchange.exporting import omissions as omissions
     from idstore.exchange.importing import ImportChoices as ImportChoices
     from idstore.exchange.importing import Imported as Imported
+    from idstore.exchange.importing import import_file as import_file
     from idstore.model.binding import Binding as Binding
     from idstore.model.event import Event as Event
     from idstore.model.filter import Filter as Filter
@@ -72,6 +78,9 @@ if TYPE_CHECKING:
     from idstore.model.value import Value as Value
     from idstore.opening import open as open
     from idstore.operations.declared import NewsPage as NewsPage
+    from idstore.operations.declared import new_token as new_token
+    from idstore.operations.declared import news_page as news_page
+    from idstore.operations.declared import query_text as query_text
     from idstore.registry import Registry as Registry
     from idstore.registry.authority import Authority as Authority
     from idstore.registry.batch_mint import RequestRow as RequestRow
@@ -106,7 +115,12 @@ if TYPE_CHECKING:
     from idstore.stores.contract import StoreCounters as StoreCounters
     from idstore.tokens import NewToken as NewToken
     from idstore.tokens import Token as Token
+    from idstore.tokens import list_tokens as list_tokens
+    from idstore.tokens import redact_party as redact_party
+    from idstore.tokens import revoke_token as revoke_token
     from idstore.validation.registries import IncrementalReport as IncrementalReport
+    from idstore.validation.registries import check as check
+    from idstore.validation.registries import check_changed as check_changed
     from idstore.validation.report import ValidationReport as ValidationReport
 
     __version__: str
@@ -206,8 +220,22 @@ _MODULES: Final = {
     "WrittenForm": "idstore.schemes",
     "connect": "idstore.remote",
     "open": "idstore.opening",
+    "redact_party": "idstore.tokens",
+    "news_page": "idstore.operations.declared",
+    "public_changes": "idstore.exchange.changes",
+    "query_text": "idstore.operations.declared",
+    "export": "idstore.exchange.exporting",
+    "omissions": "idstore.exchange.exporting",
+    "describe": "idstore.exchange.description",
+    "digest": "idstore.exchange.digest",
+    "import_file": "idstore.exchange.importing",
+    "check": "idstore.validation.registries",
+    "check_changed": "idstore.validation.registries",
+    "new_token": "idstore.operations.declared",
+    "list_tokens": "idstore.tokens",
+    "revoke_token": "idstore.tokens",
 }
-"""Public name → its module: errors, and the types of parameters and results of all operations."""
+"""Public name → its module: errors, functions, and the types of parameters and results of all operations."""
 
 __all__ = [*_MODULES]  # noqa: PLE0604 the keys are strings
 

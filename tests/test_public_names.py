@@ -36,6 +36,12 @@ def test_every_type_of_an_operation_is_public() -> None:
                 assert getattr(idstore, kind.__name__, None) is kind, (operation.name, kind)
 
 
+def test_every_operation_is_a_method_or_a_public_function() -> None:
+    for operation in OPERATIONS.values():
+        if operation.function is not None:
+            assert getattr(idstore, operation.function.__name__) is operation.function
+
+
 AS_TERMS = {
     ("Binding", "node"), ("Binding", "notes"), ("Event", "kind"), ("Event", "arguments"),
     ("ValidationResult", "focus"), ("ValidationResult", "value"),

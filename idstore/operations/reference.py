@@ -152,15 +152,14 @@ def library_table() -> str:
 
 
 def _row(operation: ApiOperation) -> str:
-    own = operation.function is None
     parameters = ", ".join(
         name if one.default is inspect.Parameter.empty else f"{name}={_shown(one.default)}"
         for name, one in inspect.signature(operation.run).parameters.items()
         if name not in ("self", *operation.near)
     )
-    place = "" if own else f" ({operation.run.__module__})"
+    place = "" if operation.function is None else "idstore."
     codes = ", ".join(f"`{code}`" for code in dict.fromkeys(error.code for error in operation.errors))
-    signature = f"`{operation.run.__name__}({parameters})`{place}"
+    signature = f"`{place}{operation.run.__name__}({parameters})`"
     text = summary(operation).replace("null", "None")
     return f"| {signature} | {text} | {_plain_words(operation.result)} | {operation.rights} | {codes} |\n"
 

@@ -102,7 +102,7 @@ class Summary:
 def read(file: Path, format: str) -> Summary:
     """Read a file of decisions: a table of mappings with a column ``action``.
 
-    To remove a link and to add another one between the same ends, in any order, is one decision: to change it.
+    To remove a link and to add another one between the same ends, in any order, is one: to change it.
     Raises ExchangeError: it is no such table.
     """
     summary = Summary()
@@ -122,7 +122,7 @@ def read(file: Path, format: str) -> Summary:
 
 
 def _add(summary: Summary, row: MappingRow, single: dict[tuple[str, str], int]) -> None:
-    """Add the decision of a row. ``single`` has the places of links only removed or only added, by their ends."""
+    """Add the decision of a row. ``single`` has the places of links without counterpart so far, by ends."""
     ends = (row.subject, row.target)
     summary.authors |= dict.fromkeys(row.authors)
     summary.names |= {iri: name for iri, name in zip(ends, (row.name, row.target_name), strict=True) if name}
