@@ -219,7 +219,7 @@ def moment(text: str, *, ahead: bool = False) -> "datetime":
     try:
         return times.parse(text)
     except InvalidData as error:
-        if "not a date" not in error.message:
+        if re.match("[0-9]{4}-", text):
             raise
         raise InvalidData(
             f"{error.message}, or today, yesterday, or 30d", field=error.field, text=text
