@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from idstore.cli.call import Call
-from idstore.cli.options import drop_shadowed_options, with_shared_options
+from idstore.cli.options import drop_shadowed_options, is_shared, with_shared_options
 from idstore.cli.output import stdout_errors
 
 PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
@@ -92,12 +92,13 @@ class PlainCommand(TyperCommand):
         """Parse the command line, or print the help. Raises StdoutError.
 
         An option of one value that stands twice is an error: the last value would count, without a word.
+        Of the shared options the last value counts, so that a script can follow an alias that has some.
         """
         with stdout_errors():
             if not ctx.resilient_parsing:
                 *_, order = self.make_parser(ctx).parse_args(args=[*args])
                 for parameter, times in Counter(order).items():
-                    several = any(
+                    several = is_shared(parameter) or any(
                         getattr(parameter, kind, False) for kind in ("multiple", "is_flag", "count")
                     )
                     if times > 1 and not several:

@@ -92,12 +92,13 @@ def with_shared_options(command: Callable[..., int | None]) -> Callable[..., int
 
 def drop_shadowed_options(command: TyperCommand) -> TyperCommand:
     """Remove the shared options whose names a command uses for options of its own, and return the command."""
-    own = {text for option in command.params if not _is_shared(option) for text in option.opts}
+    own = {text for option in command.params if not is_shared(option) for text in option.opts}
     command.params = [
-        option for option in command.params if not (_is_shared(option) and own.intersection(option.opts))
+        option for option in command.params if not (is_shared(option) and own.intersection(option.opts))
     ]
     return command
 
 
-def _is_shared(option: Any) -> bool:
+def is_shared(option: Any) -> bool:
+    """Return whether an option is one of those that every command has."""
     return str(option.name).startswith(SHARED_PREFIX)

@@ -421,6 +421,11 @@ def test_an_option_of_one_value_stands_once(run: Run, words: tuple[str, ...]) ->
     assert f"{words[1]} stands 2 times; give it once" in run(*words, code=2).err
 
 
+def test_of_a_shared_option_the_last_value_counts(run: Run, tmp_path: Path) -> None:
+    none = str(tmp_path / "none")
+    assert none in run("list", "--store", none, "--user", "a", "--store", none, "--user", "b", code=6).err
+
+
 @pytest.mark.usefixtures("rdl")
 def test_options_of_several_values_stand_several_times(run: Run) -> None:
     run("log", "--kind", "Mint", "--kind", "Bind")

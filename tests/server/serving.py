@@ -55,7 +55,8 @@ class Server:
     lines: list[str] = field(default_factory=list)
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "idstore", "--store", str(self.store), "serve", "--port", "0"]
+        port = () if "--port" in self.options else ("--port", "0")
+        command = [sys.executable, "-m", "idstore", "--store", str(self.store), "serve", *port]
         if self.limits or self.files:
             script = Path(__file__).with_name("limited_server.py")
             command = [sys.executable, str(script), str(self.store), json.dumps(self.limits), str(self.files)]
