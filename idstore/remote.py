@@ -41,7 +41,7 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import NOBODY, Party
 from idstore.model.record import Record
 from idstore.operations.declared import LOCAL, OPERATIONS, new_token
-from idstore.operations.operation import LONGEST_PAGE, NO_SUCH_ADDRESS, PROGRESS, ApiOperation
+from idstore.operations.operation import LONGEST_PAGE, PROGRESS, ApiOperation
 from idstore.operations.wire import dump, load
 from idstore.progress import Progress, unwatched
 from idstore.registry.batch_mint import MintOutcome
@@ -528,8 +528,7 @@ def _error(body: bytes, status: int, name: str) -> Exception:
     """Return the error that a server reported."""
     error: Exception | None = None
     with suppress(ValueError, KeyError, TypeError):
-        problem = json.loads(body)
-        error = None if problem["error"] == NO_SUCH_ADDRESS else _restored(problem)
+        error = _restored(json.loads(body))
     if status == http.client.NOT_FOUND and (error is None or _is_about_address(error)):
         return StoreUnavailable(
             f"no idstore API answers at {name}; give the address before {_API}, such as https://HOST/ or"

@@ -19,8 +19,6 @@ from idstore.operations.wire import ITERATORS, camel, hints, is_moment, load
 from idstore.registry import Registry
 
 REQUIRED: Final = inspect.Parameter.empty
-NO_SUCH_ADDRESS: Final = "no-such-address"
-"""The slug of answers to requests for an address at which a server has nothing."""
 LONGEST_PAGE: Final = 1000
 """Items of an answer that has pages."""
 PROGRESS: Final = "progress"

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from idstore import errors
-from idstore.operations.operation import NO_SUCH_ADDRESS, ApiOperation
+from idstore.operations.operation import ApiOperation
 from idstore.vocabulary import SPACE
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -121,7 +121,7 @@ def no_route(error: HTTPException, message: str = "") -> JSONResponse:
 
     message  what to say instead of the error's own words.
     """
-    slug = "method-not-allowed" if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED else NO_SUCH_ADDRESS
+    slug = "method-not-allowed" if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED else "not-registered"
     document: Problem = {
         "type": f"{SPACE}error/{slug}",
         "title": slug.replace("-", " ").capitalize(),

@@ -9,9 +9,9 @@ from serving import Server
 @pytest.mark.parametrize(
     ("method", "path", "status", "slug"),
     [
-        ("GET", "/queries/nope", 404, "no-such-address"),
-        ("GET", "/static/none", 404, "no-such-address"),
-        ("GET", "/api/v1/nope", 404, "no-such-address"),
+        ("GET", "/queries/nope", 404, "not-registered"),
+        ("GET", "/static/none", 404, "not-registered"),
+        ("GET", "/api/v1/nope", 404, "not-registered"),
         ("TRACE", "/api/v1/counts", 405, "method-not-allowed"),
         ("DELETE", "/sparql", 405, "method-not-allowed"),
         ("POST", "/queries/nope", 405, "method-not-allowed"),
