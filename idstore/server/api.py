@@ -423,7 +423,7 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
             InvalidData("the body is not a JSON object in UTF-8; send one", field="body")
         )
     message = f"{error.detail}; {request.scope['root_path']}{API}{VERSION}/openapi.json describes the API"
-    response = problems.no_route(error, message)
+    response = problems.no_route(error, message, request.url.path)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         response.headers["Allow"] = ", ".join(sorted(_methods(request)))
     return response

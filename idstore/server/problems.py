@@ -116,10 +116,11 @@ def response(
     return JSONResponse(document, document["status"], headers(error), MEDIA_TYPE)
 
 
-def no_route(error: HTTPException, message: str = "") -> JSONResponse:
+def no_route(error: HTTPException, message: str = "", address: str = "") -> JSONResponse:
     """Return the answer to a request for an address, or with a method, that there is not.
 
     message  what to say instead of the error's own words.
+    address  the path of the request, which tells clients that it is about that.
     """
     slug = "method-not-allowed" if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED else "not-registered"
     document: Problem = {
@@ -128,7 +129,7 @@ def no_route(error: HTTPException, message: str = "") -> JSONResponse:
         "status": error.status_code,
         "detail": message or error.detail,
         "error": slug,
-        "fields": {},
+        "fields": {"text": address} if address else {},
     }
     headers = {"Cache-Control": "private, no-store", **(error.headers or {})}
     return JSONResponse(document, error.status_code, headers, MEDIA_TYPE)
