@@ -26,7 +26,7 @@ _LONGEST: Final = 60
 _WORDS: Final[Mapping[Any, str]] = {
     str: "a text",
     bool: "True or False",
-    int: "a whole number of 64 bits",
+    int: "a whole number",
     float: "a number",
     Decimal: "a number",
     bytes: "bytes",
@@ -36,8 +36,6 @@ _WORDS: Final[Mapping[Any, str]] = {
     Callable: "a function",
 }
 """Type → what to give, in words; other types by their names."""
-_LARGEST: Final = 2**63 - 1
-"""The largest number that a database stores."""
 _REGISTRY: Final = "registry"
 """The parameter that may also be a remote registry, which is of another class."""
 _REMOTELY: Final = "perform"
@@ -120,10 +118,11 @@ def check_fields(instance: Any) -> None:
     check(kind, {name: getattr(instance, name) for name in _tests(kind)})
 
 
-def check_number(number: int | None, name: str) -> None:
-    """Raise InvalidData: an argument is a number below 0."""
-    if number is not None and number < 0:
-        raise InvalidData(f"{name} is {number}; give a whole number from 0 on", field=name, value=number)
+def check_number(number: int | None, name: str, most: float = 2**63 - 1) -> None:
+    """Raise InvalidData: an argument is a number below 0, or above ``most``, by default one of 64 bits."""
+    if number is not None and not 0 <= number <= most:
+        meant = f"give a whole number from 0 {'on' if number < 0 else f'to {most}'}"
+        raise InvalidData(f"{name} is {number}; {meant}", field=name, value=number)
 
 
 def _refusal(name: str, value: Any, kind: Any) -> InvalidData:
@@ -163,7 +162,7 @@ def _test(kind: Any) -> Callable[[Any], bool]:
         tests = [_test(one) for one in get_args(kind)]
         return lambda value: any(test(value) for test in tests)
     if kind is int:
-        return lambda value: type(value) is not bool and isinstance(value, int) and abs(value) <= _LARGEST
+        return lambda value: type(value) is not bool and isinstance(value, int)
     if kind in (float, Decimal):
         return lambda value: type(value) is not bool and isinstance(value, int | float | Decimal)
     if isinstance(kind, type) and issubclass(kind, Enum):

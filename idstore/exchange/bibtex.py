@@ -16,7 +16,7 @@ from typing import Any, Final
 from idstore.errors import InvalidData
 from idstore.exchange import limits
 from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank, unpaged
-from idstore.schemes.article_fields import FORMULA
+from idstore.schemes.article_fields import FORMULA, meant
 
 _BLOCK_START: Final = re.compile(rb"[ \t]*@")
 _FIELDS: Final = {
@@ -206,6 +206,8 @@ class _BibtexReader:
     def _fields(self, line: int, values: "Mapping[str, str] | InvalidData") -> "dict[str, str] | InvalidData":
         if isinstance(values, InvalidData):
             return values
+        for name, key in _misnamed(values):
+            return failure(self._file, line, f"the field {key!r} is not known; write {name!r}", field=key)
         raw = {
             name: next((values[key] for key in keys if key in values), "") for name, keys in _FIELDS.items()
         }
@@ -319,7 +321,7 @@ def _unused(values: Mapping[str, str]) -> Iterator[str]:
         for name in others:
             if _bare(values[name]) != _bare(values[first]):
                 yield f"the field {name} ({_bare(values[name])}) is not used beside {first}"
-    for name in ("part", "series"):
+    for name in ("part", "series", "supplement"):
         if text := _bare(values.get(name, "")):
             yield f"the field {name} ({text}) is not used"
     number = next(filter(None, (_bare(values.get(name, "")) for name in _ARTICLE_NUMBER)), "")
@@ -327,6 +329,19 @@ def _unused(values: Mapping[str, str]) -> Iterator[str]:
     title = _bare(values.get("issuetitle", ""))
     if re.search(r"\bsup", title, re.IGNORECASE):
         yield f"the field issuetitle ({title}) is not used"
+
+
+def _misnamed(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield fields under names that are not those of BibTeX: the name, and the one that is used."""
+    for key, value in values.items():
+        names = _FIELDS.get(meant(key) or "", ())
+        if (
+            names
+            and key not in names
+            and _bare(value)
+            and not any(_bare(values.get(one, "")) for one in names)
+        ):
+            yield names[0], key
 
 
 def _is_text(piece: str) -> bool:

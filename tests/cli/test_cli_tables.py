@@ -193,7 +193,12 @@ def test_articles_of_a_table(run: Run, tmp_path: Path) -> None:
     assert [row[0].rpartition("/")[2] for row in cells(outcome.out)[1:]] == ["530_ab", "540_ab"]
     assert run("mint", "sp", "--from", table).err.endswith("idstore: 2 known\n")
     wrong = written(tmp_path / "u.csv", ("issn", "vol"), ("0305-4179", "31"))
-    assert "passed over: vol" in run("mint", "sp", "--from", wrong, "--dry-run").err
+    refused = run("mint", "sp", "--from", wrong, "--dry-run", code=3).err
+    assert "the column 'vol' is not known; name it 'volume'" in refused
+    both = written(tmp_path / "b.csv", (*header, "supplement"), ("0305-4179", "31", "4", "1", "A", "", "2"))
+    assert "passed over: supplement" in run("mint", "sp", "--from", both, "--dry-run").err
+    strict = run("mint", "sp", "--from", both, "--dry-run", "--strict", code=3).err
+    assert "the column 'supplement' is not used" in strict
 
 
 @pytest.mark.usefixtures("rdl")
