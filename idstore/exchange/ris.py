@@ -43,12 +43,12 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
     Raises InvalidData as `metadata.entries`, and if the package is not installed.
     """
     rispy = library(stream.name, "rispy", "RIS")
+    known = {*rispy.RisParser.DEFAULT_MAPPING, *_REPEATED, *_ELSEWHERE, *_TITLES, "DI", "L3"}
     parser = rispy.RisParser(
-        mapping={tag: tag for tag in (*rispy.RisParser.DEFAULT_MAPPING, *_REPEATED)},
+        mapping={tag: tag for tag in known},
         list_tags=[*_REPEATED],  # a longer text than a line is one text in all others
         delimiter_tags_mapping={},
     )
-    known = frozenset(tag.encode() for tag in (*rispy.RisParser.DEFAULT_MAPPING, *_REPEATED))
     for line, block in _blocks(stream):
         misspelt = _misspelt(block, known)
         if misspelt is not None:
@@ -67,11 +67,11 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
             yield ArticleEntry(stream.name, line, fields, doubts=tuple(_doubts(record)))
 
 
-def _misspelt(block: bytes, known: Container[bytes]) -> tuple[int, str] | None:
+def _misspelt(block: bytes, known: Container[str]) -> tuple[int, str] | None:
     """Return the first line of an entry, from 0, that is meant as a tag and its text, and is none."""
     for number, line in enumerate(block.splitlines()):
         meant = _MEANT.match(line)
-        if meant is not None and meant["tag"].upper() in known and not _TAGGED.match(line):
+        if meant is not None and meant["tag"].decode().upper() in known and not _TAGGED.match(line):
             return number, line.decode(errors="replace").strip()
     return None
 
