@@ -397,3 +397,19 @@ def test_an_ambiguous_cell_says_how_to_say_which(run: Run, tmp_path: Path) -> No
     assert run("show", "one:fmt/1", "--json").object["bindings"]
     changed = written(tmp_path / "c.csv", ("identifier", "target"), ("fmt/1", "http://x.example.org/"))
     assert run("target", "--from", changed, code=3).line.endswith("write one:fmt/1 or two:fmt/1")
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_wide_export_is_no_table_of_bindings(run: Run, tmp_path: Path) -> None:
+    iri = run("register", "h", "one", "--name", "Vase", "--target", "https://m.example.org/1").line
+    run("bind", iri, "http://x.example.org/1")
+    out = tmp_path / "wide.csv"
+    run("export", "--format", "csv", "--wide", "-o", out)
+    before = run("export").out
+    for command in (("import", out), ("import", out, "--namespace", "h")):
+        refused = run(*command, code=3).err
+        assert 'Say --column target="exactMatch"' in refused
+    assert run("export").out == before
+    told = run("import", out, "--column", "target=exactMatch", "--json")
+    assert {one["verdict"] for one in told.objects} == {"known"}
+    assert run("export").out == before
