@@ -65,6 +65,7 @@ _DASH: Final = re.compile("[\u2010-\u2015\u2212\u00ad]")
 """Signs that programs write instead of a hyphen."""
 _ENDING: Final = re.compile("[.,;:/\"'*>\u2019\u201d\u00bb\u2026]\\Z")
 """Signs with which a sentence goes on behind a DOI."""
+_WITHIN: Final = re.compile("(?<=[0-9])[^0-9\\s](?=[0-9])")
 _ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
 _FORMULA: Final = re.compile(
     r"(?<!\\)\$(?=\S)[^$]*(?<=\S)\$(?![0-9])|\\[(\[]|\\[A-Za-z]+|\\[\"'`^~=.]|\{[^{}]*\}"
@@ -106,6 +107,11 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
         name: _visible(metadata, name, notes)
         for name in ("issn", "volume", "issue", "page", "title", "subtitle")
     }
+    irregular += [
+        f"the {name} {_text(metadata, name)!r} has a sign between digits that is not seen"
+        for name in ("volume", "issue", "page")
+        if any(unicodedata.category(sign) in _UNSEEN for sign in _WITHIN.findall(_text(metadata, name)))
+    ]
     for name in ("title", "subtitle"):
         if spreadsheets.says_nothing(fields[name], is_title=name == "title"):
             told = notes if name == "subtitle" else irregular

@@ -558,3 +558,27 @@ def test_brackets_and_angles_within_a_doi_are_usual() -> None:
         "10.1002/(SICI)1097-4571(199806)49:8<693::AID-ASI4>3.0.CO;2-O",
     ):
         assert not derive({**FIELDS, "doi": usual}, "complete").doubts
+
+
+@pytest.mark.parametrize(
+    ("page", "is_doubtful"),
+    [
+        ("1,100-1,110", True), ("1,100--1,110", True), ("100\u00ad110", True), ("1-1 - 1-10", True),
+        ("14-1-14-9", True), ("S1-100-S1-110", True), ("-110", True), ("100-110", False), ("100--110", False),
+        ("1-3, 10-12", False), ("100, 105-110", False), ("e12", False), ("n/a", False),
+    ],
+)  # fmt: skip
+def test_a_page_of_several_meanings_is_told(page: str, is_doubtful: bool) -> None:
+    assert bool(derive({**FIELDS, "page": page}, "complete").irregular) == is_doubtful
+
+
+def test_joined_volumes_are_one_volume_with_and_without_zeros() -> None:
+    written = [derive({**FIELDS, "volume": volume}, "complete") for volume in ("12-13", "012-013")]
+    assert {one.label for one in written} == {"00363634/v12-13i0004/1_on"}
+    assert written[1].doubts
+
+
+def test_a_field_of_bibtex_that_stands_twice_is_refused() -> None:
+    [entry] = entries("@article{a, issn = {0036-3634}, TITLE = {On Names}, Title = {Of Names}\n}")
+    with pytest.raises(InvalidData, match="the field title stands twice"):
+        entry.fields()
