@@ -413,3 +413,15 @@ def test_a_wide_export_is_no_table_of_bindings(run: Run, tmp_path: Path) -> None
     told = run("import", out, "--column", "target=exactMatch", "--json")
     assert {one["verdict"] for one in told.objects} == {"known"}
     assert run("export").out == before
+
+
+def test_a_formula_without_its_value_is_refused(run: Run, tmp_path: Path) -> None:
+    run("namespace", "add", "h", "10.5072", "--scheme", "handle")
+    workbook = pytest.importorskip("openpyxl").Workbook()
+    for row in (["name", "target"], ["valve", "http://x.example.org/1"], ['="pump"', None]):
+        workbook.active.append(row)
+    workbook.save(tmp_path / "t.xlsx")
+    refused = run("mint", "h", "--from", tmp_path / "t.xlsx", code=3)
+    assert "line 3\trefused" not in refused.out
+    assert 'a cell has the formula ="pump" without its value' in refused.out + refused.err
+    assert run("list").out == ""
