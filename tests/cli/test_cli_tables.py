@@ -422,6 +422,5 @@ def test_a_formula_without_its_value_is_refused(run: Run, tmp_path: Path) -> Non
         workbook.active.append(row)
     workbook.save(tmp_path / "t.xlsx")
     refused = run("mint", "h", "--from", tmp_path / "t.xlsx", code=3)
-    assert "line 3\trefused" not in refused.out
     assert 'a cell has the formula ="pump" without its value' in refused.out + refused.err
     assert run("list").out == ""
