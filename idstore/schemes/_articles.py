@@ -126,6 +126,9 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
     title = f"{fields['title']} {fields['subtitle']}".strip()
     if _FORMULA.search(title):
         irregular.append(FORMULA)
+    unknown = [entity for entity in _ENTITY.findall(title) if html.unescape(entity) == entity]
+    if unknown:
+        irregular.append(f"the title has {unknown[0]}, which is not known; write the character")
     if "\ufffd" in title:
         irregular.append("the title has U+FFFD, which stands for letters that were lost on the way")
     if fields["subtitle"]:

@@ -582,3 +582,64 @@ def test_a_field_of_bibtex_that_stands_twice_is_refused() -> None:
     [entry] = entries("@article{a, issn = {0036-3634}, TITLE = {On Names}, Title = {Of Names}\n}")
     with pytest.raises(InvalidData, match="the field title stands twice"):
         entry.fields()
+
+
+@pytest.mark.parametrize(
+    ("numbering", "told"),
+    [
+        (
+            f"{USUAL}<issue-title-group><issue-title>Supplement 2</issue-title></issue-title-group>",
+            "the element issue-title (Supplement 2) is not used",
+        ),
+        (
+            f"{USUAL}<issue-subtitle>Suppl 2</issue-subtitle>",
+            "the element issue-subtitle (Suppl 2) is not used",
+        ),
+        (
+            f'<article-id pub-id-type="publisher-id">10.5072/a</article-id>{USUAL}',
+            "the article-id (10.5072/a), which may be the DOI, is not used; mark it as one",
+        ),
+    ],
+)
+def test_what_jats_says_elsewhere_is_told(numbering: str, told: str) -> None:
+    [entry] = entries(jats(numbering))
+    assert entry.doubts == (told,)
+
+
+def test_an_empty_element_of_jats_says_nothing() -> None:
+    [entry] = entries(jats("<volume/><volume>12</volume><issue> </issue><issue>4</issue>"))
+    assert (entry.fields(strict=True)["volume"], entry.fields()["issue"]) == ("12", "4")
+
+
+def test_a_doi_of_jats_is_marked_in_any_case() -> None:
+    [entry] = entries(jats(f'<article-id pub-id-type="DOI">10.5072/a</article-id>{USUAL}'))
+    assert entry.fields(strict=True)["doi"] == "10.5072/a"
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("A</article-title><article-title>B", "of the elements article-title (A, B) the first is used"),
+        ("</article-title><alt-title>B</alt-title><article-title>", "the element alt-title (B) is not used"),
+    ],
+)
+def test_titles_of_jats_beside_the_first_are_told(title: str, told: str) -> None:
+    [entry] = entries(jats(USUAL, title))
+    assert entry.doubts == (told,)
+
+
+def test_a_formula_as_a_picture_is_a_formula() -> None:
+    [entry] = entries(jats(USUAL, "On <inline-formula><inline-graphic/></inline-formula>"))
+    assert len(entry.doubts) == 1
+
+
+def test_an_article_within_the_article_is_told() -> None:
+    inner = '<front-stub><article-id pub-id-type="doi">10.5072/b</article-id></front-stub>'
+    text = jats(USUAL).replace("</article>", f"<sub-article>{inner}</sub-article></article>")
+    [entry] = entries(text)
+    assert entry.doubts == ("the sub-article (10.5072/b) is not read",)
+
+
+def test_an_entity_that_html_does_not_know_is_told() -> None:
+    assert derive({**FIELDS, "title": "&agr; decay"}, "complete").irregular
+    assert not derive({**FIELDS, "title": "&alpha; decay"}, "complete").irregular
