@@ -38,6 +38,8 @@ _WORDS: Final[Mapping[Any, str]] = {
 """Type → what to give, in words; other types by their names."""
 _REGISTRY: Final = "registry"
 """The parameter that may also be a remote registry, which is of another class."""
+_REMOTELY: Final = "perform"
+"""The method by which a remote registry carries out a function."""
 _CHECKED: Final = "_arguments_are_checked"
 
 
@@ -54,13 +56,18 @@ def checked(kind: type[T]) -> type[T]:
 
 
 def checks(function: F) -> F:
-    """Check the arguments of a function: see `check`."""
+    """Check the arguments of a function: see `check`.
+
+    An operation on a registry that is reached through a server is carried out there.
+    """
     names = [*inspect.signature(function).parameters]
 
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
         given = dict(zip(names, arguments, strict=False)) | named
         check(function, given)
+        if hasattr(type(given.get(_REGISTRY)), _REMOTELY):
+            return given.pop(_REGISTRY).perform(call, **given)
         try:
             return function(*arguments, **named)
         except IdstoreError as error:
@@ -111,10 +118,11 @@ def check_fields(instance: Any) -> None:
     check(kind, {name: getattr(instance, name) for name in _tests(kind)})
 
 
-def check_number(number: int | None, name: str) -> None:
-    """Raise InvalidData: an argument is a number below 0."""
-    if number is not None and number < 0:
-        raise InvalidData(f"{name} is {number}; give a whole number from 0 on", field=name, value=number)
+def check_number(number: int | None, name: str, most: float = 2**63 - 1) -> None:
+    """Raise InvalidData: an argument is a number below 0, or above ``most``, by default one of 64 bits."""
+    if number is not None and not 0 <= number <= most:
+        meant = f"give a whole number from 0 {'on' if number < 0 else f'to {most}'}"
+        raise InvalidData(f"{name} is {number}; {meant}", field=name, value=number)
 
 
 def _refusal(name: str, value: Any, kind: Any) -> InvalidData:
@@ -141,7 +149,10 @@ def _kinds(of: Callable[..., Any]) -> Mapping[str, Any]:
 
 @cache
 def _tests(of: Callable[..., Any]) -> Mapping[str, Callable[[Any], bool]]:
-    return {name: _test(kind) for name, kind in _kinds(of).items() if name != _REGISTRY}
+    return {
+        name: _test_of_registry(kind) if name == _REGISTRY else _test(kind)
+        for name, kind in _kinds(of).items()
+    }
 
 
 def _test(kind: Any) -> Callable[[Any], bool]:
@@ -150,9 +161,10 @@ def _test(kind: Any) -> Callable[[Any], bool]:
     if origin in (Union, types.UnionType):
         tests = [_test(one) for one in get_args(kind)]
         return lambda value: any(test(value) for test in tests)
-    if kind in (int, float, Decimal):
-        numbers = (int,) if kind is int else (int, float, Decimal)
-        return lambda value: isinstance(value, numbers) and not isinstance(value, bool)
+    if kind is int:
+        return lambda value: type(value) is not bool and isinstance(value, int)
+    if kind in (float, Decimal):
+        return lambda value: type(value) is not bool and isinstance(value, int | float | Decimal)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return lambda value: isinstance(value, kind) or value in {one.value for one in kind}
     if origin is not None:
@@ -187,6 +199,10 @@ def _test_of(origin: Any, inner: Sequence[Any]) -> Callable[[Any], bool]:
 
 def _fits(_: Any) -> bool:
     return True
+
+
+def _test_of_registry(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind) or hasattr(type(value), _REMOTELY)
 
 
 def _words(kind: Any) -> str:

@@ -44,7 +44,7 @@ IdstoreError
 """
 
 from collections.abc import Container, Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from idstore.disk_errors import remedy as disk_remedy
 from idstore.disk_errors import unnumbered
@@ -98,6 +98,10 @@ class IdstoreError(Exception):
         position = self.fields.get("position")
         self.position = position if isinstance(position, int) else None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes a copy, also in another process."""
+        return _copied, (type(self), self.args, vars(self))
+
     def details(self) -> dict[str, object]:
         """Return the fields, with ``field`` and ``value`` if an argument is at fault, and with ``remedy``."""
         named = {} if self.field is None else {"field": self.field, "value": self.value}
@@ -109,6 +113,16 @@ class IdstoreError(Exception):
         if named is not None:
             return str(named)
         return next((name for name in self.fields if name not in _CIRCUMSTANCES), None)
+
+
+def _copied(
+    kind: type[IdstoreError], arguments: tuple[object, ...], state: dict[str, object]
+) -> IdstoreError:
+    """Return an error without a call of its class, whose parameters the message has taken up."""
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    vars(error).update(state)
+    return error
 
 
 class InvalidIdentifier(IdstoreError, ValueError):

@@ -49,9 +49,13 @@ def open(
     wait           seconds to wait for another process that holds the store.
     runner         runs queries; by default each in a process of its own.
 
-    Raises StoreUnavailable (no store, not a store, no permission), StoreBusy; InvalidData: no such mode.
+    Raises StoreUnavailable (no store, not a store, no permission), StoreBusy; InvalidData: no such mode, a
+    waiting time that is none, an administrator without a name.
     """
     from idstore.registry import Registry
+
+    if not wait >= 0:
+        raise InvalidData(f"wait is {wait}; give a number of seconds from 0 on", field="wait", value=wait)
 
     if mode not in get_args(Mode):
         raise InvalidData(
@@ -240,6 +244,11 @@ def _writer(
 ) -> Store:
     from idstore.stores.store import DirectoryStore
 
+    if administrator is not None and not administrator.name:
+        raise InvalidData(
+            "an anonymous request administers nothing; name a party as the first administrator",
+            field="administrator",
+        )
     _check_no_replica(folder)
     store = DirectoryStore(folder, create=administrator is not None, wait=wait, runner=runner or _run_query)
     if (

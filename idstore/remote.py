@@ -9,6 +9,7 @@ import http.client
 import inspect
 import ipaddress
 import json
+import re
 import select
 import socket
 import threading
@@ -31,14 +32,15 @@ from idstore.errors import (
     OutcomeUnknown,
     RequestConflict,
     SignInRequired,
+    StoreClosed,
     StoreUnavailable,
     restored,
 )
-from idstore.exchange import description, exporting, importing
+from idstore.exchange import changes, description, exporting, importing
 from idstore.exchange import digest as digests
 from idstore.model.filter import Filter
 from idstore.model.namespace import Namespace
-from idstore.model.party import NOBODY, Party
+from idstore.model.party import NOBODY, SIGNED_IN, Party
 from idstore.model.record import Record
 from idstore.operations.declared import LOCAL, OPERATIONS, new_token
 from idstore.operations.operation import LONGEST_PAGE, PROGRESS, ApiOperation
@@ -68,6 +70,7 @@ _PATIENCE: Final = 3600.0
 """Seconds until an import must be answered."""
 _HALVES: Final = "surrogatepass"
 """Arguments of a command line may hold bytes that are not UTF-8; the server finds nothing by such a text."""
+_IN_URLS: Final = re.compile(r"[^\x00-\x20\x7f]+")
 _BLOCK: Final = 1 << 16
 """Bytes that are copied at once."""
 
@@ -85,9 +88,14 @@ def connect(
     timeout   seconds until an answer must begin.
     insecure  send the token over plain HTTP to another machine, where others may read it on the way.
 
-    Raises InvalidData (no web address, or one with more than a path), NotPermitted (a token over plain HTTP),
+    Raises InvalidData (no web address, or one with more than a path; a timeout that is no number of seconds
+    above 0), NotPermitted (a token over plain HTTP),
     SignInRequired (a text that cannot be a token).
     """
+    if not 0 < timeout < threading.TIMEOUT_MAX:
+        raise InvalidData(
+            f"timeout is {timeout}; give a number of seconds above 0", field="timeout", value=timeout
+        )
     parts = _address(url)
     host, port = parts.hostname or "", parts.port
     if token is not None and parts.scheme == "http" and not insecure and not _is_loopback(host):
@@ -106,6 +114,7 @@ def _address(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_address &= _IN_URLS.fullmatch(url) is not None
     except ValueError:  # a port or an IPv6 address that is none
         is_address = False
     if not is_address:
@@ -144,7 +153,8 @@ def _function(
 class RemoteRegistry(_Base):
     """The operations of a registry over a connection. Threads may share one object.
 
-    The party of a call must be that of the token; `NOBODY` stands for it. In a folder it may be any.
+    The party of a call must be that of the token, or `NOBODY`: such a request is sent without the token, and
+    sees what is public. In a folder it may be any party.
     """
 
     def __init__(
@@ -158,10 +168,12 @@ class RemoteRegistry(_Base):
         self._headers = dict(headers)
         self._local = threading.local()
         self._namespaces: dict[str, Namespace] = {}
+        self._closed = False
 
     export = _function(exporting.export)
     export_omissions = _function(exporting.omissions)
     describe = _function(description.describe)
+    changes = _function(changes.public_changes)
     digest = _function(digests.digest)
     import_file = _function(importing.import_file)
     validate = _function(registries.check)
@@ -170,18 +182,25 @@ class RemoteRegistry(_Base):
     tokens = _function(list_tokens)
     revoke_token = _function(revoke_token)
 
-    def __getattr__(self, name: str) -> Any:
-        """Return the method of an operation. Raises LocalOnly for other methods of `Registry`."""
-        if name in OPERATIONS:
-            operation = OPERATIONS[name]
-            return lambda *arguments, **named: self._call(operation, *arguments, **named)
-        if name in LOCAL or name in ("core", "store"):
-            raise LocalOnly(
-                f"this needs the folder of the store ({name}), and {self._name} is reached through a server;"
-                " do it where the store is",
-                act=name,
-            )
-        raise AttributeError(name)
+    if not TYPE_CHECKING:  # so that type checkers find a misspelt name
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the method of an operation. Raises LocalOnly for other methods of `Registry`."""
+            if name in OPERATIONS:
+                operation = OPERATIONS[name]
+
+                def method(*arguments: Any, **named: Any) -> Any:
+                    return self._call(operation, *arguments, **named)
+
+                method.__name__, method.__signature__ = name, operation.signature
+                return method
+            if name in LOCAL or name in ("core", "store"):
+                raise LocalOnly(
+                    f"this needs the folder of the store ({name}), and {self._name} is reached through a"
+                    " server; do it where the store is",
+                    act=name,
+                )
+            raise AttributeError(name)
 
     def perform(
         self, function: "Callable[Concatenate[_Base, P], T]", *arguments: P.args, **named: P.kwargs
@@ -238,6 +257,11 @@ class RemoteRegistry(_Base):
         return cast("Answer", self._call(OPERATIONS["query"], text, party, format, **limits))
 
     def close(self) -> None:
+        """Close the connection: later calls raise StoreClosed."""
+        self._closed = True
+        self._disconnect()
+
+    def _disconnect(self) -> None:
         """Close the connection of this thread."""
         connection = self._local.__dict__.pop("connection", None)
         if connection is not None:
@@ -282,7 +306,9 @@ class RemoteRegistry(_Base):
     def _request(self, operation: ApiOperation, bound: inspect.BoundArguments) -> Any:
         party = bound.arguments.pop(_PARTY, None)
         headers = dict(self._headers)
-        if party is not None and party != NOBODY:
+        if party == NOBODY:
+            headers.pop("Authorization", None)
+        elif party is not None and party != SIGNED_IN:
             headers[_USER] = quote(party.name, safe="")
         values = {name: dump(value, self.home) for name, value in operation.values(bound.arguments).items()}
         with self._body(operation, bound.arguments) as body:
@@ -381,7 +407,9 @@ class RemoteRegistry(_Base):
         headers: dict[str, str],
         file: IO[bytes] | None,
     ) -> http.client.HTTPResponse:
-        """Send a request and return the answer. Raises the error that the server reports."""
+        """Send a request and return the answer. Raises the error that the server reports; StoreClosed."""
+        if self._closed:
+            raise StoreClosed("the connection was closed; open it again")
         path = self._prefix + _API + operation.path
         for name in [name for name in values if f"{{{name}}}" in path]:
             path = path.replace(f"{{{name}}}", quote(values.pop(name), safe="", errors=_HALVES))
@@ -409,7 +437,7 @@ class RemoteRegistry(_Base):
         try:
             return response.read()
         except (OSError, http.client.HTTPException) as error:
-            self.close()
+            self._disconnect()
             raise self._failure(operation, error, sent=True) from error
 
     def _exchange(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, cast
+from typing import Final, Self
 
 from idstore import opening, remote
 from idstore.errors import IdstoreError, InvalidData, StoreDamaged, StoreUnavailable
@@ -111,7 +111,7 @@ class Replication:
         mark = self._mark()
         reached = max(mark.reached, self.position)
         try:
-            page = cast("ChangePage", self._remote.changes(reached, 1))
+            page = self._remote.changes(reached, 1)
         except InvalidData as error:
             raise self._diverged(reached) from error
         self._check_store(page.store)

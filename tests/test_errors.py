@@ -1,5 +1,7 @@
 """The error tree: its drawing, its slugs, and its exit codes."""
 
+import copy
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,3 +107,23 @@ def test_an_unreadable_text_gets_the_message_of_a_scheme_in_use(tmp_path: Path) 
             InvalidIdentifier
         ):  # without a fitting scheme in use: the message of the scheme that reads most of the text
             registry.show("fmt", alice)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.InvalidIdentifier("fmt/?", "no such character", 4, "puid"),
+        errors.ExchangeError("a.csv", 3, "no column"),
+        errors.BatchRefused("a.batch", [(1, "x"), (2, "y")]),
+        errors.AmbiguousIdentifier("fmt/1", ["http://a", "http://b"]),
+        errors.UnknownNamespace("x"),
+        errors.UnknownValue("10.5072/a", 3),
+        errors.StoreBusy("busy", holder=1),
+        errors.OutcomeUnknown("unknown"),
+    ],
+    ids=lambda error: error.code,
+)
+def test_errors_reach_other_processes_whole(error: IdstoreError) -> None:
+    for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (type(again), str(again), again.details()) == (type(error), str(error), error.details())
+        assert (again.position, again.reason) == (error.position, error.reason)

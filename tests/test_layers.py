@@ -28,6 +28,7 @@ LAYERS = (
         "scratch",
         "characters",
         "spreadsheets",
+        "wrapped",
         "arguments",
         "bioregistry_package",
         "store_socket",

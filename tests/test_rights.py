@@ -8,11 +8,12 @@ group ``staff``, which is a grantee; the person is none. root: an administrator,
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 import idstore
-from idstore import Filter, Party, Registry, Request, Statement
+from idstore import NOBODY, Filter, Party, Registry, Request, Statement, opening
 from idstore.errors import IdstoreError, InvalidData, NotPermitted, NotRegistered, StageConflict
 from idstore.model import times
 from idstore.model.party import node
@@ -264,6 +265,22 @@ def test_grants_are_the_owners_without_saying(registry: Registry) -> None:
 
 
 # namespaces and parties
+
+
+def test_an_anonymous_request_is_given_nothing(registry: Registry, tmp_path: Path) -> None:
+    iri = registry.mint("rdl", OWNER).iri
+    acts: list[Callable[[], object]] = [
+        lambda: registry.grant(iri, NOBODY, OWNER),
+        lambda: registry.transfer(iri, NOBODY, OWNER),
+        lambda: registry.transfer_namespace("rdl", NOBODY, ROOT),
+        lambda: registry.add_party(NOBODY, ROOT, "administrator"),
+        lambda: registry.suspend(NOBODY, "spam", ROOT),
+        lambda: opening.open(tmp_path / "new", administrator=NOBODY),
+    ]
+    for act in acts:
+        with pytest.raises(InvalidData, match="anonymous"):
+            act()
+    assert not (tmp_path / "new").exists()
 
 
 def test_only_administrators_govern(registry: Registry) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from idstore.model.party import Party
     from idstore.registry import Registry
     from idstore.registry.allocator import Allocator
-    from idstore.remote import RemoteRegistry
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,10 +31,10 @@ _GLANCE: Final = 1.0
 
 
 def acting_party(call: Call) -> "Party":
-    """Return the acting party; nobody for a server that knows it by the token."""
-    from idstore.model.party import NOBODY, Party
+    """Return the acting party; a server knows by the token which one it is."""
+    from idstore.model.party import SIGNED_IN, Party
 
-    return NOBODY if is_address(call) and not call.names_user else Party(call.user)
+    return SIGNED_IN if is_address(call) and not call.names_user else Party(call.user)
 
 
 def is_address(call: Call) -> bool:
@@ -166,18 +165,6 @@ def write(
         return result
     with _free_or_served(call, lambda wait: _open_writer(path, wait, party)) as registry:
         return act(registry, party)
-
-
-def perform(
-    registry: "Registry",
-    function: "Callable[Concatenate[Registry, P], T]",
-    *arguments: P.args,
-    **named: P.kwargs,
-) -> T:
-    """Return the result of an operation that is a function of the library; it runs here or on a server."""
-    if hasattr(registry, "perform"):  # a `RemoteRegistry`; its module is not imported for a folder
-        return cast("RemoteRegistry", registry).perform(function, *arguments, **named)
-    return function(registry, *arguments, **named)
 
 
 def allocate(call: Call, act: "Callable[[Allocator, Party], T]") -> T:

@@ -7,7 +7,7 @@ Source: O. Patashnik, BibTeXing, 1988; P. Kime et al., The biblatex Package, sec
 """
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
@@ -16,7 +16,7 @@ from typing import Any, Final
 from idstore.errors import InvalidData
 from idstore.exchange import limits
 from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank, unpaged
-from idstore.schemes.article_fields import FORMULA
+from idstore.schemes.article_fields import FORMULA, meant
 
 _BLOCK_START: Final = re.compile(rb"[ \t]*@")
 _FIELDS: Final = {
@@ -107,7 +107,6 @@ class _BibtexReader:
         self._bibtex = library(file, "bibtexparser", "BibTeX")
         middlewares = library(file, "bibtexparser.middlewares", "BibTeX")
         model = library(file, "bibtexparser.model", "BibTeX")
-        self._keys = middlewares.NormalizeFieldKeys()
         self._latex = middlewares.LatexDecodingMiddleware(keep_math_mode=False)
         self._macros = [
             library(file, f"pylatexenc.{name}", "BibTeX").get_default_latex_context_db()
@@ -128,7 +127,7 @@ class _BibtexReader:
             error_line = line + text.count(b"\n", 0, error.start)
             yield ArticleEntry(self._file, line, failure(self._file, error_line, reason))
             return
-        parsed = self._bibtex.parse_string(decoded, parse_stack=[self._keys])
+        parsed = self._bibtex.parse_string(decoded, parse_stack=[])
         for block in parsed.strings:
             self._define(line, block.key.lower(), block.value)
         for block in [*parsed.entries, *parsed.failed_blocks]:
@@ -149,7 +148,7 @@ class _BibtexReader:
         values: Mapping[str, str] | InvalidData
         parent, key, kind = "", "", ""
         if isinstance(block, self._entry):
-            values = {field.key: str(field.value) for field in block.fields}
+            values = {field.key.lower(): str(field.value) for field in block.fields}
             broken = [field for field in block.fields if not _is_value(str(field.value))]
             other = next((name for name in _INHERITING if name in values), None)
             key, kind = block.key.lower(), block.entry_type.lower()
@@ -159,6 +158,10 @@ class _BibtexReader:
                     f"the field {broken[0].key} does not end where it should; is a comma missing after it?"
                 )
                 values = failure(self._file, place, reason)
+            elif len(values) < len(block.fields):
+                names = Counter(field.key.lower() for field in block.fields)
+                reason = f"the field {max(names, key=names.__getitem__)} stands twice; leave one of the two"
+                values = failure(self._file, first, reason)
             elif other is not None:
                 reason = f"it takes fields from another entry by {other}, which is not read; write them out"
                 values = failure(self._file, first, reason)
@@ -206,6 +209,8 @@ class _BibtexReader:
     def _fields(self, line: int, values: "Mapping[str, str] | InvalidData") -> "dict[str, str] | InvalidData":
         if isinstance(values, InvalidData):
             return values
+        for name, key in _misnamed(values):
+            return failure(self._file, line, f"the field {key!r} is not known; write {name!r}", field=key)
         raw = {
             name: next((values[key] for key in keys if key in values), "") for name, keys in _FIELDS.items()
         }
@@ -319,7 +324,7 @@ def _unused(values: Mapping[str, str]) -> Iterator[str]:
         for name in others:
             if _bare(values[name]) != _bare(values[first]):
                 yield f"the field {name} ({_bare(values[name])}) is not used beside {first}"
-    for name in ("part", "series"):
+    for name in ("part", "series", "supplement"):
         if text := _bare(values.get(name, "")):
             yield f"the field {name} ({text}) is not used"
     number = next(filter(None, (_bare(values.get(name, "")) for name in _ARTICLE_NUMBER)), "")
@@ -327,6 +332,19 @@ def _unused(values: Mapping[str, str]) -> Iterator[str]:
     title = _bare(values.get("issuetitle", ""))
     if re.search(r"\bsup", title, re.IGNORECASE):
         yield f"the field issuetitle ({title}) is not used"
+
+
+def _misnamed(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield fields under names that are not those of BibTeX: the name, and the one that is used."""
+    for key, value in values.items():
+        names = _FIELDS.get(meant(key) or "", ())
+        if (
+            names
+            and key not in names
+            and _bare(value)
+            and not any(_bare(values.get(one, "")) for one in names)
+        ):
+            yield names[0], key
 
 
 def _is_text(piece: str) -> bool:

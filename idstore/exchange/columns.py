@@ -37,6 +37,8 @@ The first name is SSSOM's, where SSSOM has such a slot.
 
 TYPES: Final = {"subject": "subject_type", "target": "target_type"}
 """Roles of the ends, with the roles of their types."""
+_EXPORTED: Final = frozenset({"identifier", "namespace", "label", "stage", "owner", "created", "target"})
+"""Columns of an export of identifiers as a table."""
 _SEPARATORS: Final = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 _NAMES: Final = re.compile(r"name(?:@(.+)|_((?!id)[a-z]{2}))")
 
@@ -69,7 +71,7 @@ def columns_by_role(table: Table, columns: Columns, roles: Mapping[str, tuple[st
             raise ExchangeError(
                 table.name, 1, f"there is no column {name!r}; there are {', '.join(table.header)}"
             )
-    taken = set(columns.roles.values())
+    taken = {*columns.roles.values(), *_unread(table, columns, roles)}
     by_role = {_normal(role, roles): name for role, name in columns.roles.items()}
     for role, names in roles.items():
         if role not in by_role:
@@ -85,6 +87,25 @@ def columns_by_role(table: Table, columns: Columns, roles: Mapping[str, tuple[st
     if "target" in by_role:
         check_denying(table, [name for name in table.header if name not in taken])
     return by_role
+
+
+def _unread(table: Table, columns: Columns, roles: Container[str]) -> Sequence[str]:
+    """Return the columns of an export of identifiers that say something else than in other tables.
+
+    Raises ExchangeError: the caller does not say which column holds the targets of bindings.
+    """
+    if not {*table.header} >= _EXPORTED:
+        return ()
+    if "target" in roles and "target" not in columns.roles:
+        raise ExchangeError(
+            table.name,
+            1,
+            "it is an export of identifiers as a table, whose target is where an identifier leads, and no"
+            " binding; import an export as Turtle. Which column holds what the identifiers are bound to? Say"
+            ' target="exactMatch"',
+            remedy=Remedy.NAME_COLUMN,
+        )
+    return ("label",)
 
 
 def check_denying(table: Table, unread: Iterable[str]) -> None:

@@ -47,7 +47,8 @@ def omissions(
     """Return what `export` leaves out, a sentence each.
 
     Handles without values, tombstones, values that are secret, bytes or several lines, expire at a moment, or
-    begin or end with a space; also which namespaces have handles without an administrator.
+    begin or end with a space; also which namespaces have handles without an administrator, and how many
+    drafts the file has.
     Raises UnknownNamespace, InvalidData.
     """
     pieces = _pieces(registry, party, chosen, changed_since)
@@ -59,6 +60,7 @@ def _pieces(
 ) -> Iterator[str | Flaw]:
     homes = {space.base: space for space in registry.namespaces() if space.valued}
     unadministered = dict[str, None]()
+    drafts = 0
     for before, after in (
         ((None, record) for record in _records(registry, party, chosen))
         if changed_since is None
@@ -67,6 +69,7 @@ def _pieces(
         record = after or before
         if record is None or record.namespace not in homes:
             continue
+        drafts += after is not None and not after.public
         home, handle = homes[record.namespace], _handle(registry, record)
         old = {} if before is None or not _is_writable(handle) else _lines(before, home)
         if after is None:
@@ -84,6 +87,12 @@ def _pieces(
             0,
             f"handles of {name} are created without HS_ADMIN, so that nobody can administer them at a handle"
             " server; give the namespace a setting admin, as 200:0.NA/12345",
+        )
+    if drafts:
+        yield Flaw(
+            0,
+            f"drafts are in this file ({drafts}), and a handle server shows them to everybody; to leave them"
+            " out, choose the published ones (the stage fixated), or an export for publication",
         )
 
 

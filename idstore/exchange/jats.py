@@ -7,7 +7,7 @@ Source: JATS 1.4 (ANSI/NISO Z39.96-2024), https://jats.nlm.nih.gov/archiving/tag
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from idstore.errors import InvalidData
@@ -30,7 +30,11 @@ _APART: Final = frozenset({"break", "fn", "xref"})
 _NUMBERING: Final = ("issue-part", "volume-series", "volume-issue-group")
 """Elements beside ``volume`` and ``issue`` that say where an article was printed."""
 _SUPPLEMENT: Final = re.compile(r"\bsup", re.IGNORECASE)
-_FORMULAS: Final = frozenset({"math", "tex-math"})
+_FORMULAS: Final = frozenset({"math", "tex-math", "inline-formula", "disp-formula"})
+_TITLE: Final = "title-group/{*}article-title"
+_SUBTITLE: Final = "title-group/{*}subtitle"
+_TITLES: Final = (_TITLE, _SUBTITLE)
+_DOI: Final = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?10\.[0-9]{4,9}/", re.IGNORECASE)
 _GRAPHICS: Final = frozenset({"graphic", "inline-graphic", "inline-media", "media"})
 
 
@@ -114,18 +118,18 @@ def _fields(article: Any) -> dict[str, str | None]:
     doi = list(filter(_is_doi, _all(meta, "article-id")))
     return {
         "issn": ", ".join(filter(None, map(_text, sorted(_all(journal, "issn"), key=_electronic)))),
-        "volume": _text(_one(meta, "volume")),
+        "volume": _first(meta, "volume"),
         "issue": _issue(meta)[0],
-        "page": _text(_one(meta, "fpage")) or _text(_one(meta, "page-range")),
-        "title": _text(_one(meta, "title-group/{*}article-title")),
-        "subtitle": _text(_one(meta, "title-group/{*}subtitle")),
+        "page": _first(meta, "fpage") or _first(meta, "page-range"),
+        "title": _first(meta, _TITLE),
+        "subtitle": _first(meta, _SUBTITLE),
         "doi": _text(doi[0]) if doi else None,
     }
 
 
 def _issue(meta: Any) -> tuple[str, list[str]]:
     """Return the issue with its supplement, and the supplements that it does not tell."""
-    issue = _text(_one(meta, "issue"))
+    issue = _first(meta, "issue")
     supplements = list(dict.fromkeys(filter(None, map(_text, _all(meta, "supplement")))))
     both = in_supplement(issue, supplements[0]) if supplements else None
     return (issue, supplements) if both is None else (both, supplements[1:])
@@ -135,26 +139,51 @@ def _doubts(article: Any) -> Iterator[str]:
     """Yield what numbers the article beside its volume and issue, and formulas in its title."""
     meta = article.find("{*}front/{*}article-meta")
     dois = [_text(element).lower() for element in _all(meta, "article-id") if _is_doi(element)]
-    several = {name: list(map(_text, _all(meta, name))) for name in ("volume", "issue", "fpage")}
+    several = {name: list(map(_text, _all(meta, name))) for name in ("volume", "issue", "fpage", *_TITLES)}
     for name, texts in {**several, "article-id": dois}.items():
         different = list(dict.fromkeys(filter(None, texts)))
         if len(different) > 1:
-            yield f"of the elements {name} ({', '.join(different)}) the first is used"
-    issues = list(filter(_SUPPLEMENT.search, map(_text, _all(meta, "issue-title"))))
-    if issues and not _all(meta, "supplement"):
-        yield f"the element issue-title ({', '.join(issues)}) is not used"
+            last = name.rpartition("}")[2]
+            yield f"of the elements {last} ({', '.join(different)}) the first is used"
+    yield from _doubts_of_title(meta)
+    yield from _doubts_of_ids(article, meta, dois)
     unused = {name: list(filter(None, map(_text, _all(meta, name)))) for name in _NUMBERING}
     for name, texts in {"supplement": _issue(meta)[1], **unused}.items():
         if texts:
             yield f"the element {name} ({', '.join(texts)}) is not used"
-    yield from unpaged(_text(_one(meta, "fpage")), _text(_one(meta, "elocation-id")))
-    titles = [*_all(meta, "title-group/{*}article-title"), *_all(meta, "title-group/{*}subtitle")]
+    yield from unpaged(_first(meta, "fpage"), _first(meta, "elocation-id"))
+    titles = [element for path in _TITLES for element in _all(meta, path)]
     if any(_name(element) in _FORMULAS for title in titles for element in title.iter()):
         yield FORMULA
 
 
+def _doubts_of_title(meta: Any) -> Iterator[str]:
+    """Yield supplements in the title of the issue, and titles beside that of the article."""
+    if not _all(meta, "supplement"):
+        for name in ("issue-title", "issue-subtitle"):
+            elements = [] if meta is None else meta.iterfind(f".//{{*}}{name}")
+            issues = list(filter(_SUPPLEMENT.search, map(_text, elements)))
+            if issues:
+                yield f"the element {name} ({', '.join(issues)}) is not used"
+    if not _first(meta, _TITLE):
+        for name in ("title-group/{*}alt-title", "title-group/{*}trans-title-group/{*}trans-title"):
+            if title := _first(meta, name):
+                yield f"the element {name.rpartition('}')[2]} ({title}) is not used"
+
+
+def _doubts_of_ids(article: Any, meta: Any, dois: Sequence[str]) -> Iterator[str]:
+    """Yield DOIs that are not marked as such, and articles within the article."""
+    others = [] if dois else [_text(element) for element in _all(meta, "article-id")]
+    for text in filter(_DOI.match, others):
+        yield f"the article-id ({text}), which may be the DOI, is not used; mark it as one"
+    for name in ("sub-article", "response"):
+        inner = [one for part in _all(article, name) for one in part.iterfind(".//{*}article-id")]
+        if named := ", ".join(_text(one) for one in inner if _is_doi(one)):
+            yield f"the {name} ({named}) is not read"
+
+
 def _is_doi(element: Any) -> bool:
-    return bool(element.get("pub-id-type") == "doi")
+    return str(element.get("pub-id-type")).lower() == "doi"
 
 
 def _electronic(issn: Any) -> bool:
@@ -166,8 +195,9 @@ def _all(parent: Any, path: str) -> list[Any]:
     return [] if parent is None else parent.findall(f"{{*}}{path}")
 
 
-def _one(parent: Any, path: str) -> Any:
-    return next(iter(_all(parent, path)), None)
+def _first(parent: Any, path: str) -> str:
+    """Return the text of the first element that is not empty."""
+    return next(filter(None, map(_text, _all(parent, path))), "")
 
 
 def _text(element: Any) -> str:

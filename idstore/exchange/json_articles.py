@@ -24,7 +24,7 @@ from idstore.exchange.articles import (
     nonblank,
     unpaged,
 )
-from idstore.schemes.article_fields import FIELDS, check_names
+from idstore.schemes.article_fields import FIELDS, check_names, meant
 
 _CHUNK: Final = 1 << 16
 _FOREIGN: Final = frozenset(
@@ -40,7 +40,8 @@ _FOREIGN: Final = frozenset(
     }
 )
 """Keys that only CSL-JSON and Crossref's JSON have."""
-_NUMBERING: Final = ("part-number", "number", "pages", "firstPage", "startPage")
+_PLACES: Final = ("volume", "issue", "page", "title", "subtitle")
+_NUMBERING: Final = ("part-number", "supplement", "number", "pages", "firstPage", "startPage")
 """Keys beside those that are read that say where an article is: of CSL-JSON, and of other programs."""
 _ARTICLES: Final = frozenset({
     "article", "article-journal", "article-magazine", "article-newspaper", "journal-article", "review",
@@ -237,6 +238,8 @@ def _unused(record: Any) -> Iterator[str]:
     for name in _NUMBERING:
         if (text := _number(record, name)) and not (name == "number" and _issue(record)):
             yield f"the field {name} ({text}) is not used"
+    if (text := _number(record, "locator")) and not _number(record, "page"):
+        yield f"the field locator ({text}) is not used"
     number = _number(record, "number") if _issue(record) else ""  # for some programs that of the issue
     number = "" if number == _issue(record) else number
     yield from unpaged(_number(record, "page"), _number(record, "article-number") or number)
@@ -269,7 +272,11 @@ def _foreign(record: Mapping[str, Any]) -> dict[str, str | None]:
                 " use one",
                 field=own,
             )
-    plain = {name: _text(name, record.get(name)) for name in ("volume", "issue", "page")}
+    for key in record.keys() - {*_FOREIGN, *_NUMBERING, *FIELDS}:
+        field = meant(key)
+        if field in _PLACES and record[key] not in (None, "", []) and not record.get(field):
+            raise InvalidData(f"the key {key!r} is not known; write {field!r}", field=key)
+    plain = {name: _text(name, record.get(name)) for name in _PLACES[:3]}
     plain["page"] = plain["page"] or _text("page-first", record.get("page-first"))
     plain["issue"] = _with_supplement(record) or _issue(record)
     first = {name: _text(name, _first(record.get(name))) for name in ("title", "subtitle")}

@@ -482,12 +482,14 @@ def literals_passed_over(count: int) -> str:
 def proposals(rows: Iterable[MappingRow | Malformed], malformed: list[Malformed]) -> Iterator[Proposal]:
     """Yield the change that each row proposes: its ``action``, by default to bind; ``keep`` proposes none.
 
-    malformed  the list to which malformed rows are appended.
+    malformed  the list to which malformed rows are appended: also one that keeps what an earlier one unbinds,
+               or the other way round.
     """
+    decided: dict[tuple[str, str, str], tuple[int, str]] = {}
     for row in rows:
         if isinstance(row, Malformed):
             malformed.append(row)
-        elif (denial := row.denial) is not None:
+        elif (denial := row.denial or _opposite(row, decided)) is not None:
             malformed.append(Malformed(row.line, denial))
         elif row.action != KEEP:
             try:
@@ -495,6 +497,16 @@ def proposals(rows: Iterable[MappingRow | Malformed], malformed: list[Malformed]
                 yield replace(made, doubt=row.doubt) if row.doubt else made
             except InvalidData as error:
                 malformed.append(Malformed(row.line, error.message))
+
+
+def _opposite(row: MappingRow, decided: dict[tuple[str, str, str], tuple[int, str]]) -> str | None:
+    """Return what is wrong with a row that keeps what another one unbinds, or the other way round."""
+    if row.action not in (KEEP, "unbind"):
+        return None
+    line, action = decided.setdefault((row.subject, row.relation, row.target), (row.line, row.action))
+    if action == row.action:
+        return None
+    return f"line {line} says {action} of the same statement; decide, and leave one of the two out"
 
 
 def statement(row: MappingRow) -> Statement:

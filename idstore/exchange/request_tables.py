@@ -32,7 +32,7 @@ from idstore.registry.batch_mint import RequestRow
 from idstore.registry.bindings import Statement
 from idstore.registry.requests import Request
 from idstore.schemes import Deriving, Scheme, Typed
-from idstore.schemes.article_fields import FIELDS
+from idstore.schemes.article_fields import FIELDS, UNUSED_NUMBERING, bare, meant
 from idstore.vocabulary import MAPPING_PREFIXES
 
 FORMATS: Final = ("tsv", "csv", workbooks.FORMAT)
@@ -123,12 +123,9 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
     """
     with opened(path, name) as table:
         columns = {column: role for column in table.header if (role := _role(column, fields)) is not None}
-        check_denying(table, [column for column in table.header if column not in columns])
-        if labelled and _LABEL not in columns.values():
-            raise ExchangeError(table.name, 1, "no column is named label, which holds the labels to register")
-        if columns.keys() <= {IDENTIFIER, _LABEL} and not labelled:
-            free = divided(table.header) or f"; there are {', '.join(table.header)}"
-            raise ExchangeError(table.name, 1, f"no column of it is read{free}", outcome="nothing was done")
+        _check_columns(table, columns, labelled=labelled)
+        if fields is FIELDS:
+            _check_fields(table, columns, strict=base.strict)
         rows, cells, flaws = list[RequestRow](), list[tuple[int, Sequence[str]]](), list[tuple[int, str]]()
         seen, left = Counter[str](), 0
         keyed = dict[str, tuple[int, Mapping[str, str]]]()
@@ -158,6 +155,29 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
     summary = _summary(table.name, columns, table.header)
     return RequestTable(_format(path, name), table.header, cells, rows, left, summary, flaws)
+
+
+def _check_columns(table: tables.Table, columns: Mapping[str, str], *, labelled: bool) -> None:
+    """Raise ExchangeError: a column may deny what others say, that of labels is missing, or none is read."""
+    check_denying(table, [column for column in table.header if column not in columns])
+    if labelled and _LABEL not in columns.values():
+        raise ExchangeError(table.name, 1, "no column is named label, which holds the labels to register")
+    if columns.keys() <= {IDENTIFIER, _LABEL} and not labelled:
+        free = divided(table.header) or f"; there are {', '.join(table.header)}"
+        raise ExchangeError(table.name, 1, f"no column of it is read{free}", outcome="nothing was done")
+
+
+def _check_fields(table: tables.Table, columns: Mapping[str, str], *, strict: bool) -> None:
+    """Raise ExchangeError: a column that is not read says what belongs into the label of an article."""
+    for column in table.header:
+        field = meant(column)
+        if column not in columns and field is not None and field not in columns:
+            reason = f"the column {column!r} is not known; name it {field!r}"
+        elif strict and bare(column) in UNUSED_NUMBERING:
+            reason = f"the column {column!r} is not used"
+        else:
+            continue
+        raise ExchangeError(table.name, 1, reason, outcome="nothing was done")
 
 
 def _mark(read: Mapping[str, str]) -> str | None:

@@ -3,7 +3,8 @@
 Source: Research Information Systems, RIS Format Specifications (2011), as kept by the package rispy.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, Final
 
 from idstore.errors import InvalidData
@@ -21,6 +22,17 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 _REPEATED: Final = ("SN", "VL", "IS", "CP", "SP", "DO", "M1")
 """Tags that may occur several times in an entry."""
 _ARTICLES: Final = frozenset({"JOUR", "EJOUR", "MGZN", "NEWS", "ABST", "INPR", "JFULL", "GEN"})
+_MEANT: Final = re.compile(
+    rb"[ \t]*(?P<tag>[A-Za-z][A-Za-z0-9])(?:[ \t]*-(?=[ \t\d])|[ \t]+-(?=.)|[ \t]*-(?=\r?\n|$))", re.DOTALL
+)
+"""A line that is meant as a tag and its text. ``T1-weighted`` begins a word of a longer text."""
+_TAGGED: Final = re.compile(rb"[A-Z][A-Z0-9]  -(?: |\r?\n|$)")
+_ELSEWHERE: Final = ("M2", "SE", "AR", "EP")
+"""Tags that some programs use for the first page, or for what stands in its place."""
+_TITLES: Final = ("TI", "T1", "ST", "BT", "CT")
+_DOI: Final = re.compile(r"\b10\.[0-9]{4,9}/\S")
+_PROSE: Final = ("AB", "N2", "CR")
+"""Tags of texts that may name the DOIs of other articles."""
 _BEGIN: Final = b"TY  -"
 _END: Final = b"ER  -"
 
@@ -31,12 +43,17 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
     Raises InvalidData as `metadata.entries`, and if the package is not installed.
     """
     rispy = library(stream.name, "rispy", "RIS")
+    known = {*rispy.RisParser.DEFAULT_MAPPING, *_REPEATED, *_ELSEWHERE, *_TITLES, "DI", "L3"}
     parser = rispy.RisParser(
-        mapping={tag: tag for tag in (*rispy.RisParser.DEFAULT_MAPPING, *_REPEATED)},
+        mapping={tag: tag for tag in known},
         list_tags=[*_REPEATED],  # a longer text than a line is one text in all others
         delimiter_tags_mapping={},
     )
     for line, block in _blocks(stream):
+        misspelt = _misspelt(block, known)
+        if misspelt is not None:
+            yield ArticleEntry(stream.name, line, _no_tag(stream.name, line, *misspelt))
+            continue
         try:
             [record] = parser.parse(block.decode())
         except UnicodeDecodeError as error:
@@ -48,6 +65,21 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
         else:
             fields = nonblank(_fields(record))
             yield ArticleEntry(stream.name, line, fields, doubts=tuple(_doubts(record)))
+
+
+def _misspelt(block: bytes, known: Container[str]) -> tuple[int, str] | None:
+    """Return the first line of an entry, from 0, that is meant as a tag and its text, and is none."""
+    for number, line in enumerate(block.splitlines()):
+        meant = _MEANT.match(line)
+        if meant is not None and meant["tag"].decode().upper() in known and not _TAGGED.match(line):
+            return number, line.decode(errors="replace").strip()
+    return None
+
+
+def _no_tag(file: str, first: int, number: int, text: str) -> InvalidData:
+    tag, _, value = text.partition("-")
+    meant = f"{tag.strip().upper()}  - {value.strip()}"
+    return failure(file, first + number, f"{text!r} is not as RIS writes a line; write {meant!r}")
 
 
 def _unended(file: str, line: int) -> InvalidData:
@@ -99,6 +131,26 @@ def _doubts(record: Mapping[str, Any]) -> Iterator[str]:
         if len(values) > 1:
             yield f"of the values of {name} ({', '.join(values)}) the first is used"
     yield from unpaged("".join(_values(record, "SP")), ", ".join(_values(record, "C7")))
+    for tag in _unread(record):
+        yield f"the field {tag} ({', '.join(_values(record, tag))}) is not used"
     issue, other = _values(record, "IS") or _values(record, "CP"), _values(record, "M1")
     if other and other != issue:
         yield f"the field M1 ({', '.join(other)}), which may be the issue, is not used"
+
+
+def _unread(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the tags that say, at another place, what belongs to the label or to the DOI."""
+    titles = {text for tag in _TITLES[:2] for text in _values(record, tag)}
+    if len(titles) > 1:
+        yield "T1"
+    if not _values(record, "SP"):
+        yield from (tag for tag in _ELSEWHERE if _values(record, tag))
+    if not titles:
+        yield from (tag for tag in _TITLES[2:] if _values(record, tag))
+    for tag in ("T3", "M3", "C6"):
+        if any(re.match("suppl?", text, re.IGNORECASE) for text in _values(record, tag)):
+            yield tag
+    if not _values(record, "DO"):
+        yield from (
+            tag for tag in record if tag not in _PROSE and any(map(_DOI.search, _values(record, tag)))
+        )

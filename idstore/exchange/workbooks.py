@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 from zipfile import BadZipFile
@@ -21,13 +22,16 @@ _MOST: Final = 1 << 20
 
 @contextmanager
 def read(path: Path) -> Iterator[Table]:
-    """Open the first sheet of a workbook. Formulas count as their last values.
+    """Open the first sheet of a workbook. Formulas count as their last values; one without is an error.
 
     Raises ExchangeError: it is no workbook, or has no header; InvalidData: the package is not installed.
+    Cost: the sheet is read twice.
     """
     package = _openpyxl()
     try:
-        workbook = package.load_workbook(path, read_only=True, data_only=True)
+        workbook, formulas = (
+            package.load_workbook(path, read_only=True, data_only=data_only) for data_only in (True, False)
+        )
     except (
         BadZipFile,
         KeyError,
@@ -44,18 +48,33 @@ def read(path: Path) -> Iterator[Table]:
             header.pop()
         if not header:
             raise ExchangeError(str(path), 1, "it has no header; name the columns in the first row")
-        yield Table(str(path), [], header, _rows(rows, len(header)))
+        written = islice(formulas.worksheets[0].iter_rows(values_only=True), 1, None)
+        yield Table(str(path), [], header, _rows(rows, written, len(header)))
     finally:
         workbook.close()
+        formulas.close()
 
 
-def _rows(rows: Iterable[tuple[int, Sequence[Any]]], width: int) -> Iterator[TableRow]:
-    for number, row in rows:
+def _rows(
+    rows: Iterable[tuple[int, Sequence[Any]]], written: Iterable[Sequence[Any]], width: int
+) -> Iterator[TableRow]:
+    """Yield the rows that are not empty; ``written`` has them with their formulas."""
+    for (number, row), formulas in zip(rows, written, strict=True):
         cells = [_text(cell) for cell in row]
-        if not any(cells):
+        unknown = [
+            formula
+            for cell, formula in zip(row, formulas, strict=True)
+            if cell is None and isinstance(formula, str) and formula.startswith("=")
+        ]
+        if not any(cells) and not unknown:
             continue
         cells += [""] * (width - len(cells))
         error = "a cell stands behind the last column of the header" if any(cells[width:]) else None
+        if unknown:
+            error = (
+                f"a cell has the formula {unknown[0]} without its value; open the workbook in a spreadsheet"
+                " program and save it, or write the value"
+            )
         yield TableRow(number, cells[:width], error)
 
 

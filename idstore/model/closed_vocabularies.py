@@ -29,7 +29,13 @@ _OF_TEXTS: Final = frozenset(
 _ADDRESS: Final = re.compile(r"https?://(?:www\.)?(w3\.org/.*?)[#/]*([^#/]*)", re.IGNORECASE)
 _FORMER: Final = {"w3.org/2008/05/skos": "skos"}
 """Addresses of earlier drafts."""
-_OWN_ADDRESS: Final = re.compile(r"https?://(?:www\.)?w3id\.org/idstore/ontology[#/]+([^#/]*)", re.IGNORECASE)
+_IN_ADDRESSES: Final = {"skos": "skos", "owl": r"\bowl2?\b", "rdfs": r"\brdfs\b|rdf-schema"}
+"""Vocabulary → a word of addresses of its documents, drafts and parts."""
+_OF_LABELS: Final = frozenset(["altLabel", "hiddenLabel", "prefLabel"])
+"""Terms that SKOS-XL defines, too."""
+_OWN_ADDRESS: Final = re.compile(
+    r"https?://(?:www\.)?w3id\.org/idstore(?:/ontology[#/]+|/?#)([^#/]*)", re.IGNORECASE
+)
 _ALIKE: Final = 0.87
 """Likeness of two addresses, from 0 to 1, from which one is a misspelling of the other."""
 
@@ -58,10 +64,17 @@ def correction(iri: str) -> str | None:
         space = PREFIXES[prefix]
         if iri.startswith(space):
             terms = _terms(prefix)
-            return None if iri.removeprefix(space) in terms else space + _nearest(term, terms)
+            return (
+                None
+                if iri.removeprefix(space) in terms
+                else _elsewhere(term) or space + _nearest(term, terms)
+            )
     if place in _FORMER:
         prefix = _FORMER[place]
         return PREFIXES[prefix] + _nearest(term, _terms(prefix))
+    for prefix, word in _IN_ADDRESSES.items():
+        if re.search(word, place) and term not in _OF_LABELS and (same := _same(term, prefix)) is not None:
+            return PREFIXES[prefix] + same
     alike = {prefix: _likeness(place, PREFIXES[prefix]) for prefix in _VOCABULARIES}
     prefix = max(alike, key=alike.__getitem__)
     return PREFIXES[prefix] + _nearest(term, _terms(prefix)) if alike[prefix] >= _ALIKE else None
@@ -85,6 +98,17 @@ def _terms(prefix: str) -> frozenset[str]:
     from rdflib import namespace  # slow import
 
     return frozenset(getattr(namespace, prefix.upper()).__annotations__)
+
+
+def _same(term: str, prefix: str) -> str | None:
+    """Return the term of a vocabulary that differs in case alone."""
+    return next((one for one in sorted(_terms(prefix)) if one.lower() == term.lower()), None)
+
+
+def _elsewhere(term: str) -> str | None:
+    """Return the term of another closed vocabulary that has this name."""
+    found = ((prefix, _same(term, prefix)) for prefix in _VOCABULARIES)
+    return next((PREFIXES[prefix] + same for prefix, same in found if same is not None), None)
 
 
 def _nearest(term: str, terms: Iterable[str]) -> str:

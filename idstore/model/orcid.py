@@ -9,11 +9,16 @@ from typing import Final
 from idstore.errors import InvalidData
 from idstore.remedies import Remedy
 
+_DASH: Final = "[-\u2010-\u2015\u2212]"
 _WRITTEN: Final = re.compile(
-    r"\s*(?P<said>https?://(?:www\.)?orcid\.org/|orcid\.org/|orcid:\s*)?"
-    r"(?P<digits>[0-9]{4}-?[0-9]{4}-?[0-9]{4}-?[0-9]{3}[0-9Xx])/?\s*",
-    re.IGNORECASE | re.ASCII,
+    rf"\s*(?P<said>https?://(?:www\.)?orcid\.org/|orcid\.org/|orcid:\s*|orcid\s+)?"
+    rf"(?P<digits>[0-9]{{4}}{_DASH}?[0-9]{{4}}{_DASH}?[0-9]{{4}}{_DASH}?[0-9]{{3}}[0-9Xx])/?\s*",
+    re.IGNORECASE,
 )
+_WITHIN: Final = re.compile(rf"(?<![0-9])(?:[0-9]{{4}}{_DASH}){{3}}(?P<last>[0-9]{{3}}[0-9Xx]?)(?![0-9])")
+"""Digits within a longer text, perhaps one too few."""
+_LAST: Final = 4
+"""Digits of the last part."""
 _MEANT: Final = re.compile(r"\s*(?:https?://(?:www\.)?orcid\.org/|orcid\.org/|orcid:)", re.IGNORECASE)
 
 
@@ -27,7 +32,10 @@ def normal(text: str) -> str:
     """
     written = _WRITTEN.fullmatch(text)
     if written is None:
-        if _MEANT.match(text):
+        within = _WITHIN.search(text)
+        if within is not None and len(within["last"]) == _LAST and _is_valid(_bare(within[0])):
+            return text
+        if within is not None or _MEANT.match(text):
             raise InvalidData(
                 f"{text!r} is no ORCID iD; write one as https://orcid.org/0000-0002-1825-0097, or insist",
                 field="author",
@@ -35,11 +43,8 @@ def normal(text: str) -> str:
                 remedy=Remedy.INSIST,
             )
         return text
-    digits = written["digits"].replace("-", "").upper()
-    total = 0
-    for digit in digits[:-1]:
-        total = (total + int(digit)) * 2
-    if digits[-1] != "0123456789X"[(12 - total % 11) % 11]:
+    digits = _bare(written["digits"])
+    if not _is_valid(digits):
         raise InvalidData(
             f"{text!r} is no ORCID iD, because its check digit is wrong; look for a misspelling, or insist",
             field="author",
@@ -47,3 +52,15 @@ def normal(text: str) -> str:
             remedy=Remedy.INSIST,
         )
     return "https://orcid.org/" + "-".join(digits[start : start + 4] for start in range(0, 16, 4))
+
+
+def _bare(digits: str) -> str:
+    return re.sub(_DASH, "", digits).upper()
+
+
+def _is_valid(digits: str) -> bool:
+    """Return whether the check digit is right."""
+    total = 0
+    for digit in digits[:-1]:
+        total = (total + int(digit)) * 2
+    return digits[-1] == "0123456789X"[(12 - total % 11) % 11]

@@ -53,6 +53,16 @@ NOBODY: Final = _Nobody("")
 """The acting party of an anonymous request."""
 
 
+class _SignedIn(_Nobody):
+    """The party of a connection's token, where its name is not known."""
+
+    __slots__ = ()
+
+
+SIGNED_IN: Final = _SignedIn("")
+"""The party that a connection to a server signs in as: only for calls over that connection."""
+
+
 @lru_cache(maxsize=4096)
 def node(name: str) -> NamedNode:
     """Return the IRI of a party."""

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from sys import maxsize
 from typing import BinaryIO, Final, TypeVar
 
 import pyoxigraph
@@ -74,7 +75,7 @@ def _first(items: Iterable[T], most: int | None) -> tuple[list[T], bool]:
     """Return the first ``most`` items, and whether there are more."""
     if most is None:
         return list(items), False
-    first = list(islice(items, most + 1))
+    first = list(islice(items, min(most, maxsize - 1) + 1))
     return first[:most], len(first) > most
 
 

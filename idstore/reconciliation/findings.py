@@ -145,23 +145,23 @@ def _crowded(
         f" GROUP BY {one}, k HAVING COUNT(*) > 1 ORDER BY o.text, g.text"
     )
     for end, rows in groupby(list(workspace.rows(query)), key=itemgetter(0)):
-        members = " UNION ALL ".join(f"SELECT {many}, kind FROM {view} WHERE {one} = ?1" for view in kinds_of)
-        for alike in _overlapping(workspace, members, end, [k for _, k in rows]):
-            condition = f"{one} = ?1 AND {many} IN (SELECT {many} FROM ({members}) WHERE {_one_of(alike)})"
-            claims, more = kinds.limited(workspace.claims(condition, (end,), links))
+        members = " UNION ALL ".join(
+            f"SELECT {many}, kind FROM {view} WHERE {one} = {end}" for view in kinds_of
+        )
+        for alike in _overlapping(workspace, members, [k for _, k in rows]):
+            condition = f"{one} = {end} AND {many} IN (SELECT {many} FROM ({members}) WHERE {_one_of(alike)})"
+            claims, more = kinds.limited(workspace.claims(condition, (), links))
             yield ReconciliationFinding(kind, getattr(claims[0], one), claims, more=more)
 
 
-def _overlapping(workspace: Workspace, members: str, end: int, some: list[int]) -> list[list[int]]:
+def _overlapping(workspace: Workspace, members: str, some: list[int]) -> list[list[int]]:
     """Group the kinds that share a member, so that one contradiction is one finding.
 
-    members  SQL query for members, with their kinds, of the end ``?1``.
+    members  SQL query for the members of one end, with their kinds.
     """
     if len(some) == 1:
         return [some]
-    groups = clusters.united(
-        workspace.rows(f"SELECT * FROM ({members}) WHERE {_one_of(some)} ORDER BY 1", (end,))
-    )
+    groups = clusters.united(workspace.rows(f"SELECT * FROM ({members}) WHERE {_one_of(some)} ORDER BY 1"))
     together: dict[int, list[int]] = {}
     for number in some:
         together.setdefault(groups.root(number), []).append(number)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from idstore import arguments
+from idstore import arguments, wrapped
 from idstore.errors import (
     AlreadyRegistered,
     AmbiguousIdentifier,
@@ -20,7 +20,7 @@ from idstore.model.names import already_leading
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
-from idstore.registry import iris, wrapped
+from idstore.registry import iris
 from idstore.registry.allocation import LABEL, Allocations, no_bulk
 from idstore.registry.mappings import LineOutcome, refusal
 from idstore.registry.requests import Request

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -20,7 +20,7 @@ from idstore.model import record as records
 from idstore.model.change import Change
 from idstore.model.event import Event
 from idstore.model.listing import Listing, listing_of
-from idstore.model.party import NOBODY, Party, party_of
+from idstore.model.party import NOBODY, Party, node, party_of
 from idstore.model.record import Record, Stage
 from idstore.model.steps import apply
 from idstore.model.terms import TEXT_LIMIT, Term, check_size, iri_of
@@ -32,6 +32,7 @@ from idstore.stores.contract import Store, Transaction, View
 from idstore.vocabulary import IDS, RDF, XSD, access_graph
 
 T = TypeVar("T")
+_NOBODY: Final = node(NOBODY.name)
 
 
 class Core(Visibility):
@@ -189,9 +190,11 @@ class Core(Visibility):
     ) -> Event:
         """Return a new event of this store, without duplicate arguments.
 
-        Raises InvalidData: an argument is too large.
+        Raises InvalidData: an argument is too large, or an anonymous request as a party.
         """
         check_sizes(about, arguments)
+        if _NOBODY in (about, *(value for _, value in arguments)):
+            raise InvalidData("an anonymous request has no name and no rights; name a party", field="party")
         return Event(
             transaction.origin,
             transaction.token(),

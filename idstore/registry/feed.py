@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import TypeAlias
 
 from pyoxigraph import NamedNode, Quad
@@ -63,7 +64,7 @@ class Feed(Part):
         subjects up to there.
         Memory: the parties, and the subjects of a page.
         """
-        check_number(after, "after")
+        check_number(after, "after", inf)  # the newest event is the last number
         check_number(limit, "limit")
         parties: dict[str, Counter[NamedNode]] = {}
         while limit is None or limit > 0:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from sys import maxsize
 from typing import Final
 
 from pyoxigraph import Literal
@@ -159,7 +160,7 @@ class HandleRecords(Allocations, HandleValues):
                 for base, _, stage, count in view.catalogue.tallies(audiences)
                 if base == home.base and stage != Stage.TOMBSTONE.value
             )
-            end = None if limit is None else start + limit
+            end = None if limit is None else min(start + limit, maxsize)
 
             def found() -> Iterator[str]:
                 for stage in (Stage.FIXATED, Stage.CREATED):

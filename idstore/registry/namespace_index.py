@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, cast
 
-from idstore import spreadsheets
+from idstore import spreadsheets, wrapped
 from idstore.characters import ascii_upper
 from idstore.errors import InvalidIdentifier, UnknownScheme
 from idstore.model.namespace import Namespace, is_form_prefix
-from idstore.registry import wrapped
 from idstore.remedies import Remedy
 from idstore.schemes import Address, Addressed, Scheme, Typed, Uniform, well_known
 

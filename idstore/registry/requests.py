@@ -1,5 +1,6 @@
 """Requests for identifiers, and the keys by which a repeated request is recognised."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field, replace
@@ -63,6 +64,7 @@ class Request:
     def arguments(self) -> list[tuple[NamedNode, Term]]:
         """Return the event's arguments. Raises InvalidData."""
         check_metadata(self.metadata)
+        self._check_languages()
         earlier: list[tuple[NamedNode, Term]] = []
         if self.name is not None:
             earlier.append((IDS.name, named(self.name, self.lang)))
@@ -71,6 +73,17 @@ class Request:
         if self.target is not None:
             earlier.append((IDS.target, terms.iri(self.target)))
         return earlier
+
+    def _check_languages(self) -> None:
+        """Raise InvalidData for two names in one language."""
+        given = [*([] if self.name is None else [self.lang]), *self.names]
+        twice = [lang for lang, count in Counter(map(str.lower, given)).items() if count > 1]
+        if twice:
+            raise InvalidData(
+                f"there are two names in the language {twice[0]!r}; give one in each",
+                field="names",
+                value=twice[0],
+            )
 
     def every_name(self) -> list[str]:
         """Return the names in all languages."""
@@ -157,13 +170,15 @@ def request_claim(logged: str, holder: NamedNode) -> Claim:
 
 
 def check_metadata(metadata: Mapping[str, str]) -> None:
-    """Raise InvalidData if a metadata field is no text, or too long."""
+    """Raise InvalidData if a metadata field is no text, too long, not UTF-8, or holds a NUL character."""
     for name, value in metadata.items():
         if not isinstance(value, str):
             raise InvalidData(
                 f"the field {name} is {value!r}; write it as text, in quotes", field=name, value=value
             )
         terms.check_size(value, f"metadata field {terms.check_size(name, 'name of a metadata field')}")
+        if value.strip():
+            terms.check_text(value, name)
 
 
 def check_regular(namespace: Namespace, metadata: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from idstore import spreadsheets
+from idstore import spreadsheets, wrapped
 from idstore.characters import ascii_lower, printable
 from idstore.errors import InvalidData, InvalidIdentifier
 from idstore.schemes import Derived
@@ -30,6 +30,8 @@ HASHED_WORDS: Final = 12
 _NO_ISSUE: Final = {"icomplete": "complete", "inone": "none"}
 """The two steps of a label without an issue; metadata may state which of them an article has."""
 
+_WITHOUT_PROTOCOL: Final = re.compile(r"\A(?:(?:dx\.|www\.)?doi\.org/)", re.IGNORECASE)
+"""The beginning of an address as it is copied from a page."""
 _FORM: Final = re.compile(r"(\S*[:/])\s+")
 _BARE: Final = re.compile("%(?![0-9A-Fa-f]{2})|[?#]")
 """Characters of a DOI that an address must percent-encode."""
@@ -59,9 +61,15 @@ compare."""
 _APART: Final = frozenset({"fn", "xref"})
 """Elements whose content is not part of the title."""
 _DIVIDING: Final = frozenset({*_APART, "br", "break", "p", "subtitle", "title"})
+_DASH: Final = re.compile("[\u2010-\u2015\u2212\u00ad]")
+"""Signs that programs write instead of a hyphen."""
+_ENDING: Final = re.compile("[.,;:/\"'*>\u2019\u201d\u00bb\u2026]\\Z")
+"""Signs with which a sentence goes on behind a DOI."""
+_WITHIN: Final = re.compile("(?<=[0-9])[^0-9\\s](?=[0-9])")
 _ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
 _FORMULA: Final = re.compile(
-    r"(?<!\\)\$(?=\S)[^$]*(?<=\S)\$(?![0-9])|\\[(\[]|\\[A-Za-z]+|<(?:[\w-]+:)?(?:math|tex-math)\b"
+    r"(?<!\\)\$(?=\S)[^$]*(?<=\S)\$(?![0-9])|\\[(\[]|\\[A-Za-z]+|\\[\"'`^~=.]|\{[^{}]*\}"
+    r"|<(?:[\w-]+:)?(?:math|tex-math|inline-formula)\b"
 )
 """TeX, or a formula in MathML, in a title. Two prices are no formula."""
 _CHARACTER_REFERENCE: Final = re.compile("&(?:lt|gt|amp|quot|apos|#[0-9]+|#[xX][0-9A-Fa-f]+);")
@@ -69,6 +77,7 @@ _CHARACTER_REFERENCE: Final = re.compile("&(?:lt|gt|amp|quot|apos|#[0-9]+|#[xX][
 _BETWEEN_WORDS: Final = re.compile("[\\s\u2014]+")
 _UNSEEN: Final = frozenset({"Cc", "Cf"})
 """Unicode categories of invisible characters."""
+_BRACKETS: Final = ("()", "[]", "{}")
 _HASHED: Final = re.compile(f"[{LETTER}]")
 
 
@@ -98,6 +107,11 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
         name: _visible(metadata, name, notes)
         for name in ("issn", "volume", "issue", "page", "title", "subtitle")
     }
+    irregular += [
+        f"the {name} {_text(metadata, name)!r} has a sign between digits that is not seen"
+        for name in ("volume", "issue", "page")
+        if any(unicodedata.category(sign) in _UNSEEN for sign in _WITHIN.findall(_text(metadata, name)))
+    ]
     for name in ("title", "subtitle"):
         if spreadsheets.says_nothing(fields[name], is_title=name == "title"):
             told = notes if name == "subtitle" else irregular
@@ -108,22 +122,15 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
     stated = _NO_ISSUE.get(fields["issue"].lower())
     issue = stated or numbered(fields["issue"], "issue", 4, no_issue, notes, doubts, irregular)
     page = first_page(fields["page"], notes, irregular)
-    written_doi = _text(metadata, "doi")
-    if _seen(written_doi) != written_doi:
-        doubts.append(f"characters of the doi {printable(written_doi)} that are not seen do not count")
-    if doi(metadata) is None and written_doi:
-        irregular.append(
-            f"the field doi is {written_doi!r}, which is no DOI: the article will not be known by it"
-        )
-    if _CHARACTER_REFERENCE.search(written_doi):
-        doubts.append(f"the doi {printable(written_doi)} is written in HTML; its characters count")
-    if written_doi and (written_doi[-1] in ".,;:/" or "<" in written_doi):
-        irregular.append(
-            f"the doi {printable(written_doi)} ends as if something stood behind it; all of it counts"
-        )
+    _doubt_doi(metadata, doubts, irregular)
     title = f"{fields['title']} {fields['subtitle']}".strip()
     if _FORMULA.search(title):
         irregular.append(FORMULA)
+    unknown = [entity for entity in _ENTITY.findall(title) if html.unescape(entity) == entity]
+    if unknown:
+        irregular.append(f"the title has {unknown[0]}, which is not known; write the character")
+    if "\ufffd" in title:
+        irregular.append("the title has U+FFFD, which stands for letters that were lost on the way")
     if fields["subtitle"]:
         notes.append("the subtitle counts as part of the title")
     label = f"{issn}/v{volume}i{issue}/{page}_{_hash(title, notes)}"
@@ -133,15 +140,16 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
 def doi(metadata: Mapping[str, str]) -> str | None:
     """Return the DOI in canonical form; None if the metadata have none or an invalid one.
 
-    Invisible characters, and a query that only tells where a link was found, are no part of it.
+    Invisible characters, what people write around an identifier, and a query that only tells where a link was
+    found, are no part of it.
 
     >>> doi({"doi": "https://doi.org/10.1016/S0016-0032(44)90001-X?utm_source=mail"})
     '10.1016/s0016-0032(44)90001-x'
     """
     text = _CHARACTER_REFERENCE.sub(lambda mark: html.unescape(mark[0]), _text(metadata, "doi"))
-    text = _FORM.sub(r"\1", _seen(text), count=1)
+    text = untracked(_FORM.sub(r"\1", wrapped.unwrapped(_seen(text)), count=1))
+    text = _WITHOUT_PROTOCOL.sub(r"https://\g<0>", text)
     if "://" in text or text[:5].lower() == "info:":
-        text = untracked(text)
         if _QUERY.search(text) or _FRAGMENT.search(text):
             return None
         text = _BARE.sub(lambda match: f"%{ord(match.group()):02X}", text)
@@ -153,6 +161,35 @@ def doi(metadata: Mapping[str, str]) -> str | None:
         return None
     valid = prefix.startswith("10.") and suffix.text and not re.search(r"\s", excerpt.text)
     return ascii_lower(excerpt.text) if valid else None
+
+
+def _doubt_doi(metadata: Mapping[str, str], doubts: list[str], irregular: list[str]) -> None:
+    """Add what is doubtful about the DOI."""
+    written = _text(metadata, "doi")
+    if not written:
+        return
+    known, shown = doi(metadata), printable(written)
+    if known is None:
+        irregular.append(
+            f"the field doi is {written!r}, which is no DOI: the article will not be known by it"
+        )
+        known = written
+    if _seen(written) != written:
+        doubts.append(f"characters of the doi {shown} that are not seen do not count")
+    if _CHARACTER_REFERENCE.search(written):
+        doubts.append(f"the doi {shown} is written in HTML; its characters count")
+    if _ENDING.search(known) or ("<" in known and "::" not in known) or _is_open(known):
+        irregular.append(f"the doi {shown} ends as if something stood behind it; all of it counts")
+    if "\\" in known or known != unicodedata.normalize("NFC", known) or _DASH.search(known):
+        irregular.append(
+            f"the doi {shown} has a backslash, a long dash or a letter in two parts, which other sources"
+            " write otherwise; all of it counts"
+        )
+
+
+def _is_open(text: str) -> bool:
+    """Whether a text ends in a bracket that was opened before it."""
+    return any(text.endswith(end) and text.count(end) > text.count(begin) for begin, end in _BRACKETS)
 
 
 def _first_issn(text: str, doubts: list[str]) -> str:

@@ -134,9 +134,9 @@ def numbered(
         notes.append(_told_missing(text, f"no {name}", missing))
         return missing
     printed = _written(_supplement(bare), FIELD + "_")
-    written = unpadded(printed) if name == "issue" else printed
+    written = unpadded(printed)
     if written != printed:
-        doubts.append(f"the issue {text!r} is written {written!r}: combined issues are not padded")
+        doubts.append(f"the {name} {text!r} is written {written!r}: combined {name}s are not padded")
     if not _NUMBERS.fullmatch(bare):
         # what a reader of the label takes for a number is padded as one
         written = _LEADING_NUMBER.sub(lambda match: match[1].zfill(width), written)
@@ -168,7 +168,7 @@ def _supplement(text: str) -> str:
 
 
 def unpadded(text: str) -> str:
-    """Return the numbers of combined issues without zeros in front of them, and any other text as it is.
+    """Return the numbers of combined volumes or issues without zeros before them, any other text as it is.
 
     >>> [unpadded(text) for text in ("03-04", "0003-10-0", "0003", "s03-04")]
     ['3-4', '3-10-0', '0003', 's03-04']
@@ -176,8 +176,12 @@ def unpadded(text: str) -> str:
     return _PADDING.sub("", text) if _COMBINED.fullmatch(text) else text
 
 
-_REWRITTEN: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+")
-"""A number as a spreadsheet rewrites it."""
+_REWRITTEN: Final = re.compile(
+    rf"(?:[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+|[0-9]{{1,3}}(?:,[0-9]{{3}})+)(?:{_JOIN}.*)?\Z", re.DOTALL
+)
+"""A number as a spreadsheet rewrites it, alone or with the last page."""
+_DASHES: Final = re.compile("[-\u2010-\u2015\u2212]+")
+_FIRST_RANGE: Final = re.compile("[^,;+&]*")
 
 
 def first_page(text: str, notes: list[str], irregular: list[str]) -> str:
@@ -190,10 +194,13 @@ def first_page(text: str, notes: list[str], irregular: list[str]) -> str:
     printed = _FOLLOWING.sub("", _digits(_unwrapped(first, "page")))
     bare = _whole(printed)
     if _says_none(bare):
-        notes.append(_told_missing(text, "no first page", "nfp"))
+        told = irregular if re.search("[0-9]", text) else notes
+        told.append(_told_missing(text, "no first page", "nfp"))
         return "nfp"
     written = _written(bare, FIELD)
-    if not _FIRST_PAGE.fullmatch(bare) or _REWRITTEN.fullmatch(text.strip()):
+    first_range = _FIRST_RANGE.match(text)
+    dashes = _DASHES.findall(first_range[0]) if first_range else []
+    if not _FIRST_PAGE.fullmatch(bare) or _REWRITTEN.match(text.strip()) or len(dashes) > 1:
         irregular.append(f"the page {text!r} is not a page number; it is written {written or 'nfp'!r}")
         return written or "nfp"
     if _LEADING_ZERO.match(written):

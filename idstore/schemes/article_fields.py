@@ -41,10 +41,26 @@ _WORDS: Final[Mapping[str, str]] = {
 """Other words and spellings for fields, in lower case without separators."""
 
 
+UNUSED_NUMBERING: Final = frozenset(
+    {"supplement", "suppl", "part", "articlenumber", "articleno", "eid", "series", "elocationid"}
+)
+"""Names, in lower case without separators, of what numbers an article and is no part of its label."""
+
+
+def bare(name: str) -> str:
+    """Return a name in lower case, without separators."""
+    return re.sub(r"[\s_-]", "", name.lower())
+
+
+def meant(name: str) -> str | None:
+    """Return the field that a name stands for; None if it is no other word for one."""
+    return _WORDS.get(bare(name))
+
+
 def check_names(metadata: Mapping[str, object]) -> None:
     """Raise InvalidData for a name that stands in the place of a field."""
     for key in metadata.keys() - set(FIELDS):
-        field = _WORDS.get(re.sub(r"[\s_-]", "", key.lower()))
+        field = meant(key)
         if field is None:
             continue
         if key.strip().lower() == field or (metadata.get(field) is None and metadata[key] not in (None, "")):

@@ -6,6 +6,7 @@ marks an unfinished attempt, and the next attempt removes its files.
 
 import errno
 import os
+import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from idstore.characters import printable
 from idstore.disk_errors import is_full
 from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.remedies import Remedy
@@ -30,6 +32,8 @@ _OLD_JOURNAL: Final = "journal.sqlite"
 _DRAFT: Final = "ledger.draft"
 _ROOM: Final = 1 << 23
 """Bytes that must be free on the disk before the engine writes its tables."""
+_HALVES: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Halves of characters that stand for no byte of a path."""
 _PRIVATE: Final = 0o700
 """Permissions of a folder that is made for a store."""
 
@@ -37,9 +41,12 @@ _PRIVATE: Final = 0o700
 def folder(path: str | PathLike[str]) -> Path:
     """Return a path; a home folder that a text begins with (``~``) is expanded.
 
-    Raises StoreUnavailable: there is no such home folder, or the path is relative to a working directory that
-    no longer exists.
+    Raises StoreUnavailable: there is no such home folder, no system has such a path, or the path is relative
+    to a working directory that no longer exists.
     """
+    text = os.fspath(path)
+    if "\0" in text or _HALVES.search(text):
+        raise StoreUnavailable(f"{printable(text)} is not a path; name another", path=text)
     found = Path(path)
     try:
         if isinstance(path, str) and path.startswith("~"):

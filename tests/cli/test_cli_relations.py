@@ -25,6 +25,14 @@ def test_every_term_of_a_vocabulary_is_taken(vocabulary: type[SKOS]) -> None:
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
+        ("http://www.w3.org/2004/02/skos/mapping#exactMatch", SKOS.exactMatch),
+        ("http://www.w3.org/2008/05/skos-xl#exactMatch", SKOS.exactMatch),
+        ("http://www.w3.org/TR/skos-reference/#exactMatch", SKOS.exactMatch),
+        ("http://www.w3.org/2000/01/rdfs#seeAlso", RDFS.seeAlso),
+        ("http://www.w3.org/2006/12/owl2#sameAs", OWL.sameAs),
+        (f"{OWL}exactMatch", SKOS.exactMatch),
+        (f"{SKOS}sameAs", OWL.sameAs),
+        ("https://w3id.org/idstore#boundTo", f"{ONTOLOGY}boundTo"),
         (f"{SKOS}exactmatch", SKOS.exactMatch),
         (f"{SKOS}ExactMatch", SKOS.exactMatch),
         (f"{SKOS}exact_match", SKOS.exactMatch),

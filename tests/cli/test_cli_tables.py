@@ -193,7 +193,12 @@ def test_articles_of_a_table(run: Run, tmp_path: Path) -> None:
     assert [row[0].rpartition("/")[2] for row in cells(outcome.out)[1:]] == ["530_ab", "540_ab"]
     assert run("mint", "sp", "--from", table).err.endswith("idstore: 2 known\n")
     wrong = written(tmp_path / "u.csv", ("issn", "vol"), ("0305-4179", "31"))
-    assert "passed over: vol" in run("mint", "sp", "--from", wrong, "--dry-run").err
+    refused = run("mint", "sp", "--from", wrong, "--dry-run", code=3).err
+    assert "the column 'vol' is not known; name it 'volume'" in refused
+    both = written(tmp_path / "b.csv", (*header, "supplement"), ("0305-4179", "31", "4", "1", "A", "", "2"))
+    assert "passed over: supplement" in run("mint", "sp", "--from", both, "--dry-run").err
+    strict = run("mint", "sp", "--from", both, "--dry-run", "--strict", code=3).err
+    assert "the column 'supplement' is not used" in strict
 
 
 @pytest.mark.usefixtures("rdl")
@@ -392,3 +397,30 @@ def test_an_ambiguous_cell_says_how_to_say_which(run: Run, tmp_path: Path) -> No
     assert run("show", "one:fmt/1", "--json").object["bindings"]
     changed = written(tmp_path / "c.csv", ("identifier", "target"), ("fmt/1", "http://x.example.org/"))
     assert run("target", "--from", changed, code=3).line.endswith("write one:fmt/1 or two:fmt/1")
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_wide_export_is_no_table_of_bindings(run: Run, tmp_path: Path) -> None:
+    iri = run("register", "h", "one", "--name", "Vase", "--target", "https://m.example.org/1").line
+    run("bind", iri, "http://x.example.org/1")
+    out = tmp_path / "wide.csv"
+    run("export", "--format", "csv", "--wide", "-o", out)
+    before = run("export").out
+    for command in (("import", out), ("import", out, "--namespace", "h")):
+        refused = run(*command, code=3).err
+        assert 'Say --column target="exactMatch"' in refused
+    assert run("export").out == before
+    told = run("import", out, "--column", "target=exactMatch", "--json")
+    assert {one["verdict"] for one in told.objects} == {"known"}
+    assert run("export").out == before
+
+
+def test_a_formula_without_its_value_is_refused(run: Run, tmp_path: Path) -> None:
+    run("namespace", "add", "h", "10.5072", "--scheme", "handle")
+    workbook = pytest.importorskip("openpyxl").Workbook()
+    for row in (["name", "target"], ["valve", "http://x.example.org/1"], ['="pump"', None]):
+        workbook.active.append(row)
+    workbook.save(tmp_path / "t.xlsx")
+    refused = run("mint", "h", "--from", tmp_path / "t.xlsx", code=3)
+    assert 'a cell has the formula ="pump" without its value' in refused.out + refused.err
+    assert run("list").out == ""

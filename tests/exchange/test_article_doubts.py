@@ -13,6 +13,7 @@ from command_lines import Run
 from idstore.errors import InvalidData
 from idstore.exchange import metadata
 from idstore.exchange.articles import ArticleEntry
+from idstore.schemes._articles import derive, doi
 
 FIELDS = {"issn": "0036-3634", "volume": "12", "issue": "4", "page": "1", "title": "On Names"}
 LABEL = "00363634/v12i0004/1_on"
@@ -142,9 +143,9 @@ def test_a_doi_in_html_is_that_doi(
 ) -> None:
     run("namespace", "add", "sp", "http://journals.example.org/", "--scheme", "scholars-portal")
     made = []
-    for number, doi in enumerate((same, written)):
+    for number, one in enumerate((same, written)):
         file = tmp_path / f"{number}.json"
-        file.write_text(json.dumps({**FIELDS, "doi": doi}), encoding="utf-8")
+        file.write_text(json.dumps({**FIELDS, "doi": one}), encoding="utf-8")
         outcome = run("mint", "sp", "--metadata", file)
         made.append(outcome.line)
     assert made[0] == made[1]
@@ -472,3 +473,173 @@ def test_what_a_program_leaves_in_a_cell_is_understood_or_told(
         run("derive", "sp", "--metadata", file, "--strict", code=3)
     else:
         assert label in run("derive", "sp", "--metadata", file, "--strict").line
+
+
+ENTRY = "TY  - JOUR\nSN  - 0036-3634\n{}IS  - 4\nER  - \n"
+
+
+@pytest.mark.parametrize(
+    "line", ["VL - 12", "VL- 12", "VL  -12", " VL  - 12", "vl  - 12", "VL  -\t12", "VL   - 12"]
+)
+def test_a_line_of_ris_with_other_spaces_is_refused(line: str) -> None:
+    [entry] = entries(ENTRY.format(f"TI  - On Names\nJO  - Journal\n{line}\n"))
+    with pytest.raises(InvalidData, match=r"line 5: .* is not as RIS writes a line; write 'VL  - 12'"):
+        entry.fields()
+
+
+def test_a_longer_text_of_ris_may_hold_hyphens() -> None:
+    [entry] = entries(ENTRY.format("TI  - On Names\nVL  - 12\nAB  - Images,\nT1-weighted, and so on\n- VL\n"))
+    assert (entry.fields(strict=True)["title"], entry.doubts) == ("On Names", ())
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("M2  - 100", "the field M2 (100) is not used"),
+        ("EP  - 100-110", "the field EP (100-110) is not used"),
+        ("T1  - Of Names", "the field T1 (Of Names) is not used"),
+        ("T3  - Supplement 2", "the field T3 (Supplement 2) is not used"),
+        ("UR  - https://doi.org/10.5072/q1", "the field UR (https://doi.org/10.5072/q1) is not used"),
+    ],
+)
+def test_what_ris_says_elsewhere_is_told(line: str, told: str) -> None:
+    [entry] = entries(ENTRY.format(f"TI  - On Names\nVL  - 12\n{line}\n"))
+    assert entry.doubts == (told,)
+
+
+@pytest.mark.parametrize(("key", "name"), [("page", "pages"), ("vol", "volume"), ("no", "number")])
+def test_fields_of_bibtex_under_other_names_are_refused(key: str, name: str) -> None:
+    [entry] = entries(f"@article{{a, issn = {{0036-3634}}, title = {{On Names}}, {key} = {{12}}\n}}")
+    with pytest.raises(InvalidData, match=f"the field '{key}' is not known; write '{name}'"):
+        entry.fields()
+
+
+def test_keys_of_csl_json_under_other_names_are_refused() -> None:
+    [entry] = entries(json.dumps({"ISSN": "0036-3634", "Volume": "12", "title": "On Names"}))
+    with pytest.raises(InvalidData, match="the key 'Volume' is not known; write 'volume'"):
+        entry.fields()
+    [entry] = entries(json.dumps({"ISSN": "0036-3634", "locator": "12", "supplement": "2"}))
+    assert entry.doubts == (
+        "the field supplement (2) is not used",
+        "the field locator (12) is not used",
+    )
+
+
+@pytest.mark.parametrize(
+    "title", [r"{\'E}tude", r"\'Etude", "{DNA} in Europe", "<inline-formula>x</inline-formula>", "\ufffdtude"]
+)
+def test_titles_whose_words_differ_from_source_to_source_are_told(title: str) -> None:
+    assert derive({**FIELDS, "title": title}, "complete").irregular
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "doi.org/10.5072/z", "dx.doi.org/10.5072/z", "DOI 10.5072/z", "doi:https://doi.org/10.5072/z",
+        "(10.5072/z)", "<10.5072/z>", "10.5072/z [doi]", "urn:doi:10.5072/z", "(doi:10.5072/z)",
+        "doi:10.5072/z?utm_source=x", "10.5072/z?utm_source=x", "10.5072/z>",
+    ],
+)  # fmt: skip
+def test_a_doi_with_something_round_it_is_that_doi(written: str) -> None:
+    assert doi({"doi": written}) == "10.5072/z"
+    assert not derive({**FIELDS, "doi": written}, "complete").irregular
+
+
+@pytest.mark.parametrize(
+    "written", ["10.5072/z)", "10.5072/z\u201d", r"10.5072/a\_8", "10.5072/a\u2013b", "10.5072/e\u0301"]
+)
+def test_a_doi_that_other_sources_write_otherwise_is_told(written: str) -> None:
+    assert derive({**FIELDS, "doi": written}, "complete").irregular
+
+
+def test_brackets_and_angles_within_a_doi_are_usual() -> None:
+    for usual in (
+        "10.1016/S0016-0032(44)90001-X",
+        "10.1002/(SICI)1097-4571(199806)49:8<693::AID-ASI4>3.0.CO;2-O",
+    ):
+        assert not derive({**FIELDS, "doi": usual}, "complete").doubts
+
+
+@pytest.mark.parametrize(
+    ("page", "is_doubtful"),
+    [
+        ("1,100-1,110", True), ("1,100--1,110", True), ("100\u00ad110", True), ("1-1 - 1-10", True),
+        ("14-1-14-9", True), ("S1-100-S1-110", True), ("-110", True), ("100-110", False), ("100--110", False),
+        ("1-3, 10-12", False), ("100, 105-110", False), ("e12", False), ("n/a", False),
+    ],
+)  # fmt: skip
+def test_a_page_of_several_meanings_is_told(page: str, is_doubtful: bool) -> None:
+    assert bool(derive({**FIELDS, "page": page}, "complete").irregular) == is_doubtful
+
+
+def test_joined_volumes_are_one_volume_with_and_without_zeros() -> None:
+    written = [derive({**FIELDS, "volume": volume}, "complete") for volume in ("12-13", "012-013")]
+    assert {one.label for one in written} == {"00363634/v12-13i0004/1_on"}
+    assert written[1].doubts
+
+
+def test_a_field_of_bibtex_that_stands_twice_is_refused() -> None:
+    [entry] = entries("@article{a, issn = {0036-3634}, TITLE = {On Names}, Title = {Of Names}\n}")
+    with pytest.raises(InvalidData, match="the field title stands twice"):
+        entry.fields()
+
+
+@pytest.mark.parametrize(
+    ("numbering", "told"),
+    [
+        (
+            f"{USUAL}<issue-title-group><issue-title>Supplement 2</issue-title></issue-title-group>",
+            "the element issue-title (Supplement 2) is not used",
+        ),
+        (
+            f"{USUAL}<issue-subtitle>Suppl 2</issue-subtitle>",
+            "the element issue-subtitle (Suppl 2) is not used",
+        ),
+        (
+            f'<article-id pub-id-type="publisher-id">10.5072/a</article-id>{USUAL}',
+            "the article-id (10.5072/a), which may be the DOI, is not used; mark it as one",
+        ),
+    ],
+)
+def test_what_jats_says_elsewhere_is_told(numbering: str, told: str) -> None:
+    [entry] = entries(jats(numbering))
+    assert entry.doubts == (told,)
+
+
+def test_an_empty_element_of_jats_says_nothing() -> None:
+    [entry] = entries(jats("<volume/><volume>12</volume><issue> </issue><issue>4</issue>"))
+    assert (entry.fields(strict=True)["volume"], entry.fields()["issue"]) == ("12", "4")
+
+
+def test_a_doi_of_jats_is_marked_in_any_case() -> None:
+    [entry] = entries(jats(f'<article-id pub-id-type="DOI">10.5072/a</article-id>{USUAL}'))
+    assert entry.fields(strict=True)["doi"] == "10.5072/a"
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("A</article-title><article-title>B", "of the elements article-title (A, B) the first is used"),
+        ("</article-title><alt-title>B</alt-title><article-title>", "the element alt-title (B) is not used"),
+    ],
+)
+def test_titles_of_jats_beside_the_first_are_told(title: str, told: str) -> None:
+    [entry] = entries(jats(USUAL, title))
+    assert entry.doubts == (told,)
+
+
+def test_a_formula_as_a_picture_is_a_formula() -> None:
+    [entry] = entries(jats(USUAL, "On <inline-formula><inline-graphic/></inline-formula>"))
+    assert len(entry.doubts) == 1
+
+
+def test_an_article_within_the_article_is_told() -> None:
+    inner = '<front-stub><article-id pub-id-type="doi">10.5072/b</article-id></front-stub>'
+    text = jats(USUAL).replace("</article>", f"<sub-article>{inner}</sub-article></article>")
+    [entry] = entries(text)
+    assert entry.doubts == ("the sub-article (10.5072/b) is not read",)
+
+
+def test_an_entity_that_html_does_not_know_is_told() -> None:
+    assert derive({**FIELDS, "title": "&agr; decay"}, "complete").irregular
+    assert not derive({**FIELDS, "title": "&alpha; decay"}, "complete").irregular

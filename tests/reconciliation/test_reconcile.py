@@ -825,6 +825,19 @@ def test_a_statement_to_take_over_is_known_where_another_party_made_it(
     assert len(run("show", id, "--json").object["bindings"]) == 2, "a table of mappings is no decision"
 
 
+@pytest.mark.parametrize("actions", [("keep", "unbind"), ("unbind", "keep")])
+def test_two_people_who_decide_otherwise_are_told(
+    run: Run, mint: Minting, a: Path, actions: tuple[str, str]
+) -> None:
+    id = mint()
+    run("bind", id, f"{WD}Q1")
+    rows = [f"{action}\t{id}\texactMatch\t{WD}Q1" for action in actions]
+    table(a, *rows, head="action\tid\trelation\ttarget")
+    refused = run("reconcile", "--accept", a, code=3)
+    assert f"line 2 says {actions[0]} of the same statement; decide" in refused.out + refused.err
+    assert [one["target"] for one in run("show", id, "--json").object["bindings"]] == [f"{WD}Q1"]
+
+
 def test_decisions_of_other_stores_alone_make_no_store(run: Run, a: Path, tmp_path: Path) -> None:
     table(a, f"bind\t{NEVER}\tskos:exactMatch\t{WD}Q1", head="action\tid\trelation\ttarget")
     told = run("reconcile", "--accept", a, "--store", tmp_path / "none")

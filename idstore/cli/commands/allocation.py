@@ -367,8 +367,8 @@ def _allocate(
     call: Call, registry: "Allocator", party: "Party", request: "Request", namespace: str, label: str | None
 ) -> "_Allocation":
     """Allocate an identifier. Return the record, and the other identifiers of its target."""
+    from idstore import wrapped
     from idstore.cli.records import record_views
-    from idstore.registry import wrapped
 
     bound = [] if request.target is None else registry.bound_to(request.target, party)
     record = (

@@ -217,9 +217,8 @@ def _describe(
     with open_output(file) as target, Progress(call.output) as progress:
         session.read(
             call,
-            lambda registry, _: session.perform(
+            lambda registry, _: describe(
                 registry,
-                describe,
                 target,
                 namespace=namespace,
                 title=title,
@@ -239,9 +238,8 @@ def _patch(call: Call, file: str, after: int) -> None:
         tail = patch.Tail(target)
         session.read(
             call,
-            lambda registry, party: session.perform(
+            lambda registry, party: exporting.export(
                 registry,
-                exporting.export,
                 cast("IO[bytes]", tail),
                 party,
                 Filter(),
@@ -260,7 +258,7 @@ def _digest(call: Call, filter: "Filter") -> None:
     with Progress(call.output) as progress:
         result = session.read(
             call,
-            lambda registry, party: session.perform(registry, digest, party, filter, progress=progress.step),
+            lambda registry, party: digest(registry, party, filter, progress=progress.step),
             detached=True,
         )
     call.output.data(
@@ -288,9 +286,8 @@ def _write(
     omissions: list[str] = []
 
     def act(registry: "Registry", party: "Party") -> None:
-        session.perform(
+        exporting.export(
             registry,
-            exporting.export,
             target,
             party,
             filter,
@@ -300,7 +297,7 @@ def _write(
             progress=progress.step,
         )
         if format in exporting.SELECTIVE:
-            omissions.extend(session.perform(registry, exporting.omissions, party, filter, format, **choices))
+            omissions.extend(exporting.omissions(registry, party, filter, format, **choices))
 
     with open_output(file) as target, Progress(call.output) as progress:
         session.read(call, act, detached=True)

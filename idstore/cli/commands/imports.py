@@ -160,9 +160,8 @@ def carry_out(call: Call, files: list[str], choices: "ImportChoices", metadata: 
             call.output.info(f"idstore: reading {summary}")
 
         def act(registry: "Registry", party: "Party") -> "Imported":
-            return session.perform(
+            return import_file(
                 registry,
-                import_file,
                 paths[0],
                 party,
                 name,

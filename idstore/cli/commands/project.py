@@ -122,7 +122,7 @@ def _compared(
             before = _changes(call, 0, 1).newest
             session.read(
                 call,
-                lambda registry, _: session.perform(registry, export, file, NOBODY, Filter(), "nquads"),
+                lambda registry, _: export(registry, file, NOBODY, Filter(), "nquads"),
                 detached=True,
             )
             page = _changes(call, before, 1)
@@ -136,7 +136,7 @@ def _compared(
 def _changes(call: Call, after: int, limit: int = 1000) -> "ChangePage":
     from idstore.exchange.changes import public_changes
 
-    return session.read(call, lambda registry, _: session.perform(registry, public_changes, after, limit))
+    return session.read(call, lambda registry, _: public_changes(registry, after, limit))
 
 
 def _event_at(call: Call, number: int) -> str | None:

@@ -49,7 +49,7 @@ def redact(
 
     def act(registry: "Registry", party: "Party") -> "Redacted":
         if name is not None:
-            return session.perform(registry, redact_party, name, reason, party, dry_run=not yes)
+            return redact_party(registry, name, reason, party, dry_run=not yes)
         return registry.redact_text(text or "", reason, party, dry_run=not yes)
 
     result = session.write(call, act, dry_run=not yes, creates=False)

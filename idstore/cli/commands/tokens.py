@@ -46,7 +46,7 @@ def add(
 
     def act(registry: "Registry", party: "Party") -> "tuple[NewToken, dict[str, str]]":
         unseen = {} if of is None else arguments.unseen_parties(registry, [of], party)
-        made = session.perform(registry, new_token, party, of, namespaces or [], acts or [], end)
+        made = new_token(registry, party, of, namespaces or [], acts or [], end)
         return made, unseen
 
     made, unseen = session.read(call, act)
@@ -61,7 +61,7 @@ def list_(call: Call) -> None:
     """
     from idstore.tokens import list_tokens
 
-    tokens = session.read(call, lambda registry, party: session.perform(registry, list_tokens, party))
+    tokens = session.read(call, list_tokens)
     if tokens:
         call.output.heading("id", "party", "namespaces", "acts", "created", "expires")
     for token in tokens:
@@ -81,7 +81,7 @@ def revoke(
     """
     from idstore.tokens import revoke_token
 
-    session.read(call, lambda registry, party: session.perform(registry, revoke_token, id, party))
+    session.read(call, lambda registry, party: revoke_token(registry, id, party))
 
 
 def _json(token: "Token") -> dict[str, object]:

@@ -51,7 +51,7 @@ def validate(
         with Progress(call.output) as progress:
             report = session.read(
                 call,
-                lambda registry, party: session.perform(registry, check, party, progress.step),
+                lambda registry, party: check(registry, party, progress.step),
                 detached=True,
             )
         return _print(call, [report])
@@ -75,7 +75,7 @@ def _check_changed(call: Call) -> "ValidationReport":
     with Progress(call.output) as progress:
         result = session.read(
             call,
-            lambda registry, party: session.perform(registry, check_changed, party, progress.step),
+            lambda registry, party: check_changed(registry, party, progress.step),
             detached=True,
         )
     if result.report.complete and not _has_violation([result.report]):

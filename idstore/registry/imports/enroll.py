@@ -6,6 +6,7 @@ from functools import partial
 
 from pyoxigraph import Literal, NamedNode
 
+from idstore import wrapped
 from idstore.characters import dropped, kind, unwanted
 from idstore.errors import (
     AlreadyRegistered,
@@ -23,7 +24,7 @@ from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.terms import UNDETERMINED, Term
-from idstore.registry import iris, wrapped
+from idstore.registry import iris
 from idstore.registry.allocation import Allocations
 from idstore.registry.bindings import Statement
 from idstore.registry.core import Core, DryRunEnded

@@ -1,0 +1,57 @@
+"""A registry over HTTP stands where one in a folder does: for nobody, and for functions of the library."""
+
+import inspect
+import io
+
+import pytest
+from serving import Server
+
+import idstore
+from idstore import NOBODY, NotRegistered, Party, Request, SignInRequired, StoreClosed
+from idstore.model.party import SIGNED_IN
+
+ALICE = Party("alice")
+
+
+def test_nobody_sees_and_does_nothing_over_a_connection_with_a_token(server: Server, alice: str) -> None:
+    with idstore.connect(server.address, token=alice) as far:
+        draft = far.mint("rdl", ALICE, Request(name="secret of alice"))
+        with pytest.raises(NotRegistered):
+            far.show(draft.iri, NOBODY)
+        assert draft.iri not in {record.iri for record in far.list(NOBODY, limit=None)}
+        assert draft.iri not in {entry.event.about for entry in far.log(NOBODY)}
+        assert not far.administers(NOBODY)
+        with pytest.raises(SignInRequired):
+            far.mint("rdl", NOBODY)
+        exported = io.BytesIO()
+        idstore.export(far, exported, NOBODY, format="nquads")
+        assert draft.iri.encode() not in exported.getvalue()
+        assert far.show(draft.iri, SIGNED_IN).owner == "alice"
+
+
+def test_functions_of_the_library_take_a_registry_over_a_connection(server: Server, alice: str) -> None:
+    with idstore.connect(server.address, token=alice) as far:
+        iri = far.mint("rdl", ALICE, Request(name="valve of functions")).iri
+        exported = io.BytesIO()
+        idstore.export(far, exported, ALICE, format="nquads")
+        assert iri.encode() in exported.getvalue()
+        made = idstore.new_token(far, ALICE, acts=["bind"])
+        assert made.id in {token.id for token in idstore.list_tokens(far, ALICE)}
+        idstore.revoke_token(far, made.id, ALICE)
+        assert idstore.digest(far, ALICE).sha256 == far.digest(ALICE).sha256
+        assert idstore.public_changes(far, limit=1).store.startswith("urn:uuid:")
+
+
+def test_a_closed_connection_does_nothing(server: Server, alice: str) -> None:
+    far = idstore.connect(server.address, token=alice)
+    far.close()
+    for ask in (far.namespaces, lambda: far.mint("rdl", ALICE), lambda: far.list(ALICE)):
+        with pytest.raises(StoreClosed):
+            ask()
+
+
+def test_signatures_are_those_of_the_library() -> None:
+    far = idstore.connect("http://127.0.0.1:9/")
+    for name in ("mint", "list", "grant"):
+        near = inspect.signature(getattr(idstore.Registry, name)).parameters
+        assert [*inspect.signature(getattr(far, name)).parameters] == [*near][1:]
