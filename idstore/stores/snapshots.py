@@ -102,8 +102,7 @@ class Snapshots:
             return None
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            # it was not removed before the lock was obtained
-            if os.path.samestat(os.fstat(handle.fileno()), place.stat()):
+            if _is_at(handle, place):  # it was not removed before the lock was obtained
                 return Use(place.parent, handle)
         handle.close()
         return None
@@ -125,14 +124,10 @@ class Snapshots:
         The snapshot is on disk before it gets its name. If another process has created one of that name,
         return that one. Raises OSError, and the errors of ``fill``.
         """
-        draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
         _make_folder(self.folder)
-        _make_folder(draft)
-        handle = LockHandle(draft / _IN_USE, os.O_RDWR | os.O_CREAT)
-        conform(draft / _IN_USE)
+        draft, handle = self._new_draft()
         name = ""
         try:
-            fcntl.flock(handle, fcntl.LOCK_SH)
             os.write(handle.fileno(), origin.encode())
             name = fill(draft / ENGINE)
             conform_tree(draft)
@@ -146,6 +141,23 @@ class Snapshots:
                 raise
             return others
         return Use(self.folder / name, handle)
+
+    def _new_draft(self) -> tuple[Path, LockHandle]:
+        """Create the folder of a draft, locked. Raises OSError."""
+        while True:
+            draft = self.folder / f"{_DRAFT}{secrets.token_hex(8)}"
+            _make_folder(draft)
+            handle = LockHandle(draft / _IN_USE, os.O_RDWR | os.O_CREAT)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_SH)
+                if _is_at(handle, draft / _IN_USE):  # no sweep removed it before the lock was obtained
+                    conform(draft / _IN_USE)
+                    return draft, handle
+            except BaseException:
+                handle.close()
+                discard([draft])
+                raise
+            handle.close()
 
     def sweep(self, keep: str | None = None) -> None:
         """Remove every unused snapshot but ``keep``, as far as possible.
@@ -222,6 +234,14 @@ class Snapshots:
             self.withdraw(draft)
             return False
         return True
+
+
+def _is_at(handle: LockHandle, place: Path) -> bool:
+    """Whether the locked file is still in its place. Raises OSError, except if nothing is there."""
+    try:
+        return os.path.samestat(os.fstat(handle.fileno()), place.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _make_folder(folder: Path) -> None:

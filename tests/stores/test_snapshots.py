@@ -4,7 +4,9 @@ import os
 import stat
 import subprocess
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 from pyoxigraph import NamedNode
@@ -14,6 +16,7 @@ import idstore
 from idstore import Party, Registry
 from idstore.stores.contract import Snapshot, View
 from idstore.stores.projection.oxigraph import Engine
+from idstore.stores.snapshots import Snapshots
 
 HOLDER = """
 import sys, idstore
@@ -256,3 +259,28 @@ def test_a_snapshot_can_be_closed_twice(registry: Registry) -> None:
         held.close()
         held.close()
         registry.register("names", "a", ALICE)
+
+
+def test_a_draft_is_not_swept_before_its_maker_locked_it(tmp_path: Path) -> None:
+    """Another reader may sweep at any moment, also between the making of a draft and its lock."""
+    snapshots, ended = Snapshots(tmp_path / "snapshots"), Event()
+
+    def sweep() -> None:
+        while not ended.is_set():
+            snapshots.sweep()
+
+    def fill(engine: Path, number: int) -> str:
+        engine.write_text(str(number))
+        return f"1-{number}"
+
+    sweepers = [Thread(sweep) for _ in range(3)]
+    try:
+        for number in range(300):
+            with snapshots.make("origin", partial(fill, number=number)) as use:
+                assert (use.engine.read_text(), use.origin) == (str(number), "origin")
+    finally:
+        ended.set()
+        for sweeper in sweepers:
+            sweeper.result()
+    snapshots.sweep()
+    assert names(tmp_path) == []
