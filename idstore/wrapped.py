@@ -8,7 +8,7 @@ import re
 import unicodedata
 from typing import Final
 
-from idstore import spreadsheets
+from idstore import characters, spreadsheets
 
 _OPENING: Final = "\"'`<{\u00ab\u2018\u201c\u201e\u2039\u300c\u300e"
 """Opening signs that are no part of a label; other ones can be, unless they enclose a whole identifier."""
@@ -31,6 +31,11 @@ _BEFORE_TAGS: Final = re.compile(rf"(?:{_TAG})*(.*?)(?:{_TAG})*", re.IGNORECASE 
 _IN_HTML: Final = re.compile("&(?:lt|gt|quot|apos|#[0-9]+|#x[0-9a-f]+);", re.IGNORECASE)
 _SOLIDUS: Final = re.compile(r"\s*[/\\\u2044\u2215\u29f8]\s*")
 """What people write where the first solidus of a handle or an address stands."""
+_AFTER: Final = re.compile(r"([\"'`>\u00bb\u2019\u201d\u203a,;]|&(?:gt|quot|lt|apos|nbsp);|</?[a-z]+>)\Z")
+"""What stands behind an address in a text, and seldom belongs to it."""
+_AND_ANOTHER: Final = re.compile(r"[^?#]*?([;,|\s])\s*(?:https?|ftp)://", re.IGNORECASE)
+"""An address behind another one, not in its query."""
+_BRACKETS: Final = ("()", "[]", "{}")
 _SENTENCE: Final = re.compile(r"[.,;:!?\u2026\u3001\u3002]\Z")
 
 
@@ -94,6 +99,42 @@ def doubt(label: str) -> str:
     if _SENTENCE.search(label):
         return f"its label ends in {label[-1]!r}, as a sentence does"
     return missing("label", label)
+
+
+def spoilt(address: str) -> str:
+    """Return why an address cannot be meant as it is, in words; empty if it can.
+
+    >>> spoilt("http://example.org/a&gt;"), spoilt("http://example.org/a; http://example.org/b")
+    ("it ends in '&gt;'", "it holds a second address after ';'")
+    >>> spoilt("http://example.org/a)"), spoilt("http://example.org/a_(b)")
+    ("it ends in ')', which it does not open", '')
+    """
+    another = _AND_ANOTHER.match(address)
+    if another is not None:
+        return f"it holds a second address after {another[1]!r}"
+    after = _AFTER.search(address)
+    if after is not None:
+        return f"it ends in {after[1]!r}"
+    closed = ends_unopened(address)
+    return f"it ends in {closed!r}, which it does not open" if closed else ""
+
+
+def ends_unopened(text: str) -> str:
+    """Return the bracket in which a text ends, unless it was opened before; empty if there is none.
+
+    >>> ends_unopened("a)"), ends_unopened("a(b)")
+    (')', '')
+    """
+    pairs = ((begin, end) for begin, end in _BRACKETS if text.endswith(end))
+    return next((end for begin, end in pairs if text.count(end) > text.count(begin)), "")
+
+
+def doubt_of_address(text: str) -> str:
+    """Return what to warn of: signs around an address that are left out, or that may be no part of it."""
+    if characters.dropped(text):
+        return characters.dropped(text)
+    sign = _SENTENCE.search(text.strip())
+    return "" if sign is None else f"{text.strip()} ends in {sign[0]!r}, as a sentence does"
 
 
 def missing(what: str, text: str) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.characters import dropped
 from idstore.cli.termination import UsageError
 from idstore.errors import UnknownNamespace
 
@@ -135,9 +134,11 @@ Metadata = Annotated[
 ]
 
 
-def warn_of_dropped(call: "Call", uri: str | None) -> None:
-    """Warn of invisible characters around a URI, which are left out."""
-    warning = dropped(uri or "")
+def warn_of_target(call: "Call", uri: str | None) -> None:
+    """Warn of what stands around a URI: it is left out, or may be no part of it."""
+    from idstore.wrapped import doubt_of_address
+
+    warning = doubt_of_address(uri or "")
     if warning:
         call.output.warn(warning)
 

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
@@ -18,6 +18,8 @@ _SUPPLEMENT: Final = re.compile(
 """The number of a supplement, also after its word; or its word alone."""
 _TOLD: Final = re.compile(r"sup[a-z]*[\W_]*([0-9]*)", re.IGNORECASE)
 """A supplement within an issue."""
+_DOI: Final = re.compile(r"\b10\.[0-9]{4,9}(?:/|%2F)\S", re.IGNORECASE)
+_TAKEN: Final = "idstore's own JSON, CSL-JSON, Crossref's JSON, JATS XML, BibTeX and RIS"
 EXTRA: Final = "articles"
 """The extra with the optional dependencies for JATS, BibTeX and RIS."""
 
@@ -56,6 +58,33 @@ def unpaged(page: str, number: str) -> Iterator[str]:
     """Yield what to tell of an article that has a number where others have a page."""
     if number and not page:
         yield f"the article number ({number}) is no page, and not used"
+
+
+def not_taken(format: str) -> str:
+    """Return what to say of a file or record in a format that is known, and not read."""
+    return f"this is {format}; taken are {_TAKEN}: convert it"
+
+
+def names_doi(text: str) -> bool:
+    """Whether a text holds a DOI, perhaps among other words.
+
+    >>> names_doi("see https://doi.org/10.1045/a"), names_doi("version 10.1045")
+    (True, False)
+    """
+    return _DOI.search(text) is not None
+
+
+def unread_doi(values: Mapping[str, str], read: str, prose: Container[str]) -> Iterator[str]:
+    """Yield what to tell of fields that hold a DOI, in an entry whose field for it is empty.
+
+    read   the name of the field for the DOI.
+    prose  names of fields whose texts may name the DOIs of other articles.
+    """
+    if values.get(read, "").strip():
+        return
+    for name, text in values.items():
+        if name not in prose and names_doi(text):
+            yield f"the field {name} ({text.strip()}), which may be the DOI, is not used; write it as {read}"
 
 
 class Stream:

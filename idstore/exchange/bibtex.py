@@ -15,7 +15,15 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank, unpaged
+from idstore.exchange.articles import (
+    ArticleEntry,
+    Stream,
+    failure,
+    library,
+    nonblank,
+    unpaged,
+    unread_doi,
+)
 from idstore.schemes.article_fields import FORMULA, meant
 
 _BLOCK_START: Final = re.compile(rb"[ \t]*@")
@@ -61,6 +69,8 @@ _OWN: Final = frozenset({"doi", "crossref", "pages"})
 """Fields that say something of one entry alone."""
 _ARTICLE_NUMBER: Final = ("eid", "articleno", "article-number")
 """Fields for the number of an article without pages: of biblatex and REVTeX, of ACM, of Web of Science."""
+_PROSE: Final = frozenset({"abstract", "annote", "annotation", "references", "title", "subtitle"})
+"""Fields of texts that may name the DOIs of other articles."""
 _LIBRARY_PREFIX: Final = "Middleware could not be fully applied: "
 """The beginning of the package's error for malformed LaTeX."""
 _CHARACTERS: Final = {
@@ -329,6 +339,7 @@ def _unused(values: Mapping[str, str]) -> Iterator[str]:
             yield f"the field {name} ({text}) is not used"
     number = next(filter(None, (_bare(values.get(name, "")) for name in _ARTICLE_NUMBER)), "")
     yield from unpaged(_bare(values.get("pages", "")), number)
+    yield from unread_doi({name: _bare(text) for name, text in values.items()}, "doi", _PROSE)
     title = _bare(values.get("issuetitle", ""))
     if re.search(r"\bsup", title, re.IGNORECASE):
         yield f"the field issuetitle ({title}) is not used"

@@ -18,6 +18,7 @@ from idstore.exchange.articles import (
     failure,
     in_supplement,
     library,
+    names_doi,
     nonblank,
     unpaged,
 )
@@ -34,7 +35,6 @@ _FORMULAS: Final = frozenset({"math", "tex-math", "inline-formula", "disp-formul
 _TITLE: Final = "title-group/{*}article-title"
 _SUBTITLE: Final = "title-group/{*}subtitle"
 _TITLES: Final = (_TITLE, _SUBTITLE)
-_DOI: Final = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?10\.[0-9]{4,9}/", re.IGNORECASE)
 _GRAPHICS: Final = frozenset({"graphic", "inline-graphic", "inline-media", "media"})
 
 
@@ -174,7 +174,7 @@ def _doubts_of_title(meta: Any) -> Iterator[str]:
 def _doubts_of_ids(article: Any, meta: Any, dois: Sequence[str]) -> Iterator[str]:
     """Yield DOIs that are not marked as such, and articles within the article."""
     others = [] if dois else [_text(element) for element in _all(meta, "article-id")]
-    for text in filter(_DOI.match, others):
+    for text in filter(names_doi, others):
         yield f"the article-id ({text}), which may be the DOI, is not used; mark it as one"
     for name in ("sub-article", "response"):
         inner = [one for part in _all(article, name) for one in part.iterfind(".//{*}article-id")]

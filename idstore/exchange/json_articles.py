@@ -22,7 +22,9 @@ from idstore.exchange.articles import (
     failure,
     in_supplement,
     nonblank,
+    not_taken,
     unpaged,
+    unread_doi,
 )
 from idstore.schemes.article_fields import FIELDS, check_names, meant
 
@@ -43,17 +45,37 @@ _FOREIGN: Final = frozenset(
 _PLACES: Final = ("volume", "issue", "page", "title", "subtitle")
 _NUMBERING: Final = ("part-number", "supplement", "number", "pages", "firstPage", "startPage")
 """Keys beside those that are read that say where an article is: of CSL-JSON, and of other programs."""
+_PROSE: Final = frozenset({"abstract", "annote", "references", "title", "subtitle"})
+"""Keys of texts that may name the DOIs of other articles."""
 _ARTICLES: Final = frozenset({
     "article", "article-journal", "article-magazine", "article-newspaper", "journal-article", "review",
     "review-book",
 })  # fmt: skip
 """Types of articles in CSL-JSON, and Crossref's."""
 _LIST: Final = re.compile(
-    rb'\s*\{\s*(?:"items"\s*:\s*\['
-    rb'|"status"\s*:\s*"ok"\s*,\s*"message-type"\s*:\s*"work-list".*?"items"\s*:\s*\[)',
+    rb'\s*\{\s*(?:"(?:status"\s*:\s*"ok|message-type"\s*:\s*"work-list|message-version"\s*:\s*"[^"]*)"\s*,\s*)*'
+    rb'(?:"message"\s*:\s*\{(?:(?!"DOI"\s*:).)*?)?"items"\s*:\s*\[',
     re.DOTALL,
 )
 """The start of Crossref's lists: the response to a search, and a file of the public data."""
+_OTHERS: Final[Mapping[str, frozenset[str]]] = {
+    "OpenAlex's JSON": frozenset({"biblio", "display_name"}),
+    "an answer of OpenAlex": frozenset({"meta", "results"}),
+    "DataCite's JSON": frozenset({"titles", "creators"}),
+    "an answer of DataCite's API": frozenset({"attributes", "relationships"}),
+    "Zotero's JSON": frozenset({"itemType"}),
+    "an answer of Zotero's API": frozenset({"library", "version", "data"}),
+    "Semantic Scholar's JSON": frozenset({"paperId"}),
+    "an answer of Semantic Scholar": frozenset({"offset", "data"}),
+    "an answer of DataCite's API with many records": frozenset({"data", "meta", "links"}),
+    "DOAJ's JSON": frozenset({"bibjson"}),
+    "an answer of Europe PMC": frozenset({"resultList"}),
+    "an answer of PubMed": frozenset({"header", "result"}),
+    "Unpaywall's JSON": frozenset({"oa_locations"}),
+    "Zenodo's JSON": frozenset({"conceptrecid"}),
+    "JSON-LD": frozenset({"@context"}),
+}
+"""Format → keys that its records have together."""
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _KINDS: Final[Mapping[type, str]] = {bool: "true or false", list: "a list", dict: "an object"}
 
@@ -210,6 +232,9 @@ def _fields(record: Any) -> dict[str, str | None]:
         )
     if isinstance(record.get("message"), dict):  # Crossref's response about one article
         record = record["message"]
+    for format, keys in _OTHERS.items():
+        if keys <= record.keys():
+            raise InvalidData(not_taken(format))
     if not _FOREIGN.isdisjoint(record):
         return _foreign(record)
     check_names(record)
@@ -243,6 +268,8 @@ def _unused(record: Any) -> Iterator[str]:
     number = _number(record, "number") if _issue(record) else ""  # for some programs that of the issue
     number = "" if number == _issue(record) else number
     yield from unpaged(_number(record, "page"), _number(record, "article-number") or number)
+    texts = {name: text for name, text in record.items() if isinstance(text, str)}
+    yield from unread_doi(texts, "DOI", _PROSE)
     for kind in kinds:
         yield f"the record is of the type {kind}, which is no article"
 

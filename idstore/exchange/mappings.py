@@ -40,8 +40,6 @@ RELATIONS: Final[Mapping[str, str]] = {
 
 _AS_WRITTEN: Final = frozenset({"note", "author", "author_name", "name", "target_name", "version"})
 """Roles of columns with free text: their spaces are data."""
-_MAKERS: Final = "creator_id"
-"""A column that is only checked: a binding has one maker, who acts here."""
 KEEP: Final = "keep"
 """The action of a row that changes nothing."""
 _IN_MEMORY: Final = 1 << 20
@@ -239,7 +237,15 @@ def interpreted(
         prefixes = {**MAPPING_PREFIXES, **stated.prefixes}
         declared = format == "sssom" or bool(table.metadata) or outside is not None
         yield Cells(
-            table, by_role, columns, prefixes, shared, declared=declared, metadata=outside, force=force
+            table,
+            by_role,
+            columns,
+            prefixes,
+            shared,
+            stated.people,
+            declared=declared,
+            metadata=outside,
+            force=force,
         )
 
 
@@ -263,6 +269,7 @@ class Cells:
         settings: Columns,
         prefixes: Mapping[str, str],
         shared: Mapping[str, str],
+        people: Iterable[str],
         *,
         declared: bool,
         metadata: str | None,
@@ -276,7 +283,8 @@ class Cells:
         self._shared = shared
         self.languages = {role: role[5:] for role in columns if role.startswith("name@")}
         self._positions = {role: table.header.index(name) for role, name in columns.items()}
-        self._makers = table.header.index(_MAKERS) if _MAKERS in self.passed else None
+        self._people = [table.header.index(name) for name in sssom.PEOPLE if name in self.passed]
+        self._people_of_all = iter(people)
         self._typed = [end for end, role in TYPES.items() if role in columns or role in shared]
         # behind the cells of a row: an empty one for absent columns, then the shared values
         behind = {role: len(table.header) + 1 + number for number, role in enumerate(shared)}
@@ -366,12 +374,12 @@ class Cells:
         )
 
     def _doubt(self, row: tables.TableRow) -> str:
-        """Return what is wrong with the makers of a row's mapping, who are not stored."""
-        makers = "" if self._makers is None else row.cells[self._makers]
+        """Return what is wrong with people of a row, and with the first row those of the whole table."""
+        cells = [*self._people_of_all, *(row.cells[place] for place in self._people)]
         reasons = []
-        for maker in filter(None, map(str.strip, makers.split("|"))):
+        for person in filter(None, map(str.strip, "|".join(cells).split("|"))):
             try:
-                orcid.normal(self._expanded(maker))
+                orcid.normal(self._expanded(person))
             except InvalidData as error:
                 reasons.append(error.message.partition(";")[0])
         return "; ".join(reasons)

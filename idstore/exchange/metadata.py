@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from idstore.exchange import json_articles
-from idstore.exchange.articles import ArticleEntry, Stream, failure
+from idstore.exchange.articles import ArticleEntry, Stream, failure, not_taken
 from idstore.exchange.sources import Readable, Source, opened
 from idstore.schemes.article_fields import FIELDS
 
@@ -23,8 +23,9 @@ __all__ = ["FIELDS", "ArticleEntry", "entries", "read"]
 _HEAD: Final = 1 << 16
 """Bytes at the start of a file that tell its format."""
 _BOM: Final = b"\xef\xbb\xbf"
+_WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+"""Marks at the beginning of a text in UTF-16 or UTF-32."""
 _XML: Final = (b"<", codecs.BOM_UTF16_LE + b"<", codecs.BOM_UTF16_BE + b"\0<")
-_TAKEN: Final = "idstore's own JSON, CSL-JSON, Crossref's JSON, JATS XML, BibTeX and RIS"
 _ROOT: Final = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
 _ELEMENTS: Final[Mapping[bytes, str]] = {
     b"PubmedArticleSet": "PubMed XML",
@@ -110,6 +111,11 @@ def _entries(source: Source) -> Iterator[ArticleEntry]:
         root = _ROOT.search(start)
         _refuse(source.name, _ELEMENTS.get(root[1]) if root else None)
         return jats.entries(stream)
+    if head.startswith(_WIDE):
+        raise failure(source.name, 1, "it is UTF-16 or UTF-32, which only XML may be; save it as UTF-8")
+    if not start.startswith((b"{", b"[")) and b"\r" in start.strip() and b"\n" not in head:
+        reason = "its lines end in carriage returns alone; save it with the line ends of Unix or Windows"
+        raise failure(source.name, 1, reason)
     if not start.startswith((b"{", b"[")) and _BIBTEX.search(head):
         from idstore.exchange import bibtex
 
@@ -125,4 +131,4 @@ def _entries(source: Source) -> Iterator[ArticleEntry]:
 def _refuse(file: str, format: str | None) -> None:
     """Raise InvalidData: the file has a known format that is not read."""
     if format is not None:
-        raise failure(file, 1, f"this is {format}; taken are {_TAKEN}: convert it")
+        raise failure(file, 1, not_taken(format))

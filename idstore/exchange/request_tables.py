@@ -38,6 +38,8 @@ from idstore.vocabulary import MAPPING_PREFIXES
 FORMATS: Final = ("tsv", "csv", workbooks.FORMAT)
 IDENTIFIER: Final = "identifier"
 _LABEL: Final = "label"
+_ROLES: Final = ("name", "lang", "comment", "target", "key", _LABEL, IDENTIFIER)
+"""Columns that every table of requests may have."""
 _STDIN: Final = "-"
 _RELATIONS: Final[Mapping[str, str]] = {
     **{f"{name}Match": f"skos:{name}Match" for name in ("exact", "close", "broad", "narrow", "related")},
@@ -123,6 +125,7 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
     """
     with opened(path, name) as table:
         columns = {column: role for column in table.header if (role := _role(column, fields)) is not None}
+        _check_capitals(table, columns, fields)
         _check_columns(table, columns, labelled=labelled)
         if fields is FIELDS:
             _check_fields(table, columns, strict=base.strict)
@@ -155,6 +158,17 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
     summary = _summary(table.name, columns, table.header)
     return RequestTable(_format(path, name), table.header, cells, rows, left, summary, flaws)
+
+
+def _check_capitals(table: tables.Table, columns: Mapping[str, str], fields: Sequence[str]) -> None:
+    """Raise ExchangeError: a column that is not read differs from one that would be only by capitals."""
+    read = {name.lower(): name for name in (*_ROLES, *_RELATIONS, *fields)}
+    for column in table.header:
+        written = column.strip().lower()
+        usual = written if language_of_names(written) is not None else read.get(written)
+        if usual is not None and not {column, usual} & columns.keys():
+            reason = f"the column {column!r} is not known; name it {usual!r}"
+            raise ExchangeError(table.name, 1, reason, outcome="nothing was done")
 
 
 def _check_columns(table: tables.Table, columns: Mapping[str, str], *, labelled: bool) -> None:
@@ -205,7 +219,7 @@ def _role(column: str, fields: Sequence[str]) -> str | None:
         return f"name@{language}"
     if column in _RELATIONS:
         return _RELATIONS[column]
-    if column in ("name", "lang", "comment", "target", "key", _LABEL, IDENTIFIER, *fields):
+    if column in (*_ROLES, *fields):
         return column
     return column if ":" in column else None
 

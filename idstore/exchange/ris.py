@@ -9,7 +9,15 @@ from typing import Any, Final
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.articles import ArticleEntry, Stream, failure, library, nonblank, unpaged
+from idstore.exchange.articles import (
+    ArticleEntry,
+    Stream,
+    failure,
+    library,
+    nonblank,
+    unpaged,
+    unread_doi,
+)
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "volume": ("VL",),
@@ -22,16 +30,14 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 _REPEATED: Final = ("SN", "VL", "IS", "CP", "SP", "DO", "M1")
 """Tags that may occur several times in an entry."""
 _ARTICLES: Final = frozenset({"JOUR", "EJOUR", "MGZN", "NEWS", "ABST", "INPR", "JFULL", "GEN"})
-_MEANT: Final = re.compile(
-    rb"[ \t]*(?P<tag>[A-Za-z][A-Za-z0-9])(?:[ \t]*-(?=[ \t\d])|[ \t]+-(?=.)|[ \t]*-(?=\r?\n|$))", re.DOTALL
-)
+_MEANT: Final = re.compile(rb"[ \t]*(?P<tag>[A-Za-z][A-Za-z0-9])(?:[ \t]+-|-(?![^\s\d]))")
 """A line that is meant as a tag and its text. ``T1-weighted`` begins a word of a longer text."""
 _TAGGED: Final = re.compile(rb"[A-Z][A-Z0-9]  -(?: |\r?\n|$)")
 _ELSEWHERE: Final = ("M2", "SE", "AR", "EP")
 """Tags that some programs use for the first page, or for what stands in its place."""
-_TITLES: Final = ("TI", "T1", "ST", "BT", "CT")
-_DOI: Final = re.compile(r"\b10\.[0-9]{4,9}/\S")
-_PROSE: Final = ("AB", "N2", "CR")
+_OTHER_TITLES: Final = ("ST", "BT", "CT")
+"""Tags of short titles and of titles of books."""
+_PROSE: Final = ("AB", "N2", "CR", "TI", "T1")
 """Tags of texts that may name the DOIs of other articles."""
 _BEGIN: Final = b"TY  -"
 _END: Final = b"ER  -"
@@ -43,7 +49,15 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
     Raises InvalidData as `metadata.entries`, and if the package is not installed.
     """
     rispy = library(stream.name, "rispy", "RIS")
-    known = {*rispy.RisParser.DEFAULT_MAPPING, *_REPEATED, *_ELSEWHERE, *_TITLES, "DI", "L3"}
+    known = {
+        *rispy.RisParser.DEFAULT_MAPPING,
+        *_REPEATED,
+        *_ELSEWHERE,
+        *_FIELDS["title"],
+        *_OTHER_TITLES,
+        "DI",
+        "L3",
+    }
     parser = rispy.RisParser(
         mapping={tag: tag for tag in known},
         list_tags=[*_REPEATED],  # a longer text than a line is one text in all others
@@ -133,24 +147,21 @@ def _doubts(record: Mapping[str, Any]) -> Iterator[str]:
     yield from unpaged("".join(_values(record, "SP")), ", ".join(_values(record, "C7")))
     for tag in _unread(record):
         yield f"the field {tag} ({', '.join(_values(record, tag))}) is not used"
+    yield from unread_doi({tag: ", ".join(_values(record, tag)) for tag in record}, "DO", _PROSE)
     issue, other = _values(record, "IS") or _values(record, "CP"), _values(record, "M1")
     if other and other != issue:
         yield f"the field M1 ({', '.join(other)}), which may be the issue, is not used"
 
 
 def _unread(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the tags that say, at another place, what belongs to the label or to the DOI."""
-    titles = {text for tag in _TITLES[:2] for text in _values(record, tag)}
+    """Yield the tags that say, at another place, what belongs to the label."""
+    titles = {text for tag in _FIELDS["title"] for text in _values(record, tag)}
     if len(titles) > 1:
         yield "T1"
     if not _values(record, "SP"):
         yield from (tag for tag in _ELSEWHERE if _values(record, tag))
     if not titles:
-        yield from (tag for tag in _TITLES[2:] if _values(record, tag))
+        yield from (tag for tag in _OTHER_TITLES if _values(record, tag))
     for tag in ("T3", "M3", "C6"):
         if any(re.match("suppl?", text, re.IGNORECASE) for text in _values(record, tag)):
             yield tag
-    if not _values(record, "DO"):
-        yield from (
-            tag for tag in record if tag not in _PROSE and any(map(_DOI.search, _values(record, tag)))
-        )

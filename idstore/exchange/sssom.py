@@ -34,6 +34,8 @@ PROPAGATED: Final = frozenset(
     | {f"{end}_type" for end in ("subject", "object")}
 )
 """Slots whose value in the metadata is the value of every mapping, unless a mapping has one of its own."""
+PEOPLE: Final = ("creator_id", "reviewer_id")
+"""Slots for people who are no authors. They are only checked: a binding has one maker, who acts here."""
 LITERAL: Final = frozenset({"rdfs literal", MAPPING_PREFIXES["rdfs"] + "Literal"})
 """The type of an end that is a text without identifier, and the meaning of that type in the schema."""
 _NEGATED: Final = frozenset({"not", MAPPING_PREFIXES["sssom"] + "NegatedPredicate"})
@@ -48,10 +50,12 @@ class Metadata:
 
     prefixes  prefix → IRI.
     shared    slot → value of every mapping.
+    people    values of the slots `PEOPLE`.
     """
 
     prefixes: Mapping[str, str] = field(default_factory=dict)
     shared: Mapping[str, str] = field(default_factory=dict)
+    people: Sequence[str] = ()
 
 
 class _Repeated(yaml.MarkedYAMLError):
@@ -111,6 +115,7 @@ def parse(lines: Sequence[str], name: str) -> Metadata:
     return Metadata(
         _prefixes(metadata.get("curie_map") or {}, name),
         {slot: _value(slot, metadata[slot], name) for slot in sorted(PROPAGATED & metadata.keys())},
+        [_value(slot, metadata[slot], name) for slot in PEOPLE if slot in metadata],
     )
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
-from idstore import bioregistry_package, characters
+from idstore import bioregistry_package, characters, wrapped
 from idstore.errors import InvalidData, InvalidIdentifier, UnknownScheme
 from idstore.model import terms
 from idstore.model.names import Names
@@ -83,6 +83,14 @@ def identified(text: str, facts: Facts, *, force: bool = False) -> str:
                 position=hidden.start(),
                 remedy=Remedy.INSIST,
             )
+    reason = "" if force or "://" not in text else wrapped.spoilt(text)
+    if reason:
+        raise InvalidData(
+            f"{characters.printable(text)} is not one address: {reason}; write the address alone, or insist",
+            field="target",
+            text=text,
+            remedy=Remedy.INSIST,
+        )
     if ":" in text:
         return expanded(text, facts.by_name, force=force)
     found = sorted(

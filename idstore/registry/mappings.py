@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from idstore.characters import dropped
+from idstore import wrapped
 from idstore.errors import (
     AmbiguousIdentifier,
     IdstoreError,
@@ -245,7 +245,7 @@ def _outcome(registry: Mappings, proposal: Proposal, party: Party, *, decided: b
 
 def odd(statement: Statement) -> str:
     """Return what to warn of in a statement of a table, empty without it."""
-    warnings = [dropped(statement.target)]
+    warnings = [wrapped.doubt_of_address(statement.target)]
     try:
         orcid.normal(statement.author or "")
     except InvalidData as error:

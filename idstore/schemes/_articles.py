@@ -32,6 +32,8 @@ _NO_ISSUE: Final = {"icomplete": "complete", "inone": "none"}
 
 _WITHOUT_PROTOCOL: Final = re.compile(r"\A(?:(?:dx\.|www\.)?doi\.org/)", re.IGNORECASE)
 """The beginning of an address as it is copied from a page."""
+_ESCAPED_FORM: Final = re.compile(r"\A(?:doi:)?(?=10\.[0-9.]+%2F)", re.IGNORECASE)
+"""The beginning of a DOI whose every character is written as in an address, the first solidus too."""
 _FORM: Final = re.compile(r"(\S*[:/])\s+")
 _BARE: Final = re.compile("%(?![0-9A-Fa-f]{2})|[?#]")
 """Characters of a DOI that an address must percent-encode."""
@@ -77,7 +79,6 @@ _CHARACTER_REFERENCE: Final = re.compile("&(?:lt|gt|amp|quot|apos|#[0-9]+|#[xX][
 _BETWEEN_WORDS: Final = re.compile("[\\s\u2014]+")
 _UNSEEN: Final = frozenset({"Cc", "Cf"})
 """Unicode categories of invisible characters."""
-_BRACKETS: Final = ("()", "[]", "{}")
 _HASHED: Final = re.compile(f"[{LETTER}]")
 
 
@@ -148,6 +149,7 @@ def doi(metadata: Mapping[str, str]) -> str | None:
     """
     text = _CHARACTER_REFERENCE.sub(lambda mark: html.unescape(mark[0]), _text(metadata, "doi"))
     text = untracked(_FORM.sub(r"\1", wrapped.unwrapped(_seen(text)), count=1))
+    text = _ESCAPED_FORM.sub("https://doi.org/", text)
     text = _WITHOUT_PROTOCOL.sub(r"https://\g<0>", text)
     if "://" in text or text[:5].lower() == "info:":
         if _QUERY.search(text) or _FRAGMENT.search(text):
@@ -178,18 +180,13 @@ def _doubt_doi(metadata: Mapping[str, str], doubts: list[str], irregular: list[s
         doubts.append(f"characters of the doi {shown} that are not seen do not count")
     if _CHARACTER_REFERENCE.search(written):
         doubts.append(f"the doi {shown} is written in HTML; its characters count")
-    if _ENDING.search(known) or ("<" in known and "::" not in known) or _is_open(known):
+    if _ENDING.search(known) or ("<" in known and "::" not in known) or wrapped.ends_unopened(known):
         irregular.append(f"the doi {shown} ends as if something stood behind it; all of it counts")
     if "\\" in known or known != unicodedata.normalize("NFC", known) or _DASH.search(known):
         irregular.append(
             f"the doi {shown} has a backslash, a long dash or a letter in two parts, which other sources"
             " write otherwise; all of it counts"
         )
-
-
-def _is_open(text: str) -> bool:
-    """Whether a text ends in a bracket that was opened before it."""
-    return any(text.endswith(end) and text.count(end) > text.count(begin) for begin, end in _BRACKETS)
 
 
 def _first_issn(text: str, doubts: list[str]) -> str:

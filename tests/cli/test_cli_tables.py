@@ -175,6 +175,23 @@ def test_labels_of_a_table(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize(
+    ("column", "usual"),
+    [
+        ("Name", "name"), ("NAME_DE", "name_de"), ("Identifier", "identifier"), ("Key", "key"),
+        ("exactmatch", "exactMatch"),
+    ],
+)  # fmt: skip
+def test_a_column_that_differs_by_capitals_is_refused(
+    run: Run, tmp_path: Path, column: str, usual: str
+) -> None:
+    table = written(tmp_path / "t.csv", (column, "comment"), ("x", "y"))
+    told = run("mint", "h", "--from", table, code=3).err
+    assert f"the column '{column}' is not known; name it '{usual}'" in told
+    assert run("list").lines == []
+
+
+@pytest.mark.usefixtures("rdl")
 def test_where_identifiers_are_given_one_by_one_a_table_is_refused(run: Run, tmp_path: Path) -> None:
     table = written(tmp_path / "t.csv", ("name",), ("x",))
     assert "mint an identifier for each thing" in run("mint", "rdl", "--from", table, code=7).err
@@ -195,6 +212,10 @@ def test_articles_of_a_table(run: Run, tmp_path: Path) -> None:
     wrong = written(tmp_path / "u.csv", ("issn", "vol"), ("0305-4179", "31"))
     refused = run("mint", "sp", "--from", wrong, "--dry-run", code=3).err
     assert "the column 'vol' is not known; name it 'volume'" in refused
+    capitals = written(tmp_path / "c.csv", ("ISSN", "Volume"), ("0305-4179", "31"))
+    assert (
+        "the column 'ISSN' is not known; name it 'issn'" in run("mint", "sp", "--from", capitals, code=3).err
+    )
     both = written(tmp_path / "b.csv", (*header, "supplement"), ("0305-4179", "31", "4", "1", "A", "", "2"))
     assert "passed over: supplement" in run("mint", "sp", "--from", both, "--dry-run").err
     strict = run("mint", "sp", "--from", both, "--dry-run", "--strict", code=3).err

@@ -191,6 +191,56 @@ def test_invisible_characters_in_an_address_are_refused_unless_insisted(
         assert run("log", "--id", iri, "--json").objects[-1]["forced"] is True
 
 
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        ("\u201d", "it ends in '\u201d'"),
+        ("&gt;", "it ends in '&gt;'"),
+        (")", "it ends in ')', which it does not open"),
+        (",", "it ends in ','"),
+        (";http://example.org/b", "it holds a second address after ';'"),
+    ],
+)
+@pytest.mark.parametrize("command", ["target", "bind"])
+def test_an_address_with_something_behind_it_is_refused(
+    run: Run, doi: str, command: str, after: str, reason: str, tmp_path: Path
+) -> None:
+    iri = run("register", doi, "a").line
+    assert reason in run(command, iri, TARGET + after, code=3).err
+    (tmp_path / "t.tsv").write_text(f"subject_id\tobject_id\n{iri}\t{TARGET}{after}\n")
+    assert reason in run("import", tmp_path / "t.tsv", code=3).out
+
+
+def test_who_insists_gets_such_an_address(run: Run, doi: str) -> None:
+    iri = run("register", doi, "a").line
+    run("bind", iri, f"{TARGET})", "--force")
+    assert run("show", iri, "--json").object["bindings"][0]["target"] == f"{TARGET})"
+    run("unbind", iri, f"{TARGET})")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://en.wikipedia.org/wiki/Turtle_(syntax)",
+        "https://web.archive.org/web/2020/http://example.org/a",
+        "https://example.org/?same=http://example.org/a,http://example.org/b",
+        "urn:example:a)",
+    ],
+)
+def test_addresses_with_such_signs_stay_possible(run: Run, doi: str, address: str) -> None:
+    iri = run("register", doi, "a").line
+    assert run("target", iri, address).err == run("bind", iri, address).err == ""
+
+
+def test_an_address_that_ends_as_a_sentence_is_told(run: Run, doi: str, tmp_path: Path) -> None:
+    iri = run("register", doi, "a").line
+    address = "https://en.wikipedia.org/wiki/Washington,_D.C."
+    told = f"{address} ends in '.', as a sentence does"
+    assert told in run("target", iri, address).err
+    (tmp_path / "t.tsv").write_text(f"subject_id\tobject_id\n{iri}\t{address}\n")
+    assert f"line 2: {told}" in run("import", tmp_path / "t.tsv").err
+
+
 @pytest.mark.parametrize("sign", ["\u200c", "\u200d"])
 def test_joiners_of_letters_are_kept_in_an_address(run: Run, doi: str, sign: str) -> None:
     iri = run("register", doi, "a").line
@@ -280,6 +330,20 @@ def test_a_wrong_orcid_id_is_refused_and_warned_of_in_tables(
     )
     told = run("import", tmp_path / "c.tsv").err
     assert "line 2: " in told and told.count("is no ORCID iD") == 1
+
+
+@pytest.mark.parametrize("slot", ["creator_id", "reviewer_id"])
+def test_a_wrong_orcid_id_of_a_whole_table_is_told_once(
+    run: Run, doi: str, slot: str, tmp_path: Path
+) -> None:
+    iri = run("register", doi, "a").line
+    rows = "".join(f"{iri}\tskos:closeMatch\t{TARGET}/{number}\n" for number in range(3))
+    (tmp_path / "t.sssom.tsv").write_text(
+        f"# {slot}:\n#  - orcid:0000-0002-1825-0097\n#  - orcid:0000-0002-1825-0098\n"
+        f"subject_id\tpredicate_id\tobject_id\n{rows}"
+    )
+    told = run("import", tmp_path / "t.sssom.tsv").err
+    assert told.count("is no ORCID iD") == 1
 
 
 def test_a_second_source_of_a_match_is_kept(run: Run, doi: str, tmp_path: Path) -> None:

@@ -256,6 +256,8 @@ def test_another_format_is_named(text: str, format: str) -> None:
     [
         '{"status":"ok","message-type":"work-list","message":{"items":[]}}',
         '{"items": []}',
+        '{"message-type":"work-list","message":{"items":[]},"status":"ok"}',
+        '{"message":{"total-results":0,"items":[]},"status":"ok","message-type":"work-list"}',
         (
             '{"status": "ok", "message-type": "work-list", "message-version": "1.0.0",'
             ' "message": {"facets": {}, "total-results": 0, "items": [], "items-per-page": 20}}'
@@ -499,7 +501,6 @@ def test_a_longer_text_of_ris_may_hold_hyphens() -> None:
         ("EP  - 100-110", "the field EP (100-110) is not used"),
         ("T1  - Of Names", "the field T1 (Of Names) is not used"),
         ("T3  - Supplement 2", "the field T3 (Supplement 2) is not used"),
-        ("UR  - https://doi.org/10.5072/q1", "the field UR (https://doi.org/10.5072/q1) is not used"),
     ],
 )
 def test_what_ris_says_elsewhere_is_told(line: str, told: str) -> None:
@@ -643,3 +644,75 @@ def test_an_article_within_the_article_is_told() -> None:
 def test_an_entity_that_html_does_not_know_is_told() -> None:
     assert derive({**FIELDS, "title": "&agr; decay"}, "complete").irregular
     assert not derive({**FIELDS, "title": "&alpha; decay"}, "complete").irregular
+
+
+@pytest.mark.parametrize(
+    ("record", "format"),
+    [
+        ({"id": "W1", "doi": "x", "title": "y", "display_name": "y", "biblio": {}}, "OpenAlex's JSON"),
+        ({"meta": {"count": 1}, "results": []}, "an answer of OpenAlex"),
+        ({"doi": "10.5072/a", "titles": [], "creators": []}, "DataCite's JSON"),
+        ({"id": "10.5072/a", "type": "dois", "attributes": {}, "relationships": {}}, "an answer of DataCite"),
+        ({"key": "K", "itemType": "journalArticle", "ISSN": "0036-3634", "DOI": "x"}, "Zotero's JSON"),
+        ({"paperId": "a", "externalIds": {"DOI": "10.5072/a"}, "title": "y"}, "Semantic Scholar's JSON"),
+        ({"total": 1, "offset": 0, "data": []}, "an answer of Semantic Scholar"),
+        ({"@context": "https://schema.org", "@type": "ScholarlyArticle"}, "JSON-LD"),
+    ],
+)
+def test_another_format_in_json_is_named(record: dict[str, object], format: str) -> None:
+    for text in (json.dumps(record), f"[{json.dumps(record)}]"):
+        [entry] = entries(text)
+        with pytest.raises(InvalidData, match=f"line 1: this is {format}.*; taken are"):
+            entry.fields()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("@article{{a,\n title = {{On Names}},\n url = {{{}}}\n}}", "url"),
+        ("@article{{a,\n title = {{On Names}},\n note = {{DOI {}}}\n}}", "note"),
+        ("@article{{a,\n title = {{On Names}},\n eprint = {{{}}}\n}}", "eprint"),
+        ('{{"ISSN": "0036-3634", "title": "On Names", "URL": "{}"}}', "URL"),
+        ('{{"ISSN": "0036-3634", "title": "On Names", "note": "DOI: {}"}}', "note"),
+        ("TY  - JOUR\nTI  - On Names\nUR  - {}\nER  - \n", "UR"),
+        ("TY  - JOUR\nTI  - On Names\nN1  - doi:{}\nER  - \n", "N1"),
+    ],
+)
+def test_a_doi_in_another_field_is_told(text: str, name: str) -> None:
+    for written in ("10.5072/q1", "https://doi.org/10.5072/q1", "https://doi.org/10.5072%2Fq1"):
+        [entry] = entries(text.format(written))
+        [doubt] = entry.doubts
+        assert f"the field {name} (" in doubt and "which may be the DOI, is not used" in doubt
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@article{a,\n title = {On 10.5072/b},\n doi = {10.5072/a},\n url = {https://doi.org/10.5072/a}\n}",
+        "@article{a,\n title = {On 10.5072/b},\n abstract = {See 10.5072/b}\n}",
+        '{"ISSN": "0036-3634", "title": "On 10.5072/b", "DOI": "10.5072/a", "URL": "https://doi.org/10.5072/a"}',
+        "TY  - JOUR\nTI  - On 10.5072/b\nAB  - See 10.5072/b\nER  - \n",
+    ],
+)
+def test_dois_of_other_articles_are_not_told(text: str) -> None:
+    [entry] = entries(text)
+    assert entry.doubts == ()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_text_in_wide_characters_is_named(encoding: str) -> None:
+    with pytest.raises(InvalidData, match="it is UTF-16 or UTF-32"):
+        [*metadata.entries(io.BytesIO(ENTRY.format("TI  - On Names\n").encode(encoding)))]
+
+
+@pytest.mark.parametrize("text", [ENTRY.format("TI  - On Names\n"), "@article{a,\n title = {On Names}\n}\n"])
+def test_lines_that_end_in_carriage_returns_alone_are_refused(text: str) -> None:
+    with pytest.raises(InvalidData, match="carriage returns"):
+        entries(text.replace("\n", "\r"))
+    [entry] = entries(text.replace("\n", "\r\n"))
+    assert entry.fields()["title"] == "On Names"
+
+
+@pytest.mark.parametrize("written", ["10.5072%2Fa%3C8%3E", "doi:10.5072%2fa%3c8%3e"])
+def test_a_doi_may_be_written_as_in_an_address(written: str) -> None:
+    assert doi({"doi": written}) == "10.5072/a<8>"

@@ -103,7 +103,7 @@ def build_request(
 
     if lang is not None and name is None:
         raise UsageError("--lang is the language of --name")
-    arguments.warn_of_dropped(call, target)
+    arguments.warn_of_target(call, target)
     return Request(name, lang or UNDETERMINED, comment, target, request_key, force=force)
 
 

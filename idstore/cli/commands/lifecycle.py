@@ -313,7 +313,7 @@ def replace(
             f"{file} describes {len(articles)} articles; give the metadata of the new copy of {id} alone"
         )
 
-    arguments.warn_of_dropped(call, target)
+    arguments.warn_of_target(call, target)
 
     def rehearse(registry: "Registry", party: "Party") -> "Iterable[str]":
         replaced = registry.replace(id, articles[0], party, target, force=force, dry_run=True)

@@ -44,7 +44,7 @@ def target(
         raise UsageError("give an identifier and its target, or a table with --from")
     if unset == (uri is not None):
         raise UsageError("give the URI, or --unset")
-    arguments.warn_of_dropped(call, uri)
+    arguments.warn_of_target(call, uri)
 
     def act(registry: "Registry", party: "Party") -> "tuple[Event, list[str]]":
         others = [] if uri is None else registry.bound_to(uri, party)
@@ -120,7 +120,7 @@ def bind(
     from idstore.cli.events import print_changes
     from idstore.registry.bindings import Statement
 
-    arguments.warn_of_dropped(call, uri)
+    arguments.warn_of_target(call, uri)
     statement = Statement(
         uri,
         relation,

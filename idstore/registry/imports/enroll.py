@@ -7,7 +7,7 @@ from functools import partial
 from pyoxigraph import Literal, NamedNode
 
 from idstore import wrapped
-from idstore.characters import dropped, kind, unwanted
+from idstore.characters import kind, unwanted
 from idstore.errors import (
     AlreadyRegistered,
     AmbiguousIdentifier,
@@ -290,7 +290,7 @@ class ListImport(Mappings, Allocations):
         if iri in batches.begun:
             yield self._odd(batches.bulk, namespace, label)
             yield wrapped.missing("name", line.name or "")
-        yield dropped(line.leads_to or "")
+        yield wrapped.doubt_of_address(line.leads_to or "")
         yield odd(line.statement) if line.statement is not None else ""
         yield self._shared(line, iri, party, verdicts)
 
