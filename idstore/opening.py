@@ -54,14 +54,12 @@ def open(
     """
     from idstore.registry import Registry
 
-    if not wait >= 0:
-        raise InvalidData(f"wait is {wait}; give a number of seconds from 0 on", field="wait", value=wait)
-
     if mode not in get_args(Mode):
         raise InvalidData(
             f"{mode!r} is no mode; there are {', '.join(get_args(Mode))}", field="mode", value=mode
         )
     folder = _store_folder(path)
+    _check_wait(wait)
     with _released():
         if mode == "write":
             return Registry(_writer(folder, administrator, wait, runner=runner))
@@ -77,6 +75,7 @@ def open_allocator(
     """
     from idstore.registry.allocator import Allocator
 
+    _check_wait(wait)
     with _released():
         return Allocator(_writer(_store_folder(path), administrator, wait))
 
@@ -175,6 +174,7 @@ def restore(backup: str | PathLike[str], path: str | PathLike[str], *, wait: flo
     Raises StoreUnavailable (no backup, the directory is not empty), StoreBusy.
     """
     source = _store_folder(backup)
+    _check_wait(wait)
     if not exists(source):
         raise StoreUnavailable(
             f"there is no backup at {backup}; name the folder of a backup", path=str(backup)
@@ -211,6 +211,14 @@ def _store_folder(path: str | PathLike[str]) -> Path:
     folder = files.folder(path)
     files.check_name(folder)
     return folder
+
+
+def _check_wait(seconds: float) -> None:
+    """Raise InvalidData: a time to wait is below 0, or no number."""
+    if not seconds >= 0:
+        raise InvalidData(
+            f"wait is {seconds}; give a number of seconds from 0 on", field="wait", value=seconds
+        )
 
 
 @contextmanager

@@ -10,31 +10,25 @@ import inspect
 import ipaddress
 import json
 import re
-import select
-import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from os import SEEK_END
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
-from urllib.parse import SplitResult, quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from idstore.arguments import check, check_number, checks
+from idstore.connection import FolderConnection, ServerConnection, error_of
 from idstore.errors import (
     AlreadyRegistered,
     IdstoreError,
     InvalidData,
     LocalOnly,
     NotPermitted,
-    NotRegistered,
-    OutcomeUnknown,
     RequestConflict,
     SignInRequired,
-    StoreClosed,
     StoreUnavailable,
-    restored,
 )
 from idstore.exchange import changes, description, exporting, importing
 from idstore.exchange import digest as digests
@@ -50,7 +44,6 @@ from idstore.registry.batch_mint import MintOutcome
 from idstore.registry.log import LogEntry, LogPosition
 from idstore.registry.requests import Request
 from idstore.remedies import Remedy
-from idstore.store_socket import socket_address
 from idstore.stores.contract import Answer
 from idstore.tokens import list_tokens, revoke_token
 from idstore.validation import registries
@@ -63,16 +56,9 @@ else:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_API: Final = "/api/v1"
 _PARTY: Final = "party"
 _USER: Final = "Idstore-User"
-_PATIENCE: Final = 3600.0
-"""Seconds until an import must be answered."""
-_HALVES: Final = "surrogatepass"
-"""Arguments of a command line may hold bytes that are not UTF-8; the server finds nothing by such a text."""
 _IN_URLS: Final = re.compile(r"[^\x00-\x20\x7f]+")
-_BLOCK: Final = 1 << 16
-"""Bytes that are copied at once."""
 
 
 @checks
@@ -106,7 +92,8 @@ def connect(
             "the token has characters that no token has; use a valid token", remedy=Remedy.USE_VALID_TOKEN
         )
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    return RemoteRegistry(url, lambda: kind(host, port, timeout=timeout), parts.path.rstrip("/"), headers)
+    connection = ServerConnection(url, lambda: kind(host, port, timeout=timeout), parts.path.rstrip("/"))
+    return RemoteRegistry(connection, headers)
 
 
 def _address(url: str) -> SplitResult:
@@ -136,7 +123,7 @@ def _address(url: str) -> SplitResult:
 @checks
 def connect_folder(folder: Path, *, timeout: float = 90.0) -> "RemoteRegistry":
     """Connect to the server that holds the store in a folder; each call acts as the party that it names."""
-    return RemoteRegistry(str(folder), lambda: _FolderConnection(folder, timeout), "", {})
+    return RemoteRegistry(ServerConnection(str(folder), lambda: FolderConnection(folder, timeout), ""), {})
 
 
 def _function(
@@ -157,18 +144,9 @@ class RemoteRegistry(_Base):
     sees what is public. In a folder it may be any party.
     """
 
-    def __init__(
-        self,
-        name: str,
-        dial: Callable[[], http.client.HTTPConnection],
-        prefix: str,
-        headers: Mapping[str, str],
-    ) -> None:
-        self._name, self._dial, self._prefix = name, dial, prefix
-        self._headers = dict(headers)
-        self._local = threading.local()
+    def __init__(self, connection: ServerConnection, headers: Mapping[str, str]) -> None:
+        self._connection, self._headers = connection, dict(headers)
         self._namespaces: dict[str, Namespace] = {}
-        self._closed = False
 
     export = _function(exporting.export)
     export_omissions = _function(exporting.omissions)
@@ -196,8 +174,8 @@ class RemoteRegistry(_Base):
                 return method
             if name in LOCAL or name in ("core", "store"):
                 raise LocalOnly(
-                    f"this needs the folder of the store ({name}), and {self._name} is reached through a"
-                    " server; do it where the store is",
+                    f"this needs the folder of the store ({name}), and {self._connection.name} is reached"
+                    " through a server; do it where the store is",
                     act=name,
                 )
             raise AttributeError(name)
@@ -257,15 +235,8 @@ class RemoteRegistry(_Base):
         return cast("Answer", self._call(OPERATIONS["query"], text, party, format, **limits))
 
     def close(self) -> None:
-        """Close the connection: later calls raise StoreClosed."""
-        self._closed = True
-        self._disconnect()
-
-    def _disconnect(self) -> None:
-        """Close the connection of this thread."""
-        connection = self._local.__dict__.pop("connection", None)
-        if connection is not None:
-            connection.close()
+        """Close the connection, for all threads: later calls raise StoreClosed."""
+        self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -312,17 +283,17 @@ class RemoteRegistry(_Base):
             headers[_USER] = quote(party.name, safe="")
         values = {name: dump(value, self.home) for name, value in operation.values(bound.arguments).items()}
         with self._body(operation, bound.arguments) as body:
-            response = self._send(operation, values, headers, body)
+            response = self._connection.send(operation, values, headers, body)
         if operation.download:
-            return self._copy(response, bound.arguments[operation.download])
+            return self._connection.copy(response, bound.arguments[operation.download])
         if operation.in_lines:
             items = self._items(operation, response, bound.arguments.get(PROGRESS, unwatched))
             return items if operation.streams else self._only(items)
         if operation.result is Answer:
-            with self._as_registry():
+            with self._connection.as_registry():
                 return _RemoteAnswer(response)
-        answer = self._read(operation, response)
-        with self._as_registry():
+        answer = self._connection.read(operation, response)
+        with self._connection.as_registry():
             return load(operation.result, json.loads(answer))
 
     def _items(
@@ -330,13 +301,13 @@ class RemoteRegistry(_Base):
     ) -> Iterator[Any]:
         """Yield what the lines of an answer hold, as they come. Raises the error that ends it."""
         with response:
-            for line in self._lines(operation, response):
-                with self._as_registry():
+            for line in self._connection.lines(operation, response):
+                with self._connection.as_registry():
                     document = json.loads(line)
                     told = document if isinstance(document, dict) else {}
                     step, error = (
                         told.get(PROGRESS),
-                        _restored(told["problem"]) if "problem" in told else None,
+                        error_of(told["problem"]) if "problem" in told else None,
                     )
                     item = load(operation.line, document) if step is None and error is None else None
                 if error is not None:
@@ -346,36 +317,11 @@ class RemoteRegistry(_Base):
                 else:
                     yield item
 
-    def _lines(self, operation: ApiOperation, response: http.client.HTTPResponse) -> Iterator[bytes]:
-        """Yield the lines of an answer that are not empty.
-
-        Raises StoreUnavailable, OutcomeUnknown: it is cut off.
-        """
-        rest = b""
-        try:
-            while block := response.read1(_BLOCK):  # `readline` would end quietly where the answer is cut off
-                *lines, rest = (rest + block).split(b"\n")
-                yield from filter(None, lines)
-        except (OSError, http.client.HTTPException) as error:
-            raise self._failure(operation, error, sent=True) from error
-        if rest:
-            yield rest
-
     def _only(self, items: Iterator[Any]) -> Any:
         """Return the only item of an answer. Raises StoreUnavailable: there is none."""
         for item in items:
             return item
-        raise StoreUnavailable(f"{self._name} ended its answer too soon; try again")
-
-    @contextmanager
-    def _as_registry(self) -> Iterator[None]:
-        """Raise StoreUnavailable if an answer cannot be read as that of a registry."""
-        try:
-            yield
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreUnavailable(
-                f"{self._name} answers, but not as a registry; check the address", address=self._name
-            ) from error
+        raise StoreUnavailable(f"{self._connection.name} ended its answer too soon; try again")
 
     def _body(
         self, operation: ApiOperation, arguments: Mapping[str, Any]
@@ -387,126 +333,6 @@ class RemoteRegistry(_Base):
         bound.apply_defaults()
         taken = inspect.signature(operation.pack).parameters
         return operation.pack(**{name: bound.arguments[name] for name in taken})
-
-    def _copy(self, response: http.client.HTTPResponse, target: IO[bytes]) -> None:
-        """Copy an answer into a file. Raises StoreUnavailable: it is cut off."""
-        with response:
-            while block := self._block(response):
-                target.write(block)
-
-    def _block(self, response: http.client.HTTPResponse) -> bytes:
-        try:
-            return response.read(_BLOCK)
-        except (OSError, http.client.HTTPException) as error:
-            raise StoreUnavailable(f"{self._name} ended its answer too soon; try again") from error
-
-    def _send(
-        self,
-        operation: ApiOperation,
-        values: dict[str, Any],
-        headers: dict[str, str],
-        file: IO[bytes] | None,
-    ) -> http.client.HTTPResponse:
-        """Send a request and return the answer. Raises the error that the server reports; StoreClosed."""
-        if self._closed:
-            raise StoreClosed("the connection was closed; open it again")
-        path = self._prefix + _API + operation.path
-        for name in [name for name in values if f"{{{name}}}" in path]:
-            path = path.replace(f"{{{name}}}", quote(values.pop(name), safe="", errors=_HALVES))
-        body: bytes | IO[bytes] | None = file
-        if operation.in_query:
-            sent = {name: _url_text(value) for name, value in values.items()}
-            path += f"?{urlencode(sent, doseq=True, errors=_HALVES)}" if sent else ""
-        else:
-            # halves of characters find nothing in a question; in an act the server says where they are
-            body = json.dumps(values, ensure_ascii=operation.writes).encode(errors="replace")
-            headers["Content-Type"] = "application/json"
-        if file is not None:
-            headers["Content-Type"] = "application/octet-stream"
-            headers["Content-Length"] = str(file.seek(0, SEEK_END))
-            file.seek(0)
-        if _has_own_connection(operation):
-            headers["Connection"] = "close"
-        response = self._exchange(operation, path, body, headers)
-        if response.status >= http.client.MULTIPLE_CHOICES:  # a redirection does not get the token
-            raise _error(self._read(operation, response), response.status, self._name)
-        return response
-
-    def _read(self, operation: ApiOperation, response: http.client.HTTPResponse) -> bytes:
-        """Return a whole answer. Raises StoreUnavailable, OutcomeUnknown: the server ended within it."""
-        try:
-            return response.read()
-        except (OSError, http.client.HTTPException) as error:
-            self._disconnect()
-            raise self._failure(operation, error, sent=True) from error
-
-    def _exchange(
-        self,
-        operation: ApiOperation,
-        path: str,
-        body: bytes | IO[bytes] | None,
-        headers: dict[str, str],
-    ) -> http.client.HTTPResponse:
-        """Send a request over the thread's connection, a new one if the server has closed it."""
-        for _ in range(2):
-            kept = None if operation.upload else self._local.__dict__.pop("connection", None)
-            if kept is not None and _is_ended(kept):
-                kept.close()
-                kept = None
-            connection: http.client.HTTPConnection = kept or self._dial()
-            if operation.upload:
-                connection.timeout = _PATIENCE
-            fresh, sent = connection.sock is None, False
-            try:
-                try:
-                    connection.request(operation.method, path, body, headers)
-                except (BrokenPipeError, ConnectionResetError):
-                    if not operation.upload:
-                        raise  # else the server answers before it has read the file
-                sent = True
-                response = connection.getresponse()
-            except (OSError, http.client.HTTPException) as error:
-                connection.close()
-                ended = isinstance(error, ConnectionError) and not operation.writes
-                if not fresh and (not sent or ended):
-                    continue  # the server had closed an idle connection; an act may have taken effect
-                raise self._failure(operation, error, sent=sent) from error
-            if not _has_own_connection(operation):
-                self._local.connection = connection
-            return response
-        raise self._failure(operation, ConnectionError("the server closes connections"), sent=False)
-
-    def _failure(self, operation: ApiOperation, error: Exception, *, sent: bool) -> StoreUnavailable:
-        if sent and operation.writes:
-            return OutcomeUnknown(
-                f"{self._name} did not answer: {error}; the act may have taken effect: repeat it with the"
-                " same request key, or read what it changes"
-            )
-        return StoreUnavailable(f"{self._name} cannot be reached: {error}; check the address and the server")
-
-
-def _is_ended(connection: http.client.HTTPConnection) -> bool:
-    """Return whether the server has closed an idle connection: nothing else can be read from one."""
-    if connection.sock is None:
-        return True
-    poll = select.poll()
-    poll.register(connection.sock, select.POLLIN)
-    return bool(poll.poll(0))
-
-
-class _FolderConnection(http.client.HTTPConnection):
-    """A connection over the socket in a store's folder."""
-
-    def __init__(self, folder: Path, timeout: float) -> None:
-        super().__init__("localhost", timeout=timeout)
-        self._folder = folder
-
-    def connect(self) -> None:
-        """Connect to the socket."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        with socket_address(self._folder) as address:
-            self.sock.connect(address)
 
 
 class _RemoteAnswer:
@@ -537,48 +363,6 @@ class _RemoteAnswer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _has_own_connection(operation: ApiOperation) -> bool:
-    """Return whether the answer may be read for long, or not to its end."""
-    return operation.in_lines or operation.result is Answer or bool(operation.download or operation.upload)
-
-
-def _restored(problem: Mapping[str, Any]) -> Exception:
-    """Return the error of problem details. Raises KeyError: they are none of a registry."""
-    error = restored(problem["error"], problem["detail"], problem.get("fields", {}), problem.get("remedy"))
-    if "field" in problem:
-        error.field, error.value = problem["field"], problem.get("value")
-    return error
-
-
-def _error(body: bytes, status: int, name: str) -> Exception:
-    """Return the error that a server reported."""
-    error: Exception | None = None
-    with suppress(ValueError, KeyError, TypeError):
-        error = _restored(json.loads(body))
-    if status == http.client.NOT_FOUND and (error is None or _is_about_address(error)):
-        return StoreUnavailable(
-            f"no idstore API answers at {name}; give the address before {_API}, such as https://HOST/ or"
-            " https://HOST/PREFIX/",
-            address=name,
-        )
-    return error or StoreUnavailable(
-        f"{name} answered with the status {status}; check the address and the server", address=name
-    )
-
-
-def _is_about_address(error: Exception) -> bool:
-    """Return whether a server reported that it has nothing at the address of a request."""
-    return isinstance(error, NotRegistered) and f"{_API}/" in str(error.fields.get("text"))
-
-
-def _url_text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return [f"{key}={text}" for key, text in value.items()]
-    return "" if value is None else value
 
 
 def _is_loopback(host: str) -> bool:

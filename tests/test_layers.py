@@ -42,7 +42,7 @@ LAYERS = (
     {"documents", "tokens"},
     {"validation", "exchange", "reconciliation"},
     {"operations"},
-    {"remote"},
+    {"connection", "remote"},
     {"quickstart", "replication"},
     {"cli", "server", "testing", "__main__", ""},  # "" is idstore itself
 )

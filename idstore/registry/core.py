@@ -91,7 +91,7 @@ class Core(Visibility):
         """Raise NotPermitted if the party is nobody, suspended or a group, or in a replica."""
         if self.source:
             raise ReplicaReadOnly(f"this is a replica, which only reads; make the change at {self.source}")
-        if party == NOBODY:
+        if not party.name:
             raise SignInRequired("an anonymous request changes nothing; sign in", remedy=Remedy.SIGN_IN)
         facts = self.party_facts(view, party)
         if facts.kind == "group":

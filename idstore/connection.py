@@ -1,0 +1,239 @@
+"""The connection of a client to the server of a registry: requests, answers and failures on the way."""
+
+import http.client
+import json
+import select
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from os import SEEK_END
+from pathlib import Path
+from typing import IO, Any, Final
+from urllib.parse import quote, urlencode
+
+from idstore.errors import NotRegistered, OutcomeUnknown, StoreClosed, StoreUnavailable, restored
+from idstore.operations.operation import ApiOperation
+from idstore.store_socket import socket_address
+from idstore.stores.contract import Answer
+
+_API: Final = "/api/v1"
+_PATIENCE: Final = 3600.0
+"""Seconds until an import must be answered."""
+_HALVES: Final = "surrogatepass"
+"""Arguments of a command line may hold bytes that are not UTF-8; the server finds nothing by such a text."""
+_BLOCK: Final = 1 << 16
+"""Bytes that are copied at once."""
+
+
+class ServerConnection:
+    """A connection over HTTP, kept open for each thread.
+
+    name    the server in messages: its address, or the folder of its store.
+    dial    makes a new connection.
+    prefix  the path of the registry at the server.
+    """
+
+    def __init__(self, name: str, dial: Callable[[], http.client.HTTPConnection], prefix: str) -> None:
+        self.name = name
+        self._dial, self._prefix = dial, prefix
+        self._local = threading.local()
+        self._closed = False
+
+    def close(self) -> None:
+        """Close the connection, for all threads: later requests raise StoreClosed."""
+        self._closed = True
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        """Close the connection of this thread."""
+        connection = self._local.__dict__.pop("connection", None)
+        if connection is not None:
+            connection.close()
+
+    def send(
+        self,
+        operation: ApiOperation,
+        values: dict[str, Any],
+        headers: dict[str, str],
+        file: IO[bytes] | None,
+    ) -> http.client.HTTPResponse:
+        """Send a request and return the answer. Raises the error that the server reports; StoreClosed."""
+        if self._closed:
+            raise StoreClosed("the connection was closed; open it again")
+        path = self._prefix + _API + operation.path
+        for name in [name for name in values if f"{{{name}}}" in path]:
+            path = path.replace(f"{{{name}}}", quote(values.pop(name), safe="", errors=_HALVES))
+        body: bytes | IO[bytes] | None = file
+        if operation.in_query:
+            sent = {name: _url_text(value) for name, value in values.items()}
+            path += f"?{urlencode(sent, doseq=True, errors=_HALVES)}" if sent else ""
+        else:
+            # halves of characters find nothing in a question; in an act the server says where they are
+            body = json.dumps(values, ensure_ascii=operation.writes).encode(errors="replace")
+            headers["Content-Type"] = "application/json"
+        if file is not None:
+            headers["Content-Type"] = "application/octet-stream"
+            headers["Content-Length"] = str(file.seek(0, SEEK_END))
+            file.seek(0)
+        if _has_own_connection(operation):
+            headers["Connection"] = "close"
+        response = self._exchange(operation, path, body, headers)
+        if response.status >= http.client.MULTIPLE_CHOICES:  # a redirection does not get the token
+            raise _error(self.read(operation, response), response.status, self.name)
+        return response
+
+    def read(self, operation: ApiOperation, response: http.client.HTTPResponse) -> bytes:
+        """Return a whole answer. Raises StoreUnavailable, OutcomeUnknown: the server ended within it."""
+        try:
+            return response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._disconnect()
+            raise self._failure(operation, error, sent=True) from error
+
+    def lines(self, operation: ApiOperation, response: http.client.HTTPResponse) -> Iterator[bytes]:
+        """Yield the lines of an answer that are not empty.
+
+        Raises StoreUnavailable, OutcomeUnknown: it is cut off.
+        """
+        rest = b""
+        try:
+            while block := response.read1(_BLOCK):  # `readline` would end quietly where the answer is cut off
+                *lines, rest = (rest + block).split(b"\n")
+                yield from filter(None, lines)
+        except (OSError, http.client.HTTPException) as error:
+            raise self._failure(operation, error, sent=True) from error
+        if rest:
+            yield rest
+
+    def copy(self, response: http.client.HTTPResponse, target: IO[bytes]) -> None:
+        """Copy an answer into a file. Raises StoreUnavailable: it is cut off."""
+        with response:
+            while block := self._block(response):
+                target.write(block)
+
+    def _block(self, response: http.client.HTTPResponse) -> bytes:
+        try:
+            return response.read(_BLOCK)
+        except (OSError, http.client.HTTPException) as error:
+            raise StoreUnavailable(f"{self.name} ended its answer too soon; try again") from error
+
+    @contextmanager
+    def as_registry(self) -> Iterator[None]:
+        """Raise StoreUnavailable if an answer cannot be read as that of a registry."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreUnavailable(
+                f"{self.name} answers, but not as a registry; check the address", address=self.name
+            ) from error
+
+    def _exchange(
+        self,
+        operation: ApiOperation,
+        path: str,
+        body: bytes | IO[bytes] | None,
+        headers: dict[str, str],
+    ) -> http.client.HTTPResponse:
+        """Send a request over the thread's connection, a new one if the server has closed it."""
+        for _ in range(2):
+            kept = None if operation.upload else self._local.__dict__.pop("connection", None)
+            if kept is not None and _is_ended(kept):
+                kept.close()
+                kept = None
+            connection: http.client.HTTPConnection = kept or self._dial()
+            if operation.upload:
+                connection.timeout = _PATIENCE
+            fresh, sent = connection.sock is None, False
+            try:
+                try:
+                    connection.request(operation.method, path, body, headers)
+                except (BrokenPipeError, ConnectionResetError):
+                    if not operation.upload:
+                        raise  # else the server answers before it has read the file
+                sent = True
+                response = connection.getresponse()
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                ended = isinstance(error, ConnectionError) and not operation.writes
+                if not fresh and (not sent or ended):
+                    continue  # the server had closed an idle connection; an act may have taken effect
+                raise self._failure(operation, error, sent=sent) from error
+            if not _has_own_connection(operation):
+                self._local.connection = connection
+            return response
+        raise self._failure(operation, ConnectionError("the server closes connections"), sent=False)
+
+    def _failure(self, operation: ApiOperation, error: Exception, *, sent: bool) -> StoreUnavailable:
+        if sent and operation.writes:
+            return OutcomeUnknown(
+                f"{self.name} did not answer: {error}; the act may have taken effect: repeat it with the"
+                " same request key, or read what it changes"
+            )
+        return StoreUnavailable(f"{self.name} cannot be reached: {error}; check the address and the server")
+
+
+class FolderConnection(http.client.HTTPConnection):
+    """A connection over the socket in a store's folder."""
+
+    def __init__(self, folder: Path, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._folder = folder
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        with socket_address(self._folder) as address:
+            self.sock.connect(address)
+
+
+def _has_own_connection(operation: ApiOperation) -> bool:
+    """Return whether the answer may be read for long, or not to its end."""
+    return operation.in_lines or operation.result is Answer or bool(operation.download or operation.upload)
+
+
+def error_of(problem: Mapping[str, Any]) -> Exception:
+    """Return the error of problem details. Raises KeyError: they are none of a registry."""
+    error = restored(problem["error"], problem["detail"], problem.get("fields", {}), problem.get("remedy"))
+    if "field" in problem:
+        error.field, error.value = problem["field"], problem.get("value")
+    return error
+
+
+def _is_ended(connection: http.client.HTTPConnection) -> bool:
+    """Return whether the server has closed an idle connection: nothing else can be read from one."""
+    if connection.sock is None:
+        return True
+    poll = select.poll()
+    poll.register(connection.sock, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _error(body: bytes, status: int, name: str) -> Exception:
+    """Return the error that a server reported."""
+    error: Exception | None = None
+    with suppress(ValueError, KeyError, TypeError):
+        error = error_of(json.loads(body))
+    if status == http.client.NOT_FOUND and (error is None or _is_about_address(error)):
+        return StoreUnavailable(
+            f"no idstore API answers at {name}; give the address before {_API}, such as https://HOST/ or"
+            " https://HOST/PREFIX/",
+            address=name,
+        )
+    return error or StoreUnavailable(
+        f"{name} answered with the status {status}; check the address and the server", address=name
+    )
+
+
+def _is_about_address(error: Exception) -> bool:
+    """Return whether a server reported that it has nothing at the address of a request."""
+    return isinstance(error, NotRegistered) and f"{_API}/" in str(error.fields.get("text"))
+
+
+def _url_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return [f"{key}={text}" for key, text in value.items()]
+    return "" if value is None else value
