@@ -56,15 +56,26 @@ if TYPE_CHECKING:
     from idstore.errors import UnsupportedMedia as UnsupportedMedia
     from idstore.errors import UnsupportedShapes as UnsupportedShapes
     from idstore.exchange.changes import ChangePage as ChangePage
+    from idstore.exchange.changes import PublicChange as PublicChange
     from idstore.exchange.changes import public_changes as public_changes
+    from idstore.exchange.columns import Columns as Columns
+    from idstore.exchange.comparison import ChangedField as ChangedField
+    from idstore.exchange.comparison import ChangedFields as ChangedFields
+    from idstore.exchange.comparison import LeftOut as LeftOut
     from idstore.exchange.description import describe as describe
     from idstore.exchange.digest import Digest as Digest
     from idstore.exchange.digest import digest as digest
+    from idstore.exchange.effects import Effect as Effect
     from idstore.exchange.exporting import export as export
     from idstore.exchange.exporting import omissions as omissions
+    from idstore.exchange.handle_batch import Flaw as Flaw
+    from idstore.exchange.handle_batch_import import BatchReport as BatchReport
     from idstore.exchange.importing import ImportChoices as ImportChoices
     from idstore.exchange.importing import Imported as Imported
+    from idstore.exchange.importing import TableReport as TableReport
     from idstore.exchange.importing import import_file as import_file
+    from idstore.exchange.mappings import Malformed as Malformed
+    from idstore.exchange.rdf import ImportReport as ImportReport
     from idstore.model.binding import Binding as Binding
     from idstore.model.event import Event as Event
     from idstore.model.filter import Filter as Filter
@@ -74,15 +85,19 @@ if TYPE_CHECKING:
     from idstore.model.party import PartyFacts as PartyFacts
     from idstore.model.record import Record as Record
     from idstore.model.record import Stage as Stage
+    from idstore.model.storage import Place as Place
     from idstore.model.storage import Storage as Storage
     from idstore.model.value import Value as Value
     from idstore.opening import open as open
+    from idstore.opening import restore as restore
     from idstore.operations.declared import NewsPage as NewsPage
     from idstore.operations.declared import new_token as new_token
     from idstore.operations.declared import news_page as news_page
     from idstore.operations.declared import query_text as query_text
     from idstore.registry import Registry as Registry
     from idstore.registry.authority import Authority as Authority
+    from idstore.registry.authority import Tenure as Tenure
+    from idstore.registry.authority import Vetting as Vetting
     from idstore.registry.batch_mint import RequestRow as RequestRow
     from idstore.registry.bindings import SharedTarget as SharedTarget
     from idstore.registry.bindings import Statement as Statement
@@ -93,7 +108,11 @@ if TYPE_CHECKING:
     from idstore.registry.handle_values import Draft as Draft
     from idstore.registry.handle_values import When as When
     from idstore.registry.history import Difference as Difference
+    from idstore.registry.imports.adopt import Adoption as Adoption
     from idstore.registry.imports.adopt import Published as Published
+    from idstore.registry.imports.adopt import Renaming as Renaming
+    from idstore.registry.imports.merge import Divergence as Divergence
+    from idstore.registry.imports.relate import Related as Related
     from idstore.registry.lists import Fullness as Fullness
     from idstore.registry.lists import IdentifierCounts as IdentifierCounts
     from idstore.registry.lists import Pace as Pace
@@ -107,10 +126,12 @@ if TYPE_CHECKING:
     from idstore.registry.resolution import Derivation as Derivation
     from idstore.registry.resolution import Resolution as Resolution
     from idstore.registry.resolution import ResolutionOptions as ResolutionOptions
+    from idstore.registry.resolution import Superseded as Superseded
     from idstore.registry.storage_plan import Placed as Placed
     from idstore.remedies import Remedy as Remedy
     from idstore.remote import connect as connect
     from idstore.schemes import WrittenForm as WrittenForm
+    from idstore.schemes.locations import Client as Client
     from idstore.stores.contract import Answer as Answer
     from idstore.stores.contract import StoreCounters as StoreCounters
     from idstore.tokens import NewToken as NewToken
@@ -122,45 +143,58 @@ if TYPE_CHECKING:
     from idstore.validation.registries import check as check
     from idstore.validation.registries import check_changed as check_changed
     from idstore.validation.report import ValidationReport as ValidationReport
+    from idstore.validation.report import ValidationResult as ValidationResult
 
     __version__: str
 
 _MODULES: Final = {
+    "Adoption": "idstore.registry.imports.adopt",
     "AlreadyRegistered": "idstore.errors",
     "AmbiguousIdentifier": "idstore.errors",
     "Answer": "idstore.stores.contract",
     "Authority": "idstore.registry.authority",
     "BatchRefused": "idstore.errors",
+    "BatchReport": "idstore.exchange.handle_batch_import",
     "Binding": "idstore.model.binding",
     "ChangePage": "idstore.exchange.changes",
     "ChangeRow": "idstore.registry.change_rows",
+    "ChangedField": "idstore.exchange.comparison",
+    "ChangedFields": "idstore.exchange.comparison",
     "Citation": "idstore.registry.citation",
+    "Client": "idstore.schemes.locations",
+    "Columns": "idstore.exchange.columns",
     "Derivation": "idstore.registry.resolution",
     "Difference": "idstore.registry.history",
     "Digest": "idstore.exchange.digest",
+    "Divergence": "idstore.registry.imports.merge",
     "Draft": "idstore.registry.handle_values",
+    "Effect": "idstore.exchange.effects",
     "Event": "idstore.model.event",
     "EventPage": "idstore.registry.log",
     "ExchangeError": "idstore.errors",
     "Filter": "idstore.model.filter",
+    "Flaw": "idstore.exchange.handle_batch",
     "Fullness": "idstore.registry.lists",
     "HandleRange": "idstore.registry.handle_records",
     "IdentifierCounts": "idstore.registry.lists",
     "IdstoreError": "idstore.errors",
     "ImportChoices": "idstore.exchange.importing",
     "ImportConflict": "idstore.errors",
+    "ImportReport": "idstore.exchange.rdf",
     "Imported": "idstore.exchange.importing",
     "IncrementalReport": "idstore.validation.registries",
     "IntegrityError": "idstore.errors",
     "InvalidData": "idstore.errors",
     "InvalidIdentifier": "idstore.errors",
+    "LeftOut": "idstore.exchange.comparison",
     "LimitReached": "idstore.errors",
     "LineOutcome": "idstore.registry.mappings",
     "LocalOnly": "idstore.errors",
     "LogEntry": "idstore.registry.log",
+    "Malformed": "idstore.exchange.mappings",
     "MalformedShapes": "idstore.errors",
-    "Namespace": "idstore.model.namespace",
     "NOBODY": "idstore.model.party",
+    "Namespace": "idstore.model.namespace",
     "NamespaceExhausted": "idstore.errors",
     "NewToken": "idstore.tokens",
     "NewsPage": "idstore.operations.declared",
@@ -173,15 +207,20 @@ _MODULES: Final = {
     "Pace": "idstore.registry.lists",
     "Party": "idstore.model.party",
     "PartyFacts": "idstore.model.party",
+    "Place": "idstore.model.storage",
     "Placed": "idstore.registry.storage_plan",
+    "PublicChange": "idstore.exchange.changes",
     "Published": "idstore.registry.imports.adopt",
     "QueryRefused": "idstore.errors",
     "Record": "idstore.model.record",
     "Redacted": "idstore.registry.redaction",
     "Registry": "idstore.registry",
+    "Related": "idstore.registry.imports.relate",
     "Remark": "idstore.registry.log",
     "Remedy": "idstore.remedies",
+    "Renaming": "idstore.registry.imports.adopt",
     "Replaced": "idstore.registry.replacement",
+    "ReplicaReadOnly": "idstore.errors",
     "Request": "idstore.registry.requests",
     "RequestConflict": "idstore.errors",
     "RequestRow": "idstore.registry.batch_mint",
@@ -196,14 +235,16 @@ _MODULES: Final = {
     "StageConflict": "idstore.errors",
     "Statement": "idstore.registry.bindings",
     "Storage": "idstore.model.storage",
-    "ReplicaReadOnly": "idstore.errors",
-    "StoreCounters": "idstore.stores.contract",
-    "StoreReadOnly": "idstore.errors",
-    "StoreClosed": "idstore.errors",
-    "StoreForked": "idstore.errors",
     "StoreBusy": "idstore.errors",
+    "StoreClosed": "idstore.errors",
+    "StoreCounters": "idstore.stores.contract",
     "StoreDamaged": "idstore.errors",
+    "StoreForked": "idstore.errors",
+    "StoreReadOnly": "idstore.errors",
     "StoreUnavailable": "idstore.errors",
+    "Superseded": "idstore.registry.resolution",
+    "TableReport": "idstore.exchange.importing",
+    "Tenure": "idstore.registry.authority",
     "Token": "idstore.tokens",
     "TooManyAttempts": "idstore.errors",
     "TooManyQueries": "idstore.errors",
@@ -214,25 +255,28 @@ _MODULES: Final = {
     "UnsupportedMedia": "idstore.errors",
     "UnsupportedShapes": "idstore.errors",
     "ValidationReport": "idstore.validation.report",
+    "ValidationResult": "idstore.validation.report",
     "Value": "idstore.model.value",
     "VerificationFinding": "idstore.registry.findings",
+    "Vetting": "idstore.registry.authority",
     "When": "idstore.registry.handle_values",
     "WrittenForm": "idstore.schemes",
-    "connect": "idstore.remote",
-    "open": "idstore.opening",
-    "redact_party": "idstore.tokens",
-    "news_page": "idstore.operations.declared",
-    "public_changes": "idstore.exchange.changes",
-    "query_text": "idstore.operations.declared",
-    "export": "idstore.exchange.exporting",
-    "omissions": "idstore.exchange.exporting",
-    "describe": "idstore.exchange.description",
-    "digest": "idstore.exchange.digest",
-    "import_file": "idstore.exchange.importing",
     "check": "idstore.validation.registries",
     "check_changed": "idstore.validation.registries",
-    "new_token": "idstore.operations.declared",
+    "connect": "idstore.remote",
+    "describe": "idstore.exchange.description",
+    "digest": "idstore.exchange.digest",
+    "export": "idstore.exchange.exporting",
+    "import_file": "idstore.exchange.importing",
     "list_tokens": "idstore.tokens",
+    "new_token": "idstore.operations.declared",
+    "news_page": "idstore.operations.declared",
+    "omissions": "idstore.exchange.exporting",
+    "open": "idstore.opening",
+    "public_changes": "idstore.exchange.changes",
+    "query_text": "idstore.operations.declared",
+    "redact_party": "idstore.tokens",
+    "restore": "idstore.opening",
     "revoke_token": "idstore.tokens",
 }
 """Public name → its module: errors, functions, and the types of parameters and results of all operations."""

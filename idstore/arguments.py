@@ -12,8 +12,9 @@ from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cache, wraps
+from io import TextIOBase
 from os import PathLike
-from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import IO, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from idstore.characters import printable
 from idstore.errors import IdstoreError, InvalidData
@@ -34,8 +35,11 @@ _WORDS: Final[Mapping[Any, str]] = {
     PathLike: "a path",
     Mapping: "a mapping",
     Callable: "a function",
+    IO: "a file that is open for bytes",
 }
 """Type → what to give, in words; other types by their names."""
+_ACTING: Final = "party"
+"""The parameter that names the acting party."""
 _REGISTRY: Final = "registry"
 """The parameter that may also be a remote registry, which is of another class."""
 _REMOTELY: Final = "perform"
@@ -79,29 +83,51 @@ def checks(function: F) -> F:
 
 
 def _name_argument(error: IdstoreError, given: Mapping[str, Any]) -> None:
-    """Give an error the name of the argument that it is about: the only one with its value; or the value."""
-    value = given.get(error.field or "")
-    if error.value is None and isinstance(value, str | int | float):
-        error.value = value
+    """Give an error the name of the argument that it is about, and its value as it was given.
+
+    It is the only argument that is the value of the error, or holds it; else the one of the error's own name.
+    """
     stated = dict(_stated(given))
-    if error.field is not None and error.value is not None and error.field not in stated:
-        about = str(error.value)
-        same = [name for name, values in stated.items() if about in values]
-        error.field = same[0] if len(same) == 1 else error.field
+    own = () if error.field == _ACTING else stated.get(error.field or "", ())
+    name, value = _about(error, stated) or (error.field, own[0] if len(own) == 1 else None)
+    if error.field is None or value is None:
+        return
+    if error.position is not None and isinstance(value, str) and isinstance(error.value, str):
+        error.position += max(value.find(error.value), 0)
+    error.field, error.value = name, value if isinstance(value, str | int | float) else str(value)
 
 
-def _stated(given: Mapping[str, Any]) -> Iterator[tuple[str, Collection[str]]]:
-    """Yield the names of arguments, and of the fields of dataclasses, with the texts that they hold."""
+def _about(error: IdstoreError, stated: Mapping[str, Sequence[object]]) -> tuple[str, object] | None:
+    """Return the only argument that is the value of an error, or else the only one that holds it."""
+    if error.value is None or error.field is None:
+        return None
+    text = str(error.value)
+    for fits in (text.__eq__, lambda value: text and text in value):
+        same = {name: one for name, values in stated.items() for one in values if fits(str(one))}
+        if len(same) > 1:
+            same.pop(_ACTING, None)
+        if same:
+            name = error.field if error.field in same else next(iter(same))
+            return (name, same[name]) if name == error.field or len(same) == 1 else None
+    return None
+
+
+def _stated(given: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[object]]]:
+    """Yield the names of arguments, and of the fields of dataclasses, with what they hold."""
     for name, value in given.items():
-        if isinstance(value, str | int | float | datetime):
-            yield name, (str(value),)
+        if isinstance(value, str | int | float | Decimal | datetime):
+            yield name, (value,)
         elif isinstance(getattr(value, "iri", None), str):
             yield name, (value.iri,)
+        elif isinstance(getattr(value, "groups", None), frozenset):
+            yield name, (value.name,)
         elif is_dataclass(value):
             yield from _stated({field.name: getattr(value, field.name) for field in fields(value)})
+        elif isinstance(value, Mapping):
+            yield name, [one for pair in value.items() for one in pair if isinstance(one, str)]
         else:
             items = value if isinstance(value, list | tuple) else ()
-            yield name, [one for one in items if isinstance(one, str)]
+            yield name, [one for each in items for _, own in _stated({name: each}) for one in own]
 
 
 def check(of: Callable[..., Any], values: Mapping[str, Any]) -> None:
@@ -180,7 +206,9 @@ def _test_of(origin: Any, inner: Sequence[Any]) -> Callable[[Any], bool]:
         return callable
     if origin is PathLike:
         return lambda value: isinstance(value, PathLike)
-    if origin.__module__ not in ("builtins", "collections.abc"):  # such as a file
+    if origin is IO:
+        return _is_file if inner == (bytes,) else _fits
+    if origin.__module__ not in ("builtins", "collections.abc"):
         return _fits
     if issubclass(origin, Mapping):
         key, item = map(_test, inner)
@@ -199,6 +227,12 @@ def _test_of(origin: Any, inner: Sequence[Any]) -> Callable[[Any], bool]:
 
 def _fits(_: Any) -> bool:
     return True
+
+
+def _is_file(value: Any) -> bool:
+    """Whether a value is a file for bytes, and open."""
+    is_file = hasattr(value, "read") or hasattr(value, "write")
+    return is_file and not isinstance(value, TextIOBase) and not getattr(value, "closed", False)
 
 
 def _test_of_registry(kind: type) -> Callable[[Any], bool]:

@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Iterator
+from decimal import Decimal
 from importlib.metadata import version
 
 import pytest
@@ -28,12 +29,33 @@ def test_every_error_is_public() -> None:
             assert name in idstore.__all__
 
 
+def inner(kind: type) -> Iterator[type]:
+    """Yield the classes of the package that the fields of a dataclass are made of."""
+    if dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind, localns={"Decimal": Decimal})
+        for field in dataclasses.fields(kind):
+            if not field.name.startswith("_"):
+                yield from classes(hints[field.name])
+
+
 def test_every_type_of_an_operation_is_public() -> None:
-    for operation in OPERATIONS.values():
-        function = operation.function or getattr(idstore.Registry, operation.name)
-        for hint in typing.get_type_hints(function).values():
-            for kind in classes(hint):
-                assert getattr(idstore, kind.__name__, None) is kind, (operation.name, kind)
+    """Also the types of the fields of these types."""
+    functions = [
+        operation.function or getattr(idstore.Registry, operation.name) for operation in OPERATIONS.values()
+    ]
+    unread = [
+        kind
+        for function in functions
+        for hint in typing.get_type_hints(function).values()
+        for kind in classes(hint)
+    ]
+    seen = set[type]()
+    while unread:
+        kind = unread.pop()
+        if kind not in seen:
+            seen.add(kind)
+            unread += inner(kind)
+    assert {kind for kind in seen if getattr(idstore, kind.__name__, None) is not kind} == set()
 
 
 def test_every_operation_is_a_method_or_a_public_function() -> None:

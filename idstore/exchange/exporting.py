@@ -75,11 +75,7 @@ def export(
     Raises InvalidData (format, or a choice that the format does not have), UnknownNamespace, OSError.
     Memory: flat, but for handle-batch, which holds the records.
     """
-    if format not in MEDIA_TYPES:
-        known = ", ".join(MEDIA_TYPES)
-        raise InvalidData(
-            f"no format {format!r} to export to; there are {known}", field="format", value=format
-        )
+    _check_format(format)
     if wide and format not in wide_table.FORMATS:
         raise InvalidData(f"{format} has no wide form; choose csv or xlsx", field="wide", value=wide)
     titled = title is not None or licence is not None
@@ -128,6 +124,7 @@ def omissions(
     for_publication, changed_since  as in `export`.
     Raises as `export`.
     """
+    _check_format(format)
     if format in redirect_maps.FORMATS:
         return redirect_maps.omissions(registry, format, filter)
     if format != handle_batch.FORMAT:
@@ -135,6 +132,15 @@ def omissions(
     return handle_batch_export.omissions(
         registry, NOBODY if for_publication else party, filter, changed_since
     )
+
+
+def _check_format(format: str) -> None:
+    """Raise InvalidData: there is no such format."""
+    if format not in MEDIA_TYPES:
+        known = ", ".join(MEDIA_TYPES)
+        raise InvalidData(
+            f"no format {format!r} to export to; there are {known}", field="format", value=format
+        )
 
 
 def _check_choices(format: str, filter: Filter, *, after: int, titled: bool, for_publication: bool) -> None:

@@ -70,7 +70,7 @@ class Filter:
         arguments.check_fields(self)
         check_stage(self.stage)
         if self.without_name not in (None, UNDETERMINED):
-            language(str(self.without_name))
+            language(str(self.without_name), "without_name")
         for name in ("since", "until"):
             if (moment := getattr(self, name)) is not None:
                 times.checked(moment, name)

@@ -86,8 +86,12 @@ def iri(text: str, what: str = "IRI") -> NamedNode:
 
 
 @lru_cache(maxsize=256)
-def language(text: str) -> str:
-    """Return a BCP 47 language tag in lower case. Raises InvalidData."""
+def language(text: str, field: str = "lang") -> str:
+    """Return a BCP 47 language tag in lower case.
+
+    field  the argument that it is.
+    Raises InvalidData.
+    """
     check_size(text, "language tag")
     try:
         if re.fullmatch(_LANGUAGE, text):
@@ -95,7 +99,7 @@ def language(text: str) -> str:
     except ValueError:  # matches the expression, but is not a tag: en-12
         pass
     raise InvalidData(
-        f"{text!r} is not a language tag; write one as en, pt-br or deu", field="lang", text=text
+        f"{text!r} is not a language tag; write one as en, pt-br or deu", field=field, text=text
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from pyoxigraph import NamedNode
 
+from idstore.arguments import check_number
 from idstore.model.listing import Selection
 from idstore.model.party import Party
 from idstore.registry.core import Part
@@ -53,8 +54,9 @@ class Checkpoint(Part):
         """Record that all data up to an event conforms to the shapes.
 
         shapes  text that stands for the shapes.
-        Only administrators may. Raises NotPermitted, StoreUnavailable.
+        Only administrators may. Raises NotPermitted, InvalidData (no such event), StoreUnavailable.
         """
+        check_number(sequence, "sequence")
         text = json.dumps({"shapes": shapes, "sequence": sequence})
         self.core.only_administrators(party, acting=True)
         self.core.act(party, lambda transaction: transaction.note(_CHECKED, text))

@@ -183,7 +183,9 @@ class Redaction(Part):
                 replacement = prepare(bulk, pseudonym, event.node)
                 changed, kept = _changes(bulk, replacement)
                 if not changed:
-                    raise NotRegistered("", absent)
+                    missing = NotRegistered("", absent)
+                    missing.field = "text" if replacement.renamed is None else "name"
+                    raise missing
                 result = Redacted(
                     "" if dry_run else pseudonym, tuple((one.iri, one.act) for one, _ in changed), kept
                 )

@@ -1,17 +1,29 @@
 """Arguments of a wrong kind are refused by name, before anything is stored."""
 
 import inspect
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
+from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import IO, Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 import idstore
-from idstore import Filter, ImportChoices, InvalidData, Party, Registry, Request, Statement
+from idstore import (
+    Filter,
+    IdstoreError,
+    ImportChoices,
+    InvalidData,
+    InvalidIdentifier,
+    Party,
+    Registry,
+    Request,
+    Statement,
+)
 from idstore.operations.declared import OPERATIONS
 from idstore.registry.batch_mint import RequestRow
 from idstore.registry.change_rows import ChangeRow
@@ -110,14 +122,69 @@ def test_a_field_of_another_kind_is_refused(kind: type, required: dict[str, Any]
         (lambda _: Request(fixate="yes"), "fixate", "yes"),  # type: ignore[arg-type]
         (lambda registry: registry.mint("h", ALICE, Request(metadata={"vol": 7})), "vol", 7),  # type: ignore[dict-item]
         (lambda registry: registry.values("h:x", ALICE, indexes=[-1]), "indexes", -1),
+        (lambda registry: registry.show("rdl:foo", ALICE), "id", "rdl:foo"),
+        (lambda registry: registry.register("h", "", ALICE), "label", ""),
+        (lambda registry: registry.fixate(["h:x", "h:nope"], ALICE), "ids", "h:nope"),
+        (lambda registry: registry.supersede("h:x", ["h:nope"], ALICE), "successors", "h:nope"),
+        (lambda registry: registry.redact_text("not there", "why", ALICE), "text", "not there"),
+        (lambda registry: registry.redact_party("nobody", "why", ALICE), "name", "nobody"),
+        (lambda registry: registry.redact_party("no name", "why", ALICE), "name", "no name"),
+        (lambda registry: registry.set_namespace("nope", {}, ALICE), "name", "nope"),
+        (lambda registry: registry.set_namespace("h", {"nope": "1"}, ALICE), "changes", "nope"),
+        (lambda registry: registry.add_namespace("i", "12345", "handle", ALICE), "base", "12345"),
+        (
+            lambda registry: registry.add_namespace("i", "12346", "handle", ALICE, {"nope": "1"}),
+            "settings",
+            "nope",
+        ),
+        (lambda registry: registry.suspend(Party("staff"), "why", ALICE), "name", "staff"),
+        (lambda registry: registry.join(ALICE, Party("nope"), ALICE), "group", "nope"),
+        (lambda registry: registry.transfer("h:x", Party("staff"), ALICE), "receiver", "staff"),
+        (lambda registry: registry.grant("h:x", ALICE, ALICE), "grantee", "alice"),
+        (lambda registry: registry.ungrant("h:x", Party("bob"), ALICE), "grantee", "bob"),
+        (lambda registry: registry.fullness("nope", ALICE), "name", "nope"),
+        (lambda registry: registry.comment("h:x", " ", ALICE), "remark", " "),
+        (lambda registry: registry.keep_checked(-1, "", ALICE), "sequence", -1),
+        (
+            lambda registry: registry.mint("rdl", ALICE, Request(names={"french": "x"})),
+            "names",
+            "french",
+        ),
+        (
+            lambda registry: registry.bind("h:x", Statement("wd:Q1", "skos:exactmatch"), ALICE),
+            "relation",
+            "skos:exactmatch",
+        ),
+        (
+            lambda registry: registry.bind("h:x", Statement("wd:Q1", confidence=Decimal(2)), ALICE),
+            "confidence",
+            "2",
+        ),
+        (lambda _: Filter(without_name="french"), "without_name", "french"),
+        (lambda registry: idstore.new_token(registry, ALICE, namespaces=["nope"]), "namespaces", "nope"),
+        (lambda registry: idstore.omissions(registry, ALICE, format="nope"), "format", "nope"),
+        (lambda registry: idstore.export(registry, io.StringIO(), ALICE), "target", None),  # type: ignore[arg-type]
+        (lambda registry: idstore.export(registry, closed(), ALICE), "target", None),
     ],
 )
 def test_the_error_has_what_was_given(
     registry: Registry, act: Callable[[Registry], Any], field: str, value: object
 ) -> None:
-    with pytest.raises(InvalidData) as refused:
+    with pytest.raises(IdstoreError) as refused:
         act(registry)
     assert (refused.value.field, refused.value.value) == (field, value)
+
+
+def test_the_position_is_one_in_the_value_that_was_given(registry: Registry) -> None:
+    with pytest.raises(InvalidIdentifier) as refused:
+        registry.show("rdl:foo", ALICE)
+    assert (refused.value.value, refused.value.position) == ("rdl:foo", 4)
+
+
+def closed() -> IO[bytes]:
+    file = io.BytesIO()
+    file.close()
+    return file
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +192,8 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     with idstore.open(tmp_path_factory.mktemp("a") / "s", administrator=ALICE) as registry:
         registry.add_namespace("h", "12345", "handle", ALICE)
         registry.register("h", "x", ALICE)
+        registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
+        registry.add_party(Party("staff"), ALICE, "group")
         yield registry
 
 
