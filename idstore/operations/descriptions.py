@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, is_typeddict
 
@@ -81,9 +81,9 @@ _USUAL: Final[Mapping[str, str]] = {
 """Name → what it mostly stands for, where a docstring does not say it."""
 
 
-def summary(operation: ApiOperation) -> str:
-    """Return what an operation does, in a sentence or two."""
-    first = (inspect.getdoc(operation.run) or "").split("\n")[0].partition(": see ")[0]
+def summary(of: Callable[..., Any]) -> str:
+    """Return what a function does, in a sentence or two."""
+    first = (inspect.getdoc(of) or "").split("\n")[0].partition(": see ")[0]
     return _worded(re.sub(r" Raises .*", "", first).rstrip(".") + ".")
 
 
@@ -97,12 +97,12 @@ def parameter_text(operation: ApiOperation, parameter: Parameter) -> str:
         usual = _USUAL["party"]
     elif parameter.name == "name" and UnknownNamespace in operation.errors:
         usual = _USUAL["namespace"]
-    return _entries(of).get(parameter.path[-1], usual)
+    return entries(of).get(parameter.path[-1], usual)
 
 
 def field_texts(kind: Any) -> Mapping[str, str]:
     """Return the keys of a result in JSON, each with what it stands for."""
-    texts = _entries(DOCUMENTS.get(kind, kind))
+    texts = entries(DOCUMENTS.get(kind, kind))
     names = hints(DOCUMENTS.get(kind, kind))
     return {camel(name): texts.get(name, _USUAL.get(name, "")) for name in names}
 
@@ -122,7 +122,7 @@ def has_fields(kind: Any) -> bool:
 
 
 @cache
-def _entries(of: Any) -> Mapping[str, str]:
+def entries(of: Any) -> Mapping[str, str]:
     """Return the names that a docstring explains, each with its text."""
     entries = dict[str, str]()
     names: list[str] = []

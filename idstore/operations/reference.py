@@ -3,19 +3,29 @@
 ``python -m idstore.operations.reference`` prints docs/api.md, with ``library`` the table in docs/library.md.
 """
 
+import dataclasses
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from importlib.resources import files
 from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
+from idstore.exchange.columns import Columns
 from idstore.operations.declared import LOCAL, OPERATIONS
-from idstore.operations.descriptions import field_texts, has_fields, parameter_text, result_text, summary
+from idstore.operations.descriptions import (
+    entries,
+    field_texts,
+    has_fields,
+    parameter_text,
+    result_text,
+    summary,
+)
 from idstore.operations.operation import REQUIRED, ApiOperation, Parameter
 from idstore.operations.wire import DOCUMENTS, camel, hints, is_moment, optional
+from idstore.registry import Registry
 from idstore.stores.contract import Answer
 
 _NAMES: Final = {
@@ -41,7 +51,9 @@ def reference() -> str:
 
 
 def _section(operation: ApiOperation) -> str:
-    lines = [f"## {operation.name}\n\n`{operation.method} /api/v1{operation.path}`\n\n{summary(operation)}"]
+    lines = [
+        f"## {operation.name}\n\n`{operation.method} /api/v1{operation.path}`\n\n{summary(operation.run)}"
+    ]
     lines += [f" For {operation.rights}; the result is {_result(operation)}.\n\n"]
     lines += _parameters(operation)
     if operation.errors:
@@ -146,22 +158,64 @@ def _words(kind: Any) -> str:
 
 
 def library_table() -> str:
-    """Return the table of operations in the page on the library."""
+    """Return the part of the page on the library that comes from the code: operations and arguments."""
     head = "| operation | what it does | result | for | errors |\n|---|---|---|---|---|\n"
-    return head + "".join(map(_row, OPERATIONS.values()))
+    table = head + "".join(map(_row, OPERATIONS.values()))
+    arguments = "".join(f"\n{_argument_section(kind)}" for kind in _argument_types())
+    functions = (operation.name for operation in OPERATIONS.values() if operation.function is not None)
+    methods = {*LOCAL, *(name for name in functions if hasattr(Registry, name))}
+    near = "".join(
+        f"- `{_signature(name, getattr(Registry, name))}`: {summary(getattr(Registry, name))}\n"
+        for name in sorted(methods)
+    )
+    return f"{table}\n## Arguments\n{arguments}\n## Where the folder of the store is\n\n{near}"
 
 
 def _row(operation: ApiOperation) -> str:
-    parameters = ", ".join(
-        name if one.default is inspect.Parameter.empty else f"{name}={_shown(one.default)}"
-        for name, one in inspect.signature(operation.run).parameters.items()
-        if name not in ("self", *operation.near)
-    )
     place = "" if operation.function is None else "idstore."
     codes = ", ".join(f"`{code}`" for code in dict.fromkeys(error.code for error in operation.errors))
-    signature = f"`{place}{operation.run.__name__}({parameters})`"
-    text = summary(operation).replace("null", "None")
-    return f"| {signature} | {text} | {_plain_words(operation.result)} | {operation.rights} | {codes} |\n"
+    signature = _signature(place + operation.run.__name__, operation.run, operation.near)
+    text = summary(operation.run).replace("null", "None")
+    return f"| `{signature}` | {text} | {_plain_words(operation.result)} | {operation.rights} | {codes} |\n"
+
+
+def _signature(name: str, of: Callable[..., Any], near: Collection[str] = ()) -> str:
+    """Return a signature without types."""
+    parameters = ", ".join(
+        name if one.default is inspect.Parameter.empty else f"{name}={_shown(one.default)}"
+        for name, one in inspect.signature(of).parameters.items()
+        if name not in ("self", *near)
+    )
+    return f"{name}({parameters})"
+
+
+def _argument_types() -> list[Any]:
+    """Return the types of arguments that have fields, by name."""
+    kinds = {
+        kind
+        for operation in OPERATIONS.values()
+        for name, stated in hints(operation.run).items()
+        for kind in (stated, *get_args(stated))
+        if name != "return" and has_fields(kind)
+    }
+    return sorted(kinds | {Columns}, key=_name)
+
+
+def _argument_section(kind: Any) -> str:
+    texts = entries(kind)
+    fields = "".join(
+        f"- `{one.name}`: {_plain_words(hints(kind)[one.name])}{_default_of(one)}"
+        f"{_explanation(texts.get(one.name, ''))}\n"
+        for one in dataclasses.fields(kind)
+    )
+    return f"### {_name(kind)}\n\n{result_text(kind)}\n\n{fields}".replace("null", "None")
+
+
+def _default_of(field: "dataclasses.Field[Any]") -> str:
+    """Return what a field is if it is not given; nothing for None and for what is empty."""
+    required = field.default is field.default_factory is dataclasses.MISSING
+    default = None if field.default is dataclasses.MISSING else field.default
+    return ", required" if required else "" if default in (None, (), "") else f", default `{_shown(default)}`"
 
 
 def _shown(default: object) -> str:
@@ -173,6 +227,8 @@ def _shown(default: object) -> str:
 
 
 def _plain_words(kind: Any) -> str:
+    if get_origin(kind) is Callable:
+        return "function"
     return re.sub(r"\[(\w+)\]\(#[^)]*\)", r"`\1`", _words(kind)).replace("null", "None")
 
 

@@ -116,7 +116,7 @@ def _add_operations(app: FastAPI, registry: Registry, workers: Workers, limits: 
             methods=[operation.method],
             name=operation.name,
             operation_id=operation.name,
-            summary=summary(operation),
+            summary=summary(operation.run),
             description=f"For {operation.rights}.",
             response_model=None,
             response_class=Response if _is_raw(operation) else JSONResponse,
