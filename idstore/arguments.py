@@ -251,4 +251,4 @@ def _words(kind: Any) -> str:
     known = _WORDS.get(origin or kind)
     if known is None and isinstance(origin, type) and issubclass(origin, Iterable):
         return f"a list, each {_words(inner[0])}"
-    return known or f"a {kind.__name__}"
+    return known or f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"

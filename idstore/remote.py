@@ -37,8 +37,8 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import NOBODY, SIGNED_IN, Party
 from idstore.model.record import Record
 from idstore.operations.declared import LOCAL, OPERATIONS, new_token
-from idstore.operations.operation import LONGEST_PAGE, PROGRESS, ApiOperation
-from idstore.operations.wire import dump, load
+from idstore.operations.operation import LINES, LONGEST_PAGE, PROGRESS, ApiOperation
+from idstore.operations.wire import dump, load, may_be_none
 from idstore.progress import Progress, unwatched
 from idstore.registry.batch_mint import MintOutcome
 from idstore.registry.log import LogEntry, LogPosition
@@ -287,6 +287,9 @@ class RemoteRegistry(_Base):
         if operation.download:
             return self._connection.copy(response, bound.arguments[operation.download])
         if operation.in_lines:
+            with self._connection.as_registry():
+                if response.headers.get_content_type() != LINES:
+                    raise ValueError(response.headers.get_content_type())
             items = self._items(operation, response, bound.arguments.get(PROGRESS, unwatched))
             return items if operation.streams else self._only(items)
         if operation.result is Answer:
@@ -294,7 +297,10 @@ class RemoteRegistry(_Base):
                 return _RemoteAnswer(response)
         answer = self._connection.read(operation, response)
         with self._connection.as_registry():
-            return load(operation.result, json.loads(answer))
+            document = json.loads(answer)
+            if document is None and not may_be_none(operation.result):
+                raise ValueError(document)
+            return load(operation.result, document)
 
     def _items(
         self, operation: ApiOperation, response: http.client.HTTPResponse, progress: Progress

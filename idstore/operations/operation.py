@@ -21,6 +21,8 @@ from idstore.registry import Registry
 REQUIRED: Final = inspect.Parameter.empty
 LONGEST_PAGE: Final = 1000
 """Items of an answer that has pages."""
+LINES: Final = "application/x-ndjson"
+"""Media type of answers in lines."""
 PROGRESS: Final = "progress"
 """The parameter of functions that report their progress."""
 _ACTING: Final = "party"

@@ -83,6 +83,11 @@ def optional(kind: Any) -> tuple[Any, bool]:
     return (kinds[0] if len(kinds) == 1 else Union[tuple(kinds)]), len(kinds) < len(get_args(kind))  # noqa: UP007
 
 
+def may_be_none(kind: Any) -> bool:
+    """Return whether None is a value of a type."""
+    return kind in (None, type(None)) or optional(kind)[1]
+
+
 def is_moment(kind: Any) -> bool:
     """Return whether a field or parameter holds a moment, which JSON writes as text."""
     return optional(kind)[0] is datetime

@@ -20,7 +20,7 @@ from idstore.errors import IdstoreError, InvalidData
 from idstore.model.record import Record
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import parameter_text, summary
-from idstore.operations.operation import LONGEST_PAGE, REQUIRED, ApiOperation, Parameter
+from idstore.operations.operation import LINES, LONGEST_PAGE, REQUIRED, ApiOperation, Parameter
 from idstore.operations.wire import dump
 from idstore.queries.limits import never
 from idstore.registry import Registry
@@ -216,7 +216,7 @@ def _long_endpoint(
             lines.write(operation, registry, arguments, target, lambda: answer.is_abandoned)
 
         await answer.begin(work, places, limits.sending)
-        return StreamingResponse(answer.blocks(), headers=_UNBUFFERED, media_type=lines.MEDIA_TYPE)
+        return StreamingResponse(answer.blocks(), headers=_UNBUFFERED, media_type=LINES)
 
     return endpoint
 

@@ -4,9 +4,9 @@ import json
 from typing import Any, Final
 
 from idstore.operations.declared import OPERATIONS
-from idstore.operations.operation import ApiOperation, Rights
+from idstore.operations.operation import LINES, ApiOperation, Rights
 from idstore.queries.formats import FORMATS
-from idstore.server import lines, problems
+from idstore.server import problems
 from idstore.server.schema import document_schema, item_schemas, result_type
 from idstore.stores.contract import Answer
 
@@ -112,7 +112,7 @@ def complete(document: Json) -> Json:
             if operation.in_lines:
                 done = described["responses"]["201" if operation.creates else "200"]
                 done["content"] = {
-                    lines.MEDIA_TYPE: {"schema": _lines(items[operation.name], is_long=operation.is_long)}
+                    LINES: {"schema": _lines(items[operation.name], is_long=operation.is_long)}
                 }
     return document
 
@@ -130,7 +130,7 @@ def _lines(item: Json, *, is_long: bool) -> Json:
         )
     return {
         "type": "string",
-        "contentMediaType": lines.MEDIA_TYPE,
+        "contentMediaType": LINES,
         "contentSchema": {"type": "array", "items": {"anyOf": alternatives}},
     }
 

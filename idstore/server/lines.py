@@ -15,13 +15,12 @@ from starlette.concurrency import iterate_in_threadpool
 from starlette.responses import StreamingResponse
 
 from idstore.errors import IdstoreError
-from idstore.operations.operation import PROGRESS, ApiOperation
+from idstore.operations.operation import LINES, PROGRESS, ApiOperation
 from idstore.operations.wire import Home, dump
 from idstore.registry import Registry
 from idstore.server import problems
 from idstore.server.transfers import Abandoned
 
-MEDIA_TYPE: Final = "application/x-ndjson"
 _INTERVAL: Final = 1.0
 """Seconds between two lines that tell of the same kind of work."""
 
@@ -37,7 +36,7 @@ def stream(items: Iterator[Any], home: Home, headers: Mapping[str, str]) -> Stre
         except IdstoreError as error:
             yield _problem(error)
 
-    return StreamingResponse(iterate_in_threadpool(lines()), headers=headers, media_type=MEDIA_TYPE)
+    return StreamingResponse(iterate_in_threadpool(lines()), headers=headers, media_type=LINES)
 
 
 def write(

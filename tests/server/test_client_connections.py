@@ -11,7 +11,7 @@ import pytest
 from serving import ALICE
 
 import idstore
-from idstore.errors import OutcomeUnknown
+from idstore.errors import OutcomeUnknown, StoreUnavailable
 
 
 def take(stream: IO[bytes]) -> str:
@@ -72,3 +72,26 @@ def test_a_connection_that_the_server_ended_meanwhile_is_not_used() -> None:
         registry.namespaces()
         registry.namespaces()
     assert len(requests) == 2
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/html"])
+@pytest.mark.parametrize("body", [b"null", b""])
+def test_another_server_is_no_registry_without_content(kind: str, body: bytes) -> None:
+    def other(stream: IO[bytes]) -> list[str]:
+        first = take(stream)
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        stream.write(head.encode() + body)
+        return [first]
+
+    questions: list[Callable[[idstore.Registry], object]] = [
+        lambda registry: registry.list(ALICE),
+        lambda registry: registry.show("rdl:R1", ALICE),
+        lambda registry: [*registry.log(ALICE)],
+    ]
+    for ask in questions:
+        with (
+            server(other) as (address, _),
+            idstore.connect(address) as registry,
+            pytest.raises(StoreUnavailable, match="not as a registry"),
+        ):
+            ask(registry)
