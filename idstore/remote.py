@@ -287,9 +287,6 @@ class RemoteRegistry(_Base):
         if operation.download:
             return self._connection.copy(response, bound.arguments[operation.download])
         if operation.in_lines:
-            with self._connection.as_registry():
-                if response.headers.get_content_type() != LINES:
-                    raise ValueError(response.headers.get_content_type())
             items = self._items(operation, response, bound.arguments.get(PROGRESS, unwatched))
             return items if operation.streams else self._only(items)
         if operation.result is Answer:
@@ -307,6 +304,9 @@ class RemoteRegistry(_Base):
     ) -> Iterator[Any]:
         """Yield what the lines of an answer hold, as they come. Raises the error that ends it."""
         with response:
+            with self._connection.as_registry():
+                if response.headers.get_content_type() != LINES:
+                    raise ValueError(response.headers.get_content_type())
             for line in self._connection.lines(operation, response):
                 with self._connection.as_registry():
                     document = json.loads(line)
