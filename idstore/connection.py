@@ -161,6 +161,8 @@ class ServerConnection:
                 raise self._failure(operation, error, sent=sent) from error
             if not _has_own_connection(operation):
                 self._local.connection = connection
+            elif connection.sock is not None:  # the server would keep it: it ends with the answer
+                connection.sock.close()
             return response
         raise self._failure(operation, ConnectionError("the server closes connections"), sent=False)
 
