@@ -57,6 +57,7 @@ def allocate_table(
     format = request_tables.format_of(output)
     if output == inputs.STDIN:
         format = "csv" if table.format == "xlsx" else table.format
+    table.check_output(format)
     try:
         if call.output.json and output == inputs.STDIN:
             outcomes = session.write(call, act)

@@ -48,7 +48,7 @@ def omissions(
 
     Handles without values, tombstones, values that are secret, bytes or several lines, expire at a moment, or
     begin or end with a space; also which namespaces have handles without an administrator, and how many
-    drafts the file has.
+    drafts, and values that not everyone may read, the file has.
     Raises UnknownNamespace, InvalidData.
     """
     pieces = _pieces(registry, party, chosen, changed_since)
@@ -60,7 +60,7 @@ def _pieces(
 ) -> Iterator[str | Flaw]:
     homes = {space.base: space for space in registry.namespaces() if space.valued}
     unadministered = dict[str, None]()
-    drafts = 0
+    drafts = private = 0
     for before, after in (
         ((None, record) for record in _records(registry, party, chosen))
         if changed_since is None
@@ -70,6 +70,8 @@ def _pieces(
         if record is None or record.namespace not in homes:
             continue
         drafts += after is not None and not after.public
+        if after is not None and after.stage is not Stage.TOMBSTONE:
+            private += sum(not value.public for value in after.values)
         home, handle = homes[record.namespace], _handle(registry, record)
         old = {} if before is None or not _is_writable(handle) else _lines(before, home)
         if after is None:
@@ -93,6 +95,14 @@ def _pieces(
             0,
             f"drafts are in this file ({drafts}), and a handle server shows them to everybody; to leave them"
             " out, choose the published ones (the stage fixated), or an export for publication",
+        )
+
+
+    if private:
+        yield Flaw(
+            0,
+            f"values that not everyone may read are in this file ({private}), with the permissions that say so;"
+            " keep it from others, or make an export for publication",
         )
 
 

@@ -53,6 +53,7 @@ BETWEEN: Final = "|"
 class RequestTable:
     """A table of requests.
 
+    path     its file.
     header   names of the columns.
     cells    rows of the table, each with its line.
     rows     the requests, each with its line.
@@ -61,6 +62,7 @@ class RequestTable:
     flaws    lines that cannot be read, with their reasons.
     """
 
+    path: Path
     format: str
     header: Sequence[str]
     cells: Sequence[tuple[int, Sequence[str]]]
@@ -70,7 +72,13 @@ class RequestTable:
     flaws: Sequence[tuple[int, str]]
 
     def write(self, target: IO[bytes], format: str, identifiers: Mapping[int, str]) -> None:
-        """Write the table with identifiers, by line. Raises InvalidData (a workbook is too large)."""
+        """Write the table with identifiers, by line. A workbook stays as it is otherwise.
+
+        Raises InvalidData (a workbook is too large).
+        """
+        if format == self.format == workbooks.FORMAT:
+            workbooks.fill(self.path, target, IDENTIFIER, identifiers)
+            return
         place = self.header.index(IDENTIFIER) if IDENTIFIER in self.header else None
         header = self.header if place is not None else [IDENTIFIER, *self.header]
         rows = [_with_identifier(cells, place, identifiers.get(line, "")) for line, cells in self.cells]
@@ -78,6 +86,11 @@ class RequestTable:
             workbooks.write(target, header, rows)
         else:
             write_rows(target, format, header, rows)
+
+    def check_output(self, format: str) -> None:
+        """Raise InvalidData: written in this format, the table would lose something."""
+        if format == self.format == workbooks.FORMAT:
+            workbooks.check_complete(self.path)
 
 
 def _dialect(path: Path) -> str:
@@ -157,7 +170,7 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
                 request = replace(request, request_key=_digest(read, base, seen))
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
     summary = _summary(table.name, columns, table.header)
-    return RequestTable(_format(path, name), table.header, cells, rows, left, summary, flaws)
+    return RequestTable(path, _format(path, name), table.header, cells, rows, left, summary, flaws)
 
 
 def _check_capitals(table: tables.Table, columns: Mapping[str, str], fields: Sequence[str]) -> None:

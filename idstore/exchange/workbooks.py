@@ -1,13 +1,13 @@
 """Workbooks of spreadsheet programs (XLSX): the first sheet as a table. Needs the package openpyxl."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 from idstore.errors import ExchangeError, InvalidData
 from idstore.exchange.tables import Table, TableRow
@@ -16,6 +16,8 @@ FORMAT: Final = "xlsx"
 SUFFIX: Final = ".xlsx"
 EXTRA: Final = "spreadsheets"
 """The extra with the optional dependency."""
+_LOST: Final = ("xl/charts/", "xl/media/", "xl/drawings/", "xl/pivot", "xl/vbaProject", "xl/embeddings/")
+"""Parts of a workbook that the package does not keep."""
 _MOST: Final = 1 << 20
 """Rows of a sheet in the format."""
 
@@ -89,6 +91,38 @@ def write(target: IO[bytes], header: Sequence[str], rows: Iterable[Sequence[str]
         if number > _MOST:
             raise InvalidData(f"a sheet has {_MOST} rows, and these are more; write csv", field="format")
         sheet.append([_cell(sheet, text) for text in row])
+    workbook.save(target)
+
+
+def check_complete(path: Path) -> None:
+    """Raise InvalidData: a workbook has parts that `fill` would lose."""
+    with ZipFile(path) as archive:
+        lost = next((name for name in archive.namelist() if name.startswith(_LOST)), None)
+    if lost is not None:
+        raise InvalidData(
+            f"{path} has pictures, charts or the like ({lost}), which a copy with identifiers would lose;"
+            " write the identifiers to a csv file",
+            field="output",
+        )
+
+
+def fill(path: Path, target: IO[bytes], column: str, texts: Mapping[int, str]) -> None:
+    """Write a copy of a workbook with texts in a column of its first sheet. All else stays, formulas too.
+
+    column  name of the column; a new one is the last.
+    texts   row, from 1 → text.
+    Raises InvalidData: the package is not installed.
+    """
+    workbook = _openpyxl().load_workbook(path)
+    sheet = workbook.worksheets[0]
+    header = [_text(cell.value) for cell in sheet[1]]
+    while header and not header[-1]:
+        header.pop()
+    place = header.index(column) + 1 if column in header else len(header) + 1
+    for row, text in {1: column, **texts}.items():
+        if text:
+            sheet.cell(row, place).value = text
+            sheet.cell(row, place).data_type = "s"
     workbook.save(target)
 
 

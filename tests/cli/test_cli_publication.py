@@ -58,6 +58,20 @@ def test_a_redirect_map_has_published_identifiers_alone(run: Run, rdl: str) -> N
 
 
 @pytest.mark.near_and_far
+def test_a_batch_file_tells_of_values_that_not_everyone_may_read(run: Run, rdl: str) -> None:
+    assert rdl
+    run("register", "h", "a", "--target", "http://t.example/a")
+    run("handle", "set", "h:a", "EMAIL", "me@t.example", "--permissions", "1100")
+    run("fixate", "h:a")
+    words = ("export", "--format", "handle-batch", "--namespace", "h")
+    told = "warning: values that not everyone may read are in this file (1)"
+    answer = run(*words)
+    assert told in answer.err and "me@t.example" in answer.out
+    hidden = run(*words, "--for-publication")
+    assert told not in hidden.err and "me@t.example" not in hidden.out
+
+
+@pytest.mark.near_and_far
 def test_a_batch_file_of_changes(run: Run, rdl: str) -> None:
     assert rdl
     warned = run("export", "--format", "handle-batch", "--changed-since", "2020-01-01")

@@ -2,7 +2,9 @@
 
 import csv
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from command_lines import Run
@@ -245,13 +247,41 @@ def test_cells_of_a_workbook(run: Run, tmp_path: Path) -> None:
     sheet = openpyxl.load_workbook(tmp_path / "out.xlsx").active
     rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
     assert rows == [
-        ["identifier", "label", "name"],
-        ["https://hdl.handle.net/10.1000/7", "7", "12"],
-        ["https://hdl.handle.net/10.1000/=1", "=1", "x"],
+        ["label", "name", "identifier"],
+        [7, 12, "https://hdl.handle.net/10.1000/7"],
+        [None, None, None],
+        ["=1", "x", "https://hdl.handle.net/10.1000/=1"],
     ]
-    assert [cell.data_type for cell in sheet["B"]] == ["s", "s", "s"]
     (tmp_path / "no.xlsx").write_text("no")
     assert "it is no XLSX workbook" in run("register", "h", "--from", tmp_path / "no.xlsx", code=3).err
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_workbook_comes_back_whole(run: Run, tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    workbook = openpyxl.Workbook()
+    for row in (["name", "identifier", "size"], ["a", None, 1.5], [None], ["b", None, date(2026, 1, 2)]):
+        workbook.active.append(row)
+    workbook.active["D4"], workbook.active["C2"].number_format = None, "0.00"
+    workbook.create_sheet("Notes")["A1"] = "=SUM(1,2)"
+    file = tmp_path / "t.xlsx"
+    workbook.save(file)
+    run("mint", "h", "--from", file, "-o", file)
+    after = openpyxl.load_workbook(file)
+    rows = [[cell.value for cell in row][:3] for row in after.worksheets[0].iter_rows()]
+    assert [(row[0], str(row[2])) for row in rows] == [
+        ("name", "size"), ("a", "1.5"), (None, "None"), ("b", "2026-01-02 00:00:00"),
+    ]  # fmt: skip
+    made = {one["id"]: one["names"]["und"] for one in run("list", "--json").objects}
+    assert {row[1]: row[0] for row in rows if row[0] in ("a", "b")} == made
+    assert (after["Notes"]["A1"].value, after.active["C2"].number_format) == ("=SUM(1,2)", "0.00")
+    assert "2 left alone" in run("mint", "h", "--from", file, "-o", tmp_path / "again.xlsx").err
+    with ZipFile(file, "a") as archive:
+        archive.writestr("xl/media/image1.png", b"")
+    before = file.read_bytes()
+    told = run("mint", "h", "--from", file, "-o", file, code=3).err
+    assert "has pictures, charts or the like" in told and file.read_bytes() == before
+    assert len(run("list").lines) == 2
 
 
 @pytest.mark.usefixtures("rdl")
