@@ -71,7 +71,7 @@ class ArticleMinter:
         self._base = base
         self._options = options
         self._single = single
-        self.minted = self.existing = self.refused = 0
+        self.minted = self.existing = self.refused = self._unkeyed = 0
         self._not_applied: dict[str, int] = {}
         self._names: Names
 
@@ -141,6 +141,9 @@ class ArticleMinter:
         self.minted += fresh
         self.existing += not fresh
         scheme = view.namespace.scheme
+        if fresh and isinstance(scheme, Deriving):
+            metadata = {**entry.fields(), **self._options}
+            self._unkeyed += not metadata.get("key") and scheme.same(metadata) is None
         if fresh and view.record.below is None and isinstance(scheme, Deriving):
             derived = scheme.derive(entry.fields(), view.namespace.context)
             for doubt in (*entry.doubts, *derived.doubts):
@@ -177,9 +180,10 @@ class ArticleMinter:
         if self._single and self.existing:
             self._call.output.info("idstore: known by its DOI or key; nothing was minted")
         elif not self._single:
+            again = f"; {self._unkeyed} have no DOI and no field key: a second run mints them again"
             self._call.output.info(
                 f"idstore: {self.minted} minted, {self.existing} known by their DOI or key, "
-                f"{self.refused} refused; what is minted is kept"
+                f"{self.refused} refused; what is minted is kept{again if self._unkeyed else ''}"
             )
 
 
