@@ -93,9 +93,7 @@ TableDryRun = Annotated[
 ]
 
 IdsOrTable = Annotated[list[str] | None, typer.Argument(metavar="[ID]", help=f"An identifier, {FORMS}.")]
-"""As `IdAndSuccessors`, where a table can stand instead."""
-IdAndSuccessors = Annotated[list[str], typer.Argument(metavar="ID", help=f"An identifier, {FORMS}.")]
-"""The identifier, and the successors after the first one of ``--by``: ``ID --by A B``."""
+"""The identifier, and the successors after the first one of ``--by``: ``ID --by A B``. Or a table instead."""
 
 Column = Annotated[
     list[str] | None,

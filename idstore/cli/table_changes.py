@@ -1,4 +1,4 @@
-"""``--from TABLE`` of ``deprecate``, ``supersede``, ``target`` and ``grant``: a change for each row."""
+"""``--from TABLE`` of ``deprecate``, ``target``, ``name`` and their like: a change for each row."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING

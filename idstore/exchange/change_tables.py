@@ -1,8 +1,8 @@
-"""Tables of changes: each row deprecates, supersedes, targets or grants one identifier.
+"""Tables of changes: each row deprecates, supersedes, targets, names or grants one identifier.
 
 Columns are ``identifier`` or ``id``; ``reason``; ``replaced_by``, several divided by ``|``; ``target``;
-``party``, and ``bind`` with yes or no. A wide export (`idstore.exchange.wide_table`) has most of them. Other
-columns are passed over.
+``name``, whose language is in ``lang``, ``name_de`` and ``name@de``; ``party``, and ``bind`` with yes or no.
+A wide export (`idstore.exchange.wide_table`) has most of them. Other columns are passed over.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,8 @@ from typing import Final
 from idstore import spreadsheets
 from idstore.errors import ExchangeError
 from idstore.exchange import limits, request_tables
+from idstore.exchange.columns import language_of_names
+from idstore.model.terms import UNDETERMINED
 from idstore.registry.change_rows import ChangeRow
 
 _IDENTIFIERS: Final = (request_tables.IDENTIFIER, "id", "iri")
@@ -20,6 +22,8 @@ _NEEDED: Final[Mapping[str, str]] = {
     "deprecate": "reason",
     "supersede": "replaced_by",
     "target": "target",
+    "name": "name",
+    "undeprecate": "",
     "grant": "party",
 }
 _TRUTHS: Final[Mapping[str, bool]] = {
@@ -55,13 +59,14 @@ def read(path: Path, name: str, act: str, defaults: Mapping[str, str]) -> Change
     A row without the cell that the act needs has nothing to change.
     Raises ExchangeError: the file cannot be read, or a column is missing; InvalidData: see `workbooks.read`.
     """
-    needed = _NEEDED[act]
     with request_tables.opened(path, name) as table:
         identifier = next((column for column in _IDENTIFIERS if column in table.header), None)
         if identifier is None:
             raise ExchangeError(table.name, 1, "no column is named identifier, which holds the identifiers")
-        if needed not in table.header and needed not in defaults:
-            raise ExchangeError(table.name, 1, f"no column is named {needed}, which {act} needs")
+        columns = _columns(act, table.header)
+        needed = {_NEEDED[act], *filter(language_of_names, columns)}
+        if needed.isdisjoint((*table.header, *defaults, "")):
+            raise ExchangeError(table.name, 1, f"no column is named {_NEEDED[act]}, which {act} needs")
         rows, flaws, empty = list[ChangeRow](), list[tuple[int, str]](), 0
         for row in table.rows:
             given = dict(defaults) | {
@@ -69,24 +74,31 @@ def read(path: Path, name: str, act: str, defaults: Mapping[str, str]) -> Change
                 for column, cell in zip(table.header, row.cells, strict=False)
                 if cell.strip()
             }
-            reason = row.error or _flaw(given, identifier, _columns(act))
+            reason = row.error or _flaw(given, identifier, columns)
             if reason is not None:
                 flaws.append((row.line, reason))
                 if len(flaws) > limits.BAD_LINES:
                     break
-            elif needed not in given:
+            elif needed.isdisjoint((*given, "")):
                 empty += 1
             else:
-                rows.append(_change(row.line, act, given, identifier))
-    used = [column for column in (identifier, *_columns(act)) if column in table.header]
+                rows.append(_change(row.line, act, given, identifier, columns))
+    used = [column for column in (identifier, *columns) if column in table.header]
     passed = ", ".join(column for column in table.header if column and column not in used)
     summary = f"{table.name}: {', '.join(used)}{f'; passed over: {passed}' if passed else ''}"
     return ChangeTable(rows, summary, flaws, empty)
 
 
-def _columns(act: str) -> Sequence[str]:
+def _columns(act: str, header: Sequence[str]) -> Sequence[str]:
     """Return the columns of an act beside the identifier."""
-    return {"deprecate": ("reason", "replaced_by"), "grant": ("party", "bind")}.get(act, (_NEEDED[act],))
+    match act:
+        case "deprecate":
+            return ("reason", "replaced_by")
+        case "grant":
+            return ("party", "bind")
+        case "name":
+            return ("name", "lang", *filter(language_of_names, header))
+    return tuple(filter(None, (_NEEDED[act],)))
 
 
 def _flaw(given: Mapping[str, str], identifier: str, columns: Sequence[str]) -> str | None:
@@ -102,8 +114,10 @@ def _flaw(given: Mapping[str, str], identifier: str, columns: Sequence[str]) -> 
     return None
 
 
-def _change(line: int, act: str, given: Mapping[str, str], identifier: str) -> ChangeRow:
-    values = {column: given.get(column, "") for column in _columns(act)}
+def _change(
+    line: int, act: str, given: Mapping[str, str], identifier: str, columns: Sequence[str]
+) -> ChangeRow:
+    values = {column: given.get(column, "") for column in columns}
     successors = (one.strip() for one in values.get("replaced_by", "").split(request_tables.BETWEEN))
     return ChangeRow(
         line,
@@ -114,4 +128,12 @@ def _change(line: int, act: str, given: Mapping[str, str], identifier: str) -> C
         values.get("target"),
         values.get("party", ""),
         _TRUTHS[values.get("bind", "").lower() or "no"],
+        _names(values),
     )
+
+
+def _names(values: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the names in the columns of a row, by language."""
+    names = {values.get("lang") or UNDETERMINED: values.get("name", "")}
+    names |= {language: text for column, text in values.items() if (language := language_of_names(column))}
+    return {language: text for language, text in names.items() if text}

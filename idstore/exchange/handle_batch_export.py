@@ -70,8 +70,7 @@ def _pieces(
         if record is None or record.namespace not in homes:
             continue
         drafts += after is not None and not after.public
-        if after is not None and after.stage is not Stage.TOMBSTONE:
-            private += sum(not value.public for value in after.values)
+        private += _private_values(after)
         home, handle = homes[record.namespace], _handle(registry, record)
         old = {} if before is None or not _is_writable(handle) else _lines(before, home)
         if after is None:
@@ -97,13 +96,19 @@ def _pieces(
             " out, choose the published ones (the stage fixated), or an export for publication",
         )
 
-
     if private:
         yield Flaw(
             0,
-            f"values that not everyone may read are in this file ({private}), with the permissions that say so;"
+            f"values that not everyone may read are in this file ({private}), with permissions that say so;"
             " keep it from others, or make an export for publication",
         )
+
+
+def _private_values(record: Record | None) -> int:
+    """Return how many values of a handle not everyone may read; a tombstone is written without them."""
+    if record is None or record.stage is Stage.TOMBSTONE:
+        return 0
+    return sum(not value.public for value in record.values)
 
 
 def _records(registry: Registry, party: Party, chosen: Filter) -> Iterable[Record]:

@@ -103,6 +103,11 @@ def language(text: str, field: str = "lang") -> str:
     )
 
 
+def language_or_none(text: str) -> str:
+    """Return a language tag in lower case, or `UNDETERMINED` as it is. Raises InvalidData."""
+    return text if text == UNDETERMINED else language(text)
+
+
 def check_text(text: str, what: str) -> str:
     """Return a text unchanged.
 

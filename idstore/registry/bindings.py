@@ -172,7 +172,7 @@ class Bindings(Lookup):
         name  the name; None removes the one in that language.
         Raises NotRegistered, NotPermitted, StageConflict, InvalidData (also: there is no such name).
         """
-        tag = lang if lang == terms.UNDETERMINED else terms.language(lang)
+        tag = terms.language_or_none(lang)
         argument = (IDS.name, terms.tagged("", tag) if name is None else named(name, tag))
 
         def act(transaction: Transaction) -> Event:

@@ -1,11 +1,12 @@
 """Many changes of existing identifiers, all or none: the rows of a table."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from idstore import arguments
 from idstore.errors import IdstoreError, InvalidData
+from idstore.model import terms
 from idstore.model.names import already_leading
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -15,7 +16,7 @@ from idstore.registry.core import Core, DryRunEnded
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.mappings import LineOutcome, refusal
 
-ACTS: Final = ("deprecate", "supersede", "target", "grant")
+ACTS: Final = ("deprecate", "undeprecate", "supersede", "target", "name", "grant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,12 @@ class ChangeRow:
     """A change in a table.
 
     line        its line, from 1.
-    act         ``deprecate``, ``supersede``, ``target`` or ``grant``.
+    act         ``deprecate``, ``undeprecate``, ``supersede``, ``target``, ``name`` or ``grant``.
     id          the identifier, in any written form.
     reason      of a deprecation.
     successors  of a deprecation or a supersession.
     target      the target.
+    names       names by language; ``und``: one without a language.
     grantee     name of the party or group that may see the identifier.
     bind        whether the grantee may also bind.
     """
@@ -40,6 +42,7 @@ class ChangeRow:
     target: str | None = None
     grantee: str = ""
     bind: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise InvalidData: a field is of another kind, or the act is none for tables."""
@@ -87,6 +90,13 @@ class ChangeRows(Bindings, Lifecycle):
                 self.deprecate(record, row.reason, party, row.successors)
             case "supersede":
                 self.supersede(record, row.successors, party)
+            case "undeprecate":
+                self.undeprecate(record, party)
+            case "name":
+                known = dict(record.names)
+                for lang, name in row.names.items():
+                    if known.get(terms.language_or_none(lang)) != name:
+                        self.name(record, name, party, lang)
             case "target":
                 self.target(record, row.target, party)
             case "grant":
@@ -99,6 +109,11 @@ class ChangeRows(Bindings, Lifecycle):
                 return record.target is None and row.target is None
             facts = self.store.read(self.core.facts)
             return facts.names.same(record.target, iris.target(row.target, facts).value)
+        if row.act == "undeprecate":
+            return not record.deprecated
+        if row.act == "name":
+            known = dict(record.names)
+            return all(known.get(terms.language_or_none(lang)) == name for lang, name in row.names.items())
         if row.act == "grant":
             return (row.grantee, row.bind) in record.grants
         successors = {self.identify(one, party) for one in row.successors}

@@ -137,8 +137,8 @@ def test_a_bad_article_among_several_is_reported_and_the_others_are_minted(run: 
     assert first.startswith("idstore: standard input, line 2: the metadata have no issn")
     assert second.startswith("idstore: standard input, line 4: it is not JSON")
     assert last == (
-        "idstore: 2 minted, 0 known by their DOI or key, 2 refused; what is minted is kept; 2 have no DOI and no"
-        " field key: a second run mints them again"
+        "idstore: 2 minted, 0 known by their DOI or key, 2 refused; what is minted is kept; 2 have no DOI and"
+        " no field key: a second run mints them again"
     )
 
 

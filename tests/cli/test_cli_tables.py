@@ -345,6 +345,39 @@ def test_changes_of_a_table(run: Run, tmp_path: Path) -> None:
     assert run("supersede", "--from", table).err.endswith("idstore: 1 known, 2 left alone; done\n")
     kinds = [one["kind"] for one in run("log", "--id", old, "--json").objects]
     assert kinds == ["Registration", "Fixation", "Deprecation", "Targeting"]
+    dry = run("undeprecate", "--from", table, "--dry-run")
+    assert dry.lines == [f"line 2\tnew\t{old}", f"line 3\tknown\t{new}", f"line 4\tknown\t{third}"]
+    assert run("undeprecate", "--from", table).err.endswith("idstore: 2 known, 1 new; done\n")
+    record = run("show", old, "--json").object
+    assert (record["deprecated"], record["supersededBy"]) == (False, [])
+    run("undeprecate", "--from", table, "--by", new, code=2)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_names_are_corrected_by_a_table(run: Run, tmp_path: Path) -> None:
+    first, second = (run("register", "h", label, "--name", "vavle").line for label in "ab")
+    table = written(
+        tmp_path / "t.csv",
+        ("identifier", "name", "name_de", "name@pt-BR", "size"),
+        (first, "valve", "Ventil", "", "7"),
+        (second, "", "", "", "8"),
+    )
+    dry = run("name", "--from", table, "--dry-run")
+    assert dry.lines == [f"line 2\tnew\t{first}"] and "passed over: size" in dry.err
+    assert run("name", "--from", table).err.endswith("idstore: 1 left alone, 1 new; done\n")
+    assert run("name", "--from", table).err.endswith("idstore: 1 known, 1 left alone; done\n")
+    assert run("show", first, "--json").object["names"] == {"de": "Ventil", "und": "valve"}
+    assert run("show", second, "--json").object["names"] == {"und": "vavle"}
+    english = written(tmp_path / "u.csv", ("id", "name"), ("h:b", "valve"))
+    run("name", "--from", english, "--lang", "en")
+    assert run("show", second, "--json").object["names"] == {"en": "valve", "und": "vavle"}
+    wrong = written(tmp_path / "v.csv", ("id", "name_de"), ("h:a", "Klappe"), ("h:none", "x"))
+    assert run("name", "--from", wrong, code=3).lines[-1].startswith("line 3\trefused\th:none")
+    assert run("show", first, "--json").object["names"]["de"] == "Ventil"
+    unread = written(tmp_path / "w.csv", ("id", "title"), ("h:a", "Klappe"))
+    assert "no column is named name, which name needs" in run("name", "--from", unread, code=3).err
+    run("name", first, "x", "--dry-run", code=2)
+    run("name", first, "--from", table, code=2)
 
 
 @pytest.mark.usefixtures("rdl")

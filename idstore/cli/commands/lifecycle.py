@@ -396,7 +396,13 @@ def deprecate(
     return exits.DONE
 
 
-def undeprecate(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = None) -> None:
+def undeprecate(
+    call: Call,
+    ids: arguments.IdsOrTable = None,
+    by: arguments.By = None,
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
+) -> int:
     """Take a deprecation back, with its reason and the successors. For its owner.
 
     With --by only these successors are taken back; the others stay, and so does the reason.
@@ -405,10 +411,18 @@ def undeprecate(call: Call, ids: arguments.IdAndSuccessors, by: arguments.By = N
     """
     from idstore.cli.events import print_changes
 
-    id, successors = arguments.successors(ids, by)
+    _check_table(ids, table, dry_run=dry_run)
+    if table is not None:
+        from idstore.cli.table_changes import change_table
+
+        if by:
+            raise UsageError("--by goes with an identifier, and not with a table")
+        return change_table(call, "undeprecate", table, {}, dry_run=dry_run)
+    id, successors = arguments.successors(ids or [], by)
     print_changes(
         call, session.write(call, lambda registry, party: registry.undeprecate(id, party, successors))
     )
+    return exits.DONE
 
 
 def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingParty) -> None:

@@ -62,20 +62,29 @@ def target(
 
 def name(
     call: Call,
-    id: arguments.Id,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help=f"An identifier, {arguments.FORMS}.")] = None,
     text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The name.")] = None,
     lang: Annotated[str | None, typer.Option(metavar="L", help="Its language: en, pt-br.")] = None,
     unset: Annotated[
         str | None,
         typer.Option(metavar="L", help="Remove the name in this language; und: the one without a language."),
     ] = None,
-) -> None:
+    table: arguments.ChangeTable = None,
+    dry_run: arguments.TableDryRun = False,
+) -> int:
     """Give an identifier a name. For its owner.
 
-    Replaces its name in the same language.
+    Replaces its name in the same language. With --from the names are in columns such as name, name_de and
+    name@en; an empty cell changes nothing.
 
     Undone by: name with the earlier text, or --unset.
     """
+    if table is not None and (id, unset) == (None, None):
+        from idstore.cli.table_changes import change_table
+
+        return change_table(call, "name", table, {"lang": lang}, dry_run=dry_run)
+    if id is None or table is not None or dry_run:
+        raise UsageError("give an identifier and its name, or a table with --from")
     if (text is None) == (unset is None) or (unset is not None and lang is not None):
         raise UsageError("give a name, or --unset with its language")
     from idstore.cli.events import print_changes
@@ -87,6 +96,7 @@ def name(
             call, lambda registry, party: registry.name(id, text, party, unset or lang or UNDETERMINED)
         ),
     )
+    return exits.DONE
 
 
 def bind(
