@@ -124,3 +124,19 @@ def test_an_export_with_a_misspelt_relation_is_refused(run: Run, tmp_path: Path)
         f"{SKOS.exactMatch} is probably meant"
         in run("import", file, "--store", tmp_path / "other", code=3).err
     )
+
+
+@pytest.mark.near_and_far
+def test_a_binding_within_the_registry_to_nothing_or_to_a_draft_is_told(run: Run, rdl: str) -> None:
+    public, draft = run("register", "h", "public").line, run("register", "h", "draft").line
+    assert run("bind", public, draft).err == ""
+    run("fixate", public)
+    absent = run("bind", public, "h:absent").err
+    assert "https://hdl.handle.net/10.1000/absent is in a namespace of this registry, and no" in absent
+    told = run("bind", public, draft, "--relation", "skos:closeMatch").err
+    assert f"{draft} is a draft, and everyone sees this binding to it" in told
+    run("fixate", draft)
+    assert run("bind", public, draft, "--relation", "skos:relatedMatch").err == ""
+    hidden = run("register", "h", "hidden", by="bob").line
+    unseen = run("bind", public, hidden, by="carol").err
+    assert unseen == absent.replace("absent", "hidden")

@@ -140,10 +140,34 @@ def bind(
         author,
         force=force,
     )
-    event = session.write(call, lambda registry, party: registry.bind(id, statement, party))
+
+    def act(registry: "Registry", party: "Party") -> "tuple[Event | None, str]":
+        event = registry.bind(id, statement, party)
+        return event, "" if event is None else _doubt_of_own(registry, event, party)
+
+    event, doubt = session.write(call, act)
     if event is None:
         call.output.warn("you have bound it already; nothing was changed")
+    if doubt:
+        call.output.warn(doubt)
     print_changes(call, event)
+
+
+def _doubt_of_own(registry: "Registry", event: "Event", party: "Party") -> str:
+    """Return what to warn of if a binding leads to this registry: to nothing there, or to a draft."""
+    from idstore.errors import IdstoreError
+    from idstore.vocabulary import RDF
+
+    target = event.text(RDF.object) or ""
+    if not any(target.startswith(space.base) for space in registry.namespaces()):
+        return ""
+    try:
+        draft = not registry.show(target, party).public
+    except IdstoreError:
+        return f"{target} is in a namespace of this registry, and no identifier that you may see; check it"
+    if draft and registry.show(event.about, party).public:
+        return f"{target} is a draft, and everyone sees this binding to it"
+    return ""
 
 
 def unbind(call: Call, id: arguments.Id, uri: arguments.Uri, relation: arguments.Relation = EXACT) -> None:
