@@ -7,7 +7,7 @@ from typing import Final
 
 from idstore.errors import ExchangeError, InvalidData
 from idstore.exchange.modifier_columns import MODIFIER, resembles_modifier
-from idstore.exchange.tables import Table
+from idstore.exchange.table_rows import Table
 from idstore.model import terms
 from idstore.remedies import Remedy
 from idstore.vocabulary import SKOS

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from idstore.errors import InvalidData
-from idstore.exchange import mappings, tables
+from idstore.exchange import mappings, table_rows
 from idstore.exchange.columns import ROLES as MAPPING_ROLES
 from idstore.exchange.columns import Columns
 from idstore.exchange.mappings import Cells, Malformed, Reading
@@ -58,7 +58,7 @@ def _each(rows: Iterator[list[Listed] | Malformed]) -> Iterator[Listed | Malform
             yield from row
 
 
-def _listed(cells: Cells, row: tables.TableRow) -> list[Listed] | None:
+def _listed(cells: Cells, row: table_rows.TableRow) -> list[Listed] | None:
     """Read the identifier of a row, and once more with each further name.
 
     Returns None if the row maps a text without identifier. Raises InvalidData.
@@ -94,7 +94,7 @@ def _listed(cells: Cells, row: tables.TableRow) -> list[Listed] | None:
     return [first, *further]
 
 
-def _names(cells: Cells, row: tables.TableRow, language_of_row: str) -> Iterator[tuple[str, str]]:
+def _names(cells: Cells, row: table_rows.TableRow, language_of_row: str) -> Iterator[tuple[str, str]]:
     """Yield language and name, from the column of names and from those of names in a language."""
     for role, tag in {"name": language_of_row, **cells.languages}.items():
         name = cells.cell(row, role)

@@ -9,6 +9,8 @@ LINE: Final = 1 << 20
 """Bytes of a line of a table, list or batch file, of a BibTeX entry, or of a JSON object."""
 METADATA: Final = 1 << 22
 """Bytes of the metadata of an SSSOM file."""
+WORKBOOK: Final = 1 << 29
+"""Bytes of the unpacked parts of a workbook, together."""
 ARTICLE: Final = 1 << 26
 """Bytes of an article in JATS XML."""
 PATCH_ROW: Final = 1 << 26

@@ -16,7 +16,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from idstore import spreadsheets
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
-from idstore.exchange import limits, sssom, tables
+from idstore.exchange import limits, sssom, table_rows, tables
 from idstore.exchange.columns import ROLES, TYPES, Columns, check_needed, columns_by_role
 from idstore.exchange.sources import Readable
 from idstore.model import orcid, terms
@@ -264,7 +264,7 @@ class Cells:
 
     def __init__(
         self,
-        table: tables.Table,
+        table: table_rows.Table,
         columns: Mapping[str, str],
         settings: Columns,
         prefixes: Mapping[str, str],
@@ -297,7 +297,7 @@ class Cells:
         self._prefixes = prefixes
         self._relation_of = lru_cache(maxsize=256)(self._relation)
 
-    def rows(self, parse: Callable[[tables.TableRow], Row | None]) -> Iterator[Row | Malformed]:
+    def rows(self, parse: Callable[[table_rows.TableRow], Row | None]) -> Iterator[Row | Malformed]:
         """Yield the results of ``parse`` other than None; `Malformed` where it raises an IdstoreError."""
         for row in self._rows:
             if row.error is not None:
@@ -313,7 +313,7 @@ class Cells:
                 if result is not None:
                     yield result
 
-    def _check_marks(self, row: tables.TableRow) -> None:
+    def _check_marks(self, row: table_rows.TableRow) -> None:
         """Raise InvalidData: a cell with a role is in quotes as a whole."""
         for role, position in self._positions.items():
             cell = row.cells[position]
@@ -321,12 +321,12 @@ class Cells:
             if reason is not None:
                 raise InvalidData(reason, field=role, value=cell, remedy=Remedy.INSIST)
 
-    def cell(self, row: tables.TableRow, role: str) -> str:
+    def cell(self, row: table_rows.TableRow, role: str) -> str:
         """Return the cell in the column of a role, or the value that all rows share; else an empty text."""
         position = self._positions.get(role)
         return self._shared.get(role, "") if position is None else _stripped(role, row.cells[position])
 
-    def literal_ends(self, row: tables.TableRow) -> list[str]:
+    def literal_ends(self, row: table_rows.TableRow) -> list[str]:
         """Return the ends of a mapping that are texts without identifier: ``subject``, ``target``.
 
         A row that has any counts in `literals`.
@@ -335,7 +335,7 @@ class Cells:
         self.literals += bool(ends)
         return ends
 
-    def mapping_if_any(self, row: tables.TableRow) -> MappingRow | None:
+    def mapping_if_any(self, row: table_rows.TableRow) -> MappingRow | None:
         """Return the mapping of a row; None if it has only an identifier, or maps a text without one.
 
         Raises InvalidData.
@@ -347,7 +347,7 @@ class Cells:
         )
         return self.mapping(row) if has_mapping or not self.cell(row, "subject") else None
 
-    def mapping(self, row: tables.TableRow) -> MappingRow:
+    def mapping(self, row: table_rows.TableRow) -> MappingRow:
         """Return the mapping of a row. Raises InvalidData."""
         cells = map(_stripped, ROLES, self._in_order((*row.cells, *self._behind)))
         (
@@ -373,7 +373,7 @@ class Cells:
             self._doubt(row),
         )
 
-    def _doubt(self, row: tables.TableRow) -> str:
+    def _doubt(self, row: table_rows.TableRow) -> str:
         """Return what is wrong with people of a row, and with the first row those of the whole table."""
         cells = [*self._people_of_all, *(row.cells[place] for place in self._people)]
         reasons = []
@@ -384,7 +384,7 @@ class Cells:
                 reasons.append(error.message.partition(";")[0])
         return "; ".join(reasons)
 
-    def end(self, row: tables.TableRow, role: str) -> str:
+    def end(self, row: table_rows.TableRow, role: str) -> str:
         """Return the IRI, or the text, in the column of a role. Raises InvalidData: it is empty."""
         return self._end(role, self.cell(row, role))
 

@@ -390,7 +390,7 @@ class _Intake:
         if events.whole and not len(events):
             raise self._refused(
                 "holds no event of a registry; for identifiers issued elsewhere name their namespace, for"
-                " mappings name the format sssom, tsv or csv",
+                " mappings name the format sssom, tsv, csv or xlsx",
                 Remedy.NAME_NAMESPACE,
             )
         self._check_origins(forbidden)

@@ -25,7 +25,7 @@ from typing import IO, Final
 
 from idstore import spreadsheets
 from idstore.errors import ExchangeError
-from idstore.exchange import limits, tables, workbooks
+from idstore.exchange import limits, table_rows, tables, workbooks
 from idstore.exchange.columns import check_denying, divided, language_of_names
 from idstore.exchange.table_export import write_rows
 from idstore.registry.batch_mint import RequestRow
@@ -60,6 +60,7 @@ class RequestTable:
     left     how many rows have an identifier already.
     summary  how the columns are understood, in words.
     flaws    lines that cannot be read, with their reasons.
+    divider  what divides the cells of csv.
     """
 
     path: Path
@@ -70,6 +71,7 @@ class RequestTable:
     left: int
     summary: str
     flaws: Sequence[tuple[int, str]]
+    divider: str
 
     def write(self, target: IO[bytes], format: str, identifiers: Mapping[int, str]) -> None:
         """Write the table with identifiers, by line. A workbook stays as it is otherwise.
@@ -85,7 +87,7 @@ class RequestTable:
         if format == workbooks.FORMAT:
             workbooks.write(target, header, rows)
         else:
-            write_rows(target, format, header, rows)
+            write_rows(target, format, header, rows, self.divider if self.format == "csv" else ",")
 
     def check_output(self, format: str) -> None:
         """Raise InvalidData: written in this format, the table would lose something."""
@@ -97,13 +99,11 @@ def _dialect(path: Path) -> str:
     """Return the format of a table without a name, by its header."""
     with path.open("rb") as file:
         header = file.readline(limits.LINE)
-    return "csv" if b"," in header and b"\t" not in header else "tsv"
+    return "csv" if b"\t" not in header and (b"," in header or b";" in header) else "tsv"
 
 
 def format_of(name: str) -> str:
     """Return the format that a file name implies; tsv if it implies none."""
-    if name.lower().endswith(workbooks.SUFFIX):
-        return workbooks.FORMAT
     found = tables.format_of(name)
     return found if found in FORMATS else "tsv"
 
@@ -112,14 +112,13 @@ def _format(path: Path, name: str) -> str:
     return _dialect(path) if name == _STDIN else format_of(name)
 
 
-def opened(path: Path, name: str) -> AbstractContextManager[tables.Table]:
+def opened(path: Path, name: str) -> AbstractContextManager[table_rows.Table]:
     """Open a table.
 
     name  its name, which implies the format; ``-`` for one without a name.
     Raises ExchangeError; InvalidData: see `workbooks.read`.
     """
-    format = _format(path, name)
-    return workbooks.read(path) if format == workbooks.FORMAT else tables.read(path, format)
+    return tables.read(path, _format(path, name))
 
 
 def metadata_fields(scheme: Scheme) -> Sequence[str]:
@@ -170,10 +169,12 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
                 request = replace(request, request_key=_digest(read, base, seen))
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
     summary = _summary(table.name, columns, table.header)
-    return RequestTable(path, _format(path, name), table.header, cells, rows, left, summary, flaws)
+    return RequestTable(
+        path, _format(path, name), table.header, cells, rows, left, summary, flaws, table.divider
+    )
 
 
-def _check_capitals(table: tables.Table, columns: Mapping[str, str], fields: Sequence[str]) -> None:
+def _check_capitals(table: table_rows.Table, columns: Mapping[str, str], fields: Sequence[str]) -> None:
     """Raise ExchangeError: a column that is not read differs from one that would be only by capitals."""
     read = {name.lower(): name for name in (*_ROLES, *_RELATIONS, *fields)}
     for column in table.header:
@@ -184,7 +185,7 @@ def _check_capitals(table: tables.Table, columns: Mapping[str, str], fields: Seq
             raise ExchangeError(table.name, 1, reason, outcome="nothing was done")
 
 
-def _check_columns(table: tables.Table, columns: Mapping[str, str], *, labelled: bool) -> None:
+def _check_columns(table: table_rows.Table, columns: Mapping[str, str], *, labelled: bool) -> None:
     """Raise ExchangeError: a column may deny what others say, that of labels is missing, or none is read."""
     check_denying(table, [column for column in table.header if column not in columns])
     if labelled and _LABEL not in columns.values():
@@ -194,7 +195,7 @@ def _check_columns(table: tables.Table, columns: Mapping[str, str], *, labelled:
         raise ExchangeError(table.name, 1, f"no column of it is read{free}", outcome="nothing was done")
 
 
-def _check_fields(table: tables.Table, columns: Mapping[str, str], *, strict: bool) -> None:
+def _check_fields(table: table_rows.Table, columns: Mapping[str, str], *, strict: bool) -> None:
     """Raise ExchangeError: a column that is not read says what belongs into the label of an article."""
     for column in table.header:
         field = meant(column)

@@ -185,10 +185,16 @@ def _mapping(record: Record, binding: Binding, curies: Curies) -> Sequence[str]:
     ]
 
 
-def write_rows(target: IO[bytes], format: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def write_rows(
+    target: IO[bytes],
+    format: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    divider: str = ",",
+) -> None:
     """Write rows of any texts: as csv with guarded cells, or as tsv, whose cells lose tabs and line ends."""
     if format == "csv":
-        _write(target, ",", header, (list(map(spreadsheets.guarded, row)) for row in rows))
+        _write(target, divider, header, (list(map(spreadsheets.guarded, row)) for row in rows))
         return
     lines = (
         "\t".join(" ".join(cell.split()) if _BREAKS.search(cell) else cell for cell in row)

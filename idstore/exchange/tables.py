@@ -1,10 +1,11 @@
 """Tables: tab- or comma-separated rows under a header, read line by line.
 
 ``tsv`` has no quoting (a ``"`` is data), ``csv`` is RFC 4180 with guarded cells (`idstore.spreadsheets`),
+also with semicolons for commas, as spreadsheets write it where the comma is the decimal sign,
 ``sssom`` is tab-separated with the quoting of csv and metadata in lines with ``#`` before the header. A
 ``tsv`` with metadata is ``sssom``, and ``csv`` may have metadata too, also as a spreadsheet saves them.
 ``list`` has no header: an identifier a line, then a tab and its name; lines that begin with ``# `` are
-ignored. UTF-8, plain or gzip; flat memory.
+ignored. UTF-8, plain or gzip; flat memory. ``xlsx`` is the first sheet of a workbook.
 """
 
 import csv
@@ -12,16 +13,16 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 from idstore import spreadsheets
-from idstore.exchange import limits
+from idstore.exchange import limits, workbooks
 from idstore.exchange.sources import PACKED, Readable, Source, ending, opened
+from idstore.exchange.table_rows import Table, TableRow
 
-FORMATS: Final = ("sssom", "tsv", "csv")
+FORMATS: Final = ("sssom", "tsv", "csv", workbooks.FORMAT)
 LIST: Final = "list"
-SUFFIXES: Final = {".tsv": "tsv", ".csv": "csv", ".sssom": "sssom"}
+SUFFIXES: Final = {".tsv": "tsv", ".csv": "csv", ".sssom": "sssom", workbooks.SUFFIX: workbooks.FORMAT}
 """Formats by file name extension; ``.sssom.tsv`` is sssom."""
 
 _DIALECTS: Final[dict[str, dict[str, Any]]] = {
@@ -49,57 +50,47 @@ def format_of(name: str) -> str | None:
     return SUFFIXES.get(ending(name))
 
 
-class TableRow(NamedTuple):
-    """One row: its line number (from 1), its cells in the order of the header, and its error if malformed."""
-
-    line: int
-    cells: Sequence[str]
-    error: str | None = None
-
-
-@dataclass(slots=True)
-class Table:
-    """An open table.
-
-    name      its name in messages.
-    metadata  the lines before the header, without ``#``.
-    header    names of the columns.
-    rows      the rows, to be read once.
-    """
-
-    name: str
-    metadata: Sequence[str]
-    header: Sequence[str]
-    rows: Iterator[TableRow] = field(repr=False)
-
-
 @contextmanager
 def read(file: Readable, format: str) -> Iterator[Table]:
     """Open a table.
 
-    Raises ExchangeError: it cannot be read, is not UTF-8, has no header or a column twice.
+    Raises ExchangeError: it cannot be read, is not UTF-8, has no header or a column twice; InvalidData: see
+    `workbooks.read`.
     """
     with opened(file) as source:
+        if format == workbooks.FORMAT:
+            with workbooks.read(source) as table:
+                _check_once(table.header, source, 1)
+                yield table
+            return
         lines = _CountedLines(source)
         metadata = [] if format == LIST else list(lines.metadata(format))
         if metadata and format == "tsv":
             format = "sssom"
+        dialect = _DIALECTS[format]
+        if format == "csv":
+            dialect = {**dialect, "delimiter": lines.divider()}
         try:
-            reader = csv.reader(lines, **_DIALECTS[format])
+            reader = csv.reader(lines, **dialect)
             header = ["id", "name"] if format == LIST else [cell.strip() for cell in next(reader, [])]
         except csv.Error as error:
             raise source.error(lines.line, f"the header cannot be read: {_reason(error)}") from error
         if not any(header):
             raise source.error(lines.line or 1, "it has no header; name the columns in the first line")
-        twice = sorted({name for name in header if name and header.count(name) > 1})
-        if twice:
-            raise source.error(lines.line, f"the column {twice[0]!r} occurs twice")
+        _check_once(header, source, lines.line)
         rows = _rows(reader, lines, len(header))
         if format == "csv":
             rows = (row._replace(cells=[spreadsheets.plain(cell) for cell in row.cells]) for row in rows)
         if format == LIST:
             rows = (_trimmed(row) for row in rows if row.error or not row.cells[0].startswith("# "))
-        yield Table(source.name, metadata, header, rows)
+        yield Table(source.name, metadata, header, rows, str(dialect["delimiter"]))
+
+
+def _check_once(header: Sequence[str], source: Source, line: int) -> None:
+    """Raise ExchangeError: two columns have one name."""
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise source.error(line, f"the column {twice[0]!r} occurs twice")
 
 
 def _trimmed(row: TableRow) -> TableRow:
@@ -180,6 +171,12 @@ class _CountedLines:
         if "\x00" in text:
             raise self._source.error(self.line, "it holds a NUL character")
         return text.removeprefix(_BOM) if self.line == 1 else text
+
+    def divider(self) -> str:
+        """Return the sign that divides the header of csv: a comma, or a semicolon if no comma is in it."""
+        self._pending = next(self, None)
+        first = self._pending or ""
+        return ";" if ";" in first and "," not in first and "\t" not in first else ","
 
     def metadata(self, format: str) -> Iterator[str]:
         """Yield the lines of metadata before the header, without ``#``. Raises ExchangeError: too many."""

@@ -4,18 +4,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from importlib import import_module
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 from zipfile import BadZipFile, ZipFile
 
-from idstore.errors import ExchangeError, InvalidData
-from idstore.exchange.tables import Table, TableRow
+from idstore.errors import InvalidData
+from idstore.exchange import limits
+from idstore.exchange.sources import Source
+from idstore.exchange.table_rows import Table, TableRow
 
 FORMAT: Final = "xlsx"
 SUFFIX: Final = ".xlsx"
 EXTRA: Final = "spreadsheets"
 """The extra with the optional dependency."""
+_BLOCK: Final = 1 << 16
+"""Bytes read at once."""
 _LOST: Final = ("xl/charts/", "xl/media/", "xl/drawings/", "xl/pivot", "xl/vbaProject", "xl/embeddings/")
 """Parts of a workbook that the package does not keep."""
 _MOST: Final = 1 << 20
@@ -23,16 +28,19 @@ _MOST: Final = 1 << 20
 
 
 @contextmanager
-def read(path: Path) -> Iterator[Table]:
+def read(source: Source) -> Iterator[Table]:
     """Open the first sheet of a workbook. Formulas count as their last values; one without is an error.
 
-    Raises ExchangeError: it is no workbook, or has no header; InvalidData: the package is not installed.
-    Cost: the sheet is read twice.
+    Raises ExchangeError: it is no workbook, too large, or has no header; InvalidData: the package is not
+    installed. Cost: the sheet is read twice. Memory: the file, and its texts.
     """
     package = _openpyxl()
+    content = b"".join(iter(lambda: source.read(_BLOCK), b""))
     try:
+        _check_size(content, source)
         workbook, formulas = (
-            package.load_workbook(path, read_only=True, data_only=data_only) for data_only in (True, False)
+            package.load_workbook(BytesIO(content), read_only=True, data_only=data_only)
+            for data_only in (True, False)
         )
     except (
         BadZipFile,
@@ -41,7 +49,7 @@ def read(path: Path) -> Iterator[Table]:
         OSError,
         package.utils.exceptions.InvalidFileException,
     ) as error:
-        raise ExchangeError(str(path), None, f"it is no XLSX workbook: {error}") from error
+        raise source.error(None, f"it is no XLSX workbook: {error}") from error
     try:
         rows = enumerate(workbook.worksheets[0].iter_rows(values_only=True), 1)
         _, first = next(rows, (1, ()))
@@ -49,12 +57,22 @@ def read(path: Path) -> Iterator[Table]:
         while header and not header[-1]:
             header.pop()
         if not header:
-            raise ExchangeError(str(path), 1, "it has no header; name the columns in the first row")
+            raise source.error(1, "it has no header; name the columns in the first row")
         written = islice(formulas.worksheets[0].iter_rows(values_only=True), 1, None)
-        yield Table(str(path), [], header, _rows(rows, written, len(header)))
+        yield Table(source.name, [], header, _rows(rows, written, len(header)))
     finally:
         workbook.close()
         formulas.close()
+
+
+def _check_size(content: bytes, source: Source) -> None:
+    """Raise ExchangeError: unpacked, the parts of a workbook are too large. Raises BadZipFile."""
+    with ZipFile(BytesIO(content)) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    if size > limits.WORKBOOK:
+        raise source.error(
+            None, f"the workbook has {size} bytes, and the most are {limits.WORKBOOK}; write csv"
+        )
 
 
 def _rows(

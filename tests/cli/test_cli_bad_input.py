@@ -327,7 +327,7 @@ def test_an_unusable_file_is_reported_with_its_fault(run: Run, tmp_path: Path) -
     (tmp_path / "a.rdfp").touch()
     (tmp_path / "a.zip").touch()
     (tmp_path / "a.foo").touch()
-    (tmp_path / "divided.csv").write_text("subject;object\na;http://a\n")
+    (tmp_path / "divided.tsv").write_text("subject;object\na;http://a\n")
     (tmp_path / "returns.csv").write_bytes(b"subject,object\ra,http://a\r")
     (tmp_path / "latin.csv").write_bytes(b"subject,object,caf\xe9\n")
     for words, said in (
@@ -347,7 +347,7 @@ def test_an_unusable_file_is_reported_with_its_fault(run: Run, tmp_path: Path) -
             ("import", tmp_path / "a.foo"),
             "the extension '.foo' stands for no format; name the format of the file",
         ),
-        (("import", tmp_path / "divided.csv"), "the header looks divided by semicolons"),
+        (("import", tmp_path / "divided.tsv"), "the header looks divided by semicolons"),
         (("import", tmp_path / "returns.csv"), "a carriage return stands alone in it"),
         (("import", tmp_path / "latin.csv"), "it is not UTF-8 (byte 0xe9); save it as UTF-8"),
     ):

@@ -128,6 +128,7 @@ def test_an_export_with_a_misspelt_relation_is_refused(run: Run, tmp_path: Path)
 
 @pytest.mark.near_and_far
 def test_a_binding_within_the_registry_to_nothing_or_to_a_draft_is_told(run: Run, rdl: str) -> None:
+    assert rdl
     public, draft = run("register", "h", "public").line, run("register", "h", "draft").line
     assert run("bind", public, draft).err == ""
     run("fixate", public)

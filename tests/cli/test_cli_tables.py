@@ -96,9 +96,58 @@ def test_two_requests_with_one_key_are_told(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("rdl")
 def test_a_table_that_is_divided_by_another_sign_is_named(run: Run, tmp_path: Path) -> None:
-    table = tmp_path / "t.csv"
+    table = tmp_path / "t.tsv"
     table.write_text("name;target\nvalve;https://a.example/1\n", encoding="utf-8")
     assert "the header looks divided by semicolons" in run("mint", "h", "--from", table, code=3).err
+
+
+@pytest.mark.usefixtures("rdl")
+def test_csv_with_semicolons_comes_back_with_semicolons(run: Run, tmp_path: Path) -> None:
+    """As spreadsheets write it where the comma is the decimal sign."""
+    table, done = tmp_path / "t.csv", tmp_path / "done.csv"
+    table.write_text('\ufeffname;size;target\n"valve; big";1,5;https://a.example/1,2\n', encoding="utf-8")
+    run("mint", "h", "--from", table, "-o", done)
+    header, row = cells(done.read_text(encoding="utf-8"), ";")
+    assert header == ["identifier", "name", "size", "target"]
+    assert row[1:] == ["valve; big", "1,5", "https://a.example/1,2"]
+    assert run("mint", "h", "--from", "-", stdin=table.read_text(encoding="utf-8")).err.endswith("1 known\n")
+    bindings = tmp_path / "b.csv"
+    bindings.write_text(f"identifier;exactMatch\n{row[0]};http://b.example/\n", encoding="utf-8")
+    run("import", bindings, "--column", "target=exactMatch")
+    [bound] = run("show", row[0], "--json").object["bindings"]
+    assert bound["target"] == "http://b.example/"
+
+
+@pytest.mark.near_and_far
+def test_workbooks_are_read_wherever_tables_are(run: Run, rdl: str, tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    assert rdl
+
+    def workbook(name: str, *rows: tuple[str, ...]) -> Path:
+        made = openpyxl.Workbook()
+        for row in rows:
+            made.active.append(row)
+        made.save(tmp_path / name)
+        return tmp_path / name
+
+    listed = workbook("list.xlsx", ("id", "name"), ("a", "valve"), ("b", "pump"))
+    assert run("import", listed, "--namespace", "h").err.endswith("2 new; done\n")
+    iri = run("list", "--json").objects[0]["id"]
+    bindings = workbook("bindings.xlsx", ("subject_id", "object_id"), (iri, "http://x.example/1"))
+    run("import", bindings)
+    assert run("list", "--bound-to", "http://x.example/1", "--json").objects[0]["id"] == iri
+    other = workbook("other.xlsx", ("subject_id", "object_id"), (iri, "http://x.example/2"))
+    report = run("reconcile", bindings, other, "--format", "json").objects
+    assert report
+    decisions = workbook(
+        "decisions.xlsx",
+        ("action", "subject_id", "predicate_id", "object_id"),
+        ("unbind", iri, "skos:exactMatch", "http://x.example/1"),
+    )
+    run("reconcile", "--accept", decisions)
+    assert run("show", iri, "--json").object["bindings"] == []
+    twice = workbook("twice.xlsx", ("subject_id", "subject_id"), ("a", "b"))
+    assert "the column 'subject_id' occurs twice" in run("import", twice, code=3).err
 
 
 @pytest.mark.usefixtures("rdl")
