@@ -41,8 +41,8 @@ def import_(
             metavar="F",
             help=(
                 "turtle, trig, ntriples, nquads, jsonld, rdfxml, rdf-patch, droid, pronom, list, "
-                "handle-batch, sssom, tsv, csv or xlsx. [default: by the suffix of each FILE; .rdf and .owl are "
-                "rdfxml, .xml is droid, .zip, .json and a folder are pronom, .txt list]"
+                "handle-batch, sssom, tsv, csv or xlsx. [default: by the suffix of each FILE; .rdf and .owl "
+                "are rdfxml, .xml is droid, .zip, .json and a folder are pronom, .txt list]"
             ),
         ),
     ] = None,

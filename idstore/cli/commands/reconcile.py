@@ -49,7 +49,8 @@ def reconcile(
         typer.Option(
             "--input",
             metavar="F",
-            help="Format of the input files: sssom, tsv, csv, xlsx or an RDF format. [default: by their suffixes]",
+            help="Format of the input files: sssom, tsv, csv, xlsx or an RDF format."
+            " [default: by their suffixes]",
         ),
     ] = None,
     column: arguments.Column = None,
