@@ -281,7 +281,7 @@ class Bindings(Lookup):
     def unbind(self, id: Identifier, statement: Statement, party: Party) -> Event:
         """Remove a binding of the party; the owner of the identifier also removes those of others.
 
-        The log names the author of the refutation: the statement's author, if not the acting party.
+        The log has the statement's note, and the author of the refutation if it is not the acting party.
         Raises NotRegistered (also if there is no such binding), NotPermitted, InvalidData.
         """
         return self._unbind(id, statement, party)
@@ -303,7 +303,7 @@ class Bindings(Lookup):
             matches = _matching(record, facts.names, relations, targets)
             relation, target = matches[0].key[:2] if matches else (relations[-1], targets[-1])
             arguments = replace(statement, relation=relation, target=target).arguments()
-            authored = [argument for argument in arguments if argument[0] == PAV.authoredBy]
+            kept = [argument for argument in arguments if argument[0] in (SKOS.note, PAV.authoredBy)]
             if not matches:
                 raise NotRegistered(
                     written(id),
@@ -327,7 +327,7 @@ class Bindings(Lookup):
             for binding in undone:
                 ends = ((RDF.predicate, NamedNode(binding.relation)), (RDF.object, NamedNode(binding.target)))
                 extra = [] if binding.by == party.name else [(IDS.party, node(binding.by))]
-                event = self.core.event(transaction, IDS.Unbind, record.node, party, *ends, *authored, *extra)
+                event = self.core.event(transaction, IDS.Unbind, record.node, party, *ends, *kept, *extra)
                 record = self.core.record_event(transaction, record, event)
             return event
 

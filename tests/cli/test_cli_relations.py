@@ -141,3 +141,23 @@ def test_a_binding_within_the_registry_to_nothing_or_to_a_draft_is_told(run: Run
     hidden = run("register", "h", "hidden", by="bob").line
     unseen = run("bind", public, hidden, by="carol").err
     assert unseen == absent.replace("absent", "hidden")
+
+
+@pytest.mark.near_and_far
+def test_the_log_says_why_a_binding_was_removed(run: Run, rdl: str, tmp_path: Path) -> None:
+    assert rdl
+    iri = run("register", "h", "a").line
+    for target in ("http://x.example/1", "http://x.example/2"):
+        run("bind", iri, target)
+    run("unbind", iri, "http://x.example/1", "--note", "another thing")
+    decisions = tmp_path / "d.tsv"
+    decisions.write_text(
+        f"action\tsubject_id\tpredicate_id\tobject_id\tcomment\n"
+        f"unbind\t{iri}\tskos:exactMatch\thttp://x.example/2\tno longer there\n"
+    )
+    run("reconcile", "--accept", decisions)
+    events = run("log", "--id", iri, "--json").objects
+    notes = [one["note"] for one in events if one["kind"] == "Unbind"]
+    assert notes == ["another thing", "no longer there"]
+    assert run("show", iri, "--json").object["bindings"] == []
+    assert run("verify").out == ""

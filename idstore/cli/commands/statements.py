@@ -170,7 +170,13 @@ def _doubt_of_own(registry: "Registry", event: "Event", party: "Party") -> str:
     return ""
 
 
-def unbind(call: Call, id: arguments.Id, uri: arguments.Uri, relation: arguments.Relation = EXACT) -> None:
+def unbind(
+    call: Call,
+    id: arguments.Id,
+    uri: arguments.Uri,
+    relation: arguments.Relation = EXACT,
+    note: Annotated[str | None, typer.Option(metavar="T", help="Why, for the log.")] = None,
+) -> None:
     """Remove a binding.
 
     For the party that made it, and the owner of the identifier. The log keeps both acts.
@@ -180,7 +186,7 @@ def unbind(call: Call, id: arguments.Id, uri: arguments.Uri, relation: arguments
     from idstore.cli.events import print_changes
     from idstore.registry.bindings import Statement
 
-    statement = Statement(uri, relation)
+    statement = Statement(uri, relation, note)
     print_changes(call, session.write(call, lambda registry, party: registry.unbind(id, statement, party)))
 
 
