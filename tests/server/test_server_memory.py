@@ -20,6 +20,8 @@ GROWTH = 24.0
 
 The engine keeps changes in memory before it writes a table: up to that, new identifiers take memory too.
 """
+PAUSE = 0.02
+"""Seconds between the requests of a client: some hundred requests a second leave room for other tests."""
 MINT = "/api/v1/namespaces/rdl/identifiers"
 SHOW = "/api/v1/identifier"
 
@@ -40,7 +42,6 @@ def loads(server: Server, token: str, id: str) -> Sequence[Callable[[int], objec
     def vanish(_: int) -> None:
         with socket.create_connection(("127.0.0.1", server.port)) as client:
             client.sendall(f"GET {SHOW}?id=rdl:R1 HTTP/1.1\r\nHost: x\r\n\r\nGET /".encode())
-        time.sleep(0.02)  # without a wait for answers it would fill the queue of connections
 
     def mint(number: int) -> None:
         headers = {"Idempotency-Key": f"k-{number // 2}"}
@@ -77,6 +78,7 @@ def test_memory_stays_flat_under_load(prepared: Path, fast_folder: Path) -> None
                     return
                 act(number)
                 waits.append(time.monotonic() - start)
+                time.sleep(PAUSE)
 
         clients = [threading.Thread(target=work, args=[act]) for act in loads(server, token, id)]
         for client in clients:
