@@ -98,28 +98,35 @@ if TYPE_CHECKING:
     from idstore.registry.authority import Authority as Authority
     from idstore.registry.authority import Tenure as Tenure
     from idstore.registry.authority import Vetting as Vetting
+    from idstore.registry.batch_mint import MintOutcome as MintOutcome
     from idstore.registry.batch_mint import RequestRow as RequestRow
     from idstore.registry.bindings import SharedTarget as SharedTarget
     from idstore.registry.bindings import Statement as Statement
     from idstore.registry.change_rows import ChangeRow as ChangeRow
     from idstore.registry.citation import Citation as Citation
+    from idstore.registry.feed import FeedStep as FeedStep
     from idstore.registry.findings import VerificationFinding as VerificationFinding
     from idstore.registry.handle_records import HandleRange as HandleRange
     from idstore.registry.handle_values import Draft as Draft
+    from idstore.registry.handle_values import ValuesSet as ValuesSet
     from idstore.registry.handle_values import When as When
     from idstore.registry.history import Difference as Difference
     from idstore.registry.imports.adopt import Adoption as Adoption
     from idstore.registry.imports.adopt import Published as Published
     from idstore.registry.imports.adopt import Renaming as Renaming
+    from idstore.registry.imports.enroll import Listed as Listed
     from idstore.registry.imports.merge import Divergence as Divergence
     from idstore.registry.imports.relate import Related as Related
+    from idstore.registry.imports.relate import Stated as Stated
     from idstore.registry.lists import Fullness as Fullness
     from idstore.registry.lists import IdentifierCounts as IdentifierCounts
     from idstore.registry.lists import Pace as Pace
     from idstore.registry.log import EventPage as EventPage
     from idstore.registry.log import LogEntry as LogEntry
+    from idstore.registry.log import LogPosition as LogPosition
     from idstore.registry.log import Remark as Remark
     from idstore.registry.mappings import LineOutcome as LineOutcome
+    from idstore.registry.mappings import Proposal as Proposal
     from idstore.registry.redaction import Redacted as Redacted
     from idstore.registry.replacement import Replaced as Replaced
     from idstore.registry.requests import Request as Request
@@ -129,10 +136,16 @@ if TYPE_CHECKING:
     from idstore.registry.resolution import Superseded as Superseded
     from idstore.registry.storage_plan import Placed as Placed
     from idstore.remedies import Remedy as Remedy
+    from idstore.remote import RemoteRegistry as RemoteRegistry
     from idstore.remote import connect as connect
+    from idstore.schemes import Context as Context
+    from idstore.schemes import LabelType as LabelType
+    from idstore.schemes import Scheme as Scheme
     from idstore.schemes import WrittenForm as WrittenForm
     from idstore.schemes.locations import Client as Client
     from idstore.stores.contract import Answer as Answer
+    from idstore.stores.contract import GraphSelection as GraphSelection
+    from idstore.stores.contract import Snapshot as Snapshot
     from idstore.stores.contract import StoreCounters as StoreCounters
     from idstore.tokens import NewToken as NewToken
     from idstore.tokens import Token as Token
@@ -163,6 +176,7 @@ _MODULES: Final = {
     "Citation": "idstore.registry.citation",
     "Client": "idstore.schemes.locations",
     "Columns": "idstore.exchange.columns",
+    "Context": "idstore.schemes",
     "Derivation": "idstore.registry.resolution",
     "Difference": "idstore.registry.history",
     "Digest": "idstore.exchange.digest",
@@ -172,9 +186,11 @@ _MODULES: Final = {
     "Event": "idstore.model.event",
     "EventPage": "idstore.registry.log",
     "ExchangeError": "idstore.errors",
+    "FeedStep": "idstore.registry.feed",
     "Filter": "idstore.model.filter",
     "Flaw": "idstore.exchange.handle_batch",
     "Fullness": "idstore.registry.lists",
+    "GraphSelection": "idstore.stores.contract",
     "HandleRange": "idstore.registry.handle_records",
     "IdentifierCounts": "idstore.registry.lists",
     "IdstoreError": "idstore.errors",
@@ -186,13 +202,17 @@ _MODULES: Final = {
     "IntegrityError": "idstore.errors",
     "InvalidData": "idstore.errors",
     "InvalidIdentifier": "idstore.errors",
+    "LabelType": "idstore.schemes",
     "LeftOut": "idstore.exchange.comparison",
     "LimitReached": "idstore.errors",
     "LineOutcome": "idstore.registry.mappings",
+    "Listed": "idstore.registry.imports.enroll",
     "LocalOnly": "idstore.errors",
     "LogEntry": "idstore.registry.log",
+    "LogPosition": "idstore.registry.log",
     "Malformed": "idstore.exchange.mappings",
     "MalformedShapes": "idstore.errors",
+    "MintOutcome": "idstore.registry.batch_mint",
     "NOBODY": "idstore.model.party",
     "Namespace": "idstore.model.namespace",
     "NamespaceExhausted": "idstore.errors",
@@ -209,6 +229,7 @@ _MODULES: Final = {
     "PartyFacts": "idstore.model.party",
     "Place": "idstore.model.storage",
     "Placed": "idstore.registry.storage_plan",
+    "Proposal": "idstore.registry.mappings",
     "PublicChange": "idstore.exchange.changes",
     "Published": "idstore.registry.imports.adopt",
     "QueryRefused": "idstore.errors",
@@ -218,6 +239,7 @@ _MODULES: Final = {
     "Related": "idstore.registry.imports.relate",
     "Remark": "idstore.registry.log",
     "Remedy": "idstore.remedies",
+    "RemoteRegistry": "idstore.remote",
     "Renaming": "idstore.registry.imports.adopt",
     "Replaced": "idstore.registry.replacement",
     "ReplicaReadOnly": "idstore.errors",
@@ -227,12 +249,15 @@ _MODULES: Final = {
     "RequestTooLarge": "idstore.errors",
     "Resolution": "idstore.registry.resolution",
     "ResolutionOptions": "idstore.registry.resolution",
+    "Scheme": "idstore.schemes",
     "ShapeViolation": "idstore.errors",
     "SharedTarget": "idstore.registry.bindings",
     "SignInRequired": "idstore.errors",
     "SignInUnavailable": "idstore.errors",
+    "Snapshot": "idstore.stores.contract",
     "Stage": "idstore.model.record",
     "StageConflict": "idstore.errors",
+    "Stated": "idstore.registry.imports.relate",
     "Statement": "idstore.registry.bindings",
     "Storage": "idstore.model.storage",
     "StoreBusy": "idstore.errors",
@@ -257,6 +282,7 @@ _MODULES: Final = {
     "ValidationReport": "idstore.validation.report",
     "ValidationResult": "idstore.validation.report",
     "Value": "idstore.model.value",
+    "ValuesSet": "idstore.registry.handle_values",
     "VerificationFinding": "idstore.registry.findings",
     "Vetting": "idstore.registry.authority",
     "When": "idstore.registry.handle_values",

@@ -75,14 +75,14 @@ def checks(function: F) -> F:
         try:
             return function(*arguments, **named)
         except IdstoreError as error:
-            _name_argument(error, given)
+            name_argument(error, given)
             raise
 
     setattr(call, _CHECKED, True)
     return call  # type: ignore[return-value]
 
 
-def _name_argument(error: IdstoreError, given: Mapping[str, Any]) -> None:
+def name_argument(error: IdstoreError, given: Mapping[str, Any]) -> None:
     """Give an error the name of the argument that it is about, and its value as it was given.
 
     It is the only argument that is the value of the error, or holds it; else the one of the error's own name.

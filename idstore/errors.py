@@ -335,6 +335,7 @@ class UnknownValue(NotRegistered):
             f"{text} has no value {index}; use the index of an existing value",
             remedy=Remedy.LIST_VALUES,
         )
+        self.field, self.value = "index", index
 
 
 class AlreadyRegistered(IdstoreError):

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 from urllib.parse import SplitResult, quote, urlsplit
 
-from idstore.arguments import check, check_number, checks
+from idstore.arguments import check, check_number, checks, name_argument
 from idstore.connection import FolderConnection, ServerConnection, error_of
 from idstore.errors import (
     AlreadyRegistered,
@@ -57,6 +57,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _PARTY: Final = "party"
+_NAME: Final = "name"
+"""The parameter that names an uploaded file, and tells its format. A folder is sent as an archive."""
 _USER: Final = "Idstore-User"
 _IN_URLS: Final = re.compile(r"[^\x00-\x20\x7f]+")
 
@@ -249,13 +251,19 @@ class RemoteRegistry(_Base):
     def _call(self, operation: ApiOperation, *arguments: Any, **named: Any) -> Any:
         bound = operation.signature.bind(*arguments, **named)
         check(operation.run, bound.arguments)
+        if operation.upload:
+            path = Path(bound.arguments[operation.upload])
+            name = bound.arguments.get(_NAME) or str(path)
+            bound.arguments[_NAME] = f"{name}.zip" if path.is_dir() and not Path(name).suffix else name
         try:
             if operation.position is not None:
                 bound.apply_defaults()
                 return self._pages(operation, operation.position, bound.arguments)
             return self._request(operation, bound)
         except IdstoreError as error:
-            error.field = None if error.field is None else operation.in_library(error.field)
+            if error.field is not None:
+                error.field = operation.in_library(error.field.partition(".")[0])
+                name_argument(error, bound.arguments)
             raise
 
     def _pages(

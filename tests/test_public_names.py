@@ -11,7 +11,7 @@ import pytest
 
 import idstore
 from idstore import errors
-from idstore.operations.declared import OPERATIONS
+from idstore.operations.declared import LOCAL, OPERATIONS
 
 
 def classes(hint: object) -> Iterator[type]:
@@ -39,14 +39,19 @@ def inner(kind: type) -> Iterator[type]:
 
 
 def test_every_type_of_an_operation_is_public() -> None:
-    """Also the types of the fields of these types."""
+    """Also those of what needs the folder of the store, and of the fields of these types."""
     functions = [
-        operation.function or getattr(idstore.Registry, operation.name) for operation in OPERATIONS.values()
+        idstore.connect,
+        *(
+            operation.function or getattr(idstore.Registry, operation.name)
+            for operation in OPERATIONS.values()
+        ),
+        *(getattr(idstore.Registry, name) for name in LOCAL),
     ]
     unread = [
         kind
         for function in functions
-        for hint in typing.get_type_hints(function).values()
+        for hint in typing.get_type_hints(function, localns={"Dataset": None}).values()
         for kind in classes(hint)
     ]
     seen = set[type]()

@@ -14,17 +14,24 @@ if TYPE_CHECKING:
 
 
 def change_table(
-    call: Call, act: str, file: str, defaults: Mapping[str, str | None], *, dry_run: bool
+    call: Call,
+    act: str,
+    file: str,
+    defaults: Mapping[str, str | None],
+    *,
+    dry_run: bool,
+    force: bool = False,
 ) -> int:
     """Carry out an act for each row, all or none, and return the exit code.
 
     defaults  values of columns that rows leave empty.
+    force     whether cells are taken that are refused otherwise.
     """
     from idstore.exchange import change_tables
 
     given = {column: text for column, text in defaults.items() if text is not None}
     with stdin.files([file]) as [path]:
-        table = change_tables.read(path, file, act, given)
+        table = change_tables.read(path, file, act, given, force=force)
     call.output.info(f"idstore: reading {table.summary.replace(str(path), inputs.name(file))}")
     lines, rehearsed = TableLines(call, table.flaws, table.empty), dry_run or bool(table.flaws)
 

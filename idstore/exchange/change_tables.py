@@ -6,7 +6,7 @@ A wide export (`idstore.exchange.wide_table`) has most of them. Other columns ar
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -52,10 +52,11 @@ class ChangeTable:
     empty: int
 
 
-def read(path: Path, name: str, act: str, defaults: Mapping[str, str]) -> ChangeTable:
+def read(path: Path, name: str, act: str, defaults: Mapping[str, str], *, force: bool = False) -> ChangeTable:
     """Read a table of changes.
 
     defaults  values of columns that rows leave empty.
+    force     whether names are taken that look like marks of a spreadsheet.
     A row without the cell that the act needs has nothing to change.
     Raises ExchangeError: the file cannot be read, or a column is missing; InvalidData: see `workbooks.read`.
     """
@@ -74,7 +75,7 @@ def read(path: Path, name: str, act: str, defaults: Mapping[str, str]) -> Change
                 for column, cell in zip(table.header, row.cells, strict=False)
                 if cell.strip()
             }
-            reason = row.error or _flaw(given, identifier, columns)
+            reason = row.error or _flaw(given, identifier, () if act == "name" else columns)
             if reason is not None:
                 flaws.append((row.line, reason))
                 if len(flaws) > limits.BAD_LINES:
@@ -82,7 +83,7 @@ def read(path: Path, name: str, act: str, defaults: Mapping[str, str]) -> Change
             elif needed.isdisjoint((*given, "")):
                 empty += 1
             else:
-                rows.append(_change(row.line, act, given, identifier, columns))
+                rows.append(replace(_change(row.line, act, given, identifier, columns), force=force))
     used = [column for column in (identifier, *columns) if column in table.header]
     passed = ", ".join(column for column in table.header if column and column not in used)
     summary = f"{table.name}: {', '.join(used)}{f'; passed over: {passed}' if passed else ''}"

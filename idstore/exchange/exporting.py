@@ -78,8 +78,9 @@ def export(
     _check_format(format)
     if wide and format not in wide_table.FORMATS:
         raise InvalidData(f"{format} has no wide form; choose csv or xlsx", field="wide", value=wide)
-    titled = title is not None or licence is not None
-    _check_choices(format, filter, after=after, titled=titled, for_publication=for_publication)
+    _check_choices(
+        format, filter, after, {"title": title, "licence": licence}, for_publication=for_publication
+    )
     if changed_since is not None and format != handle_batch.FORMAT:
         raise InvalidData(
             f"only {handle_batch.FORMAT} gives the changes since a moment; choose that format",
@@ -143,7 +144,9 @@ def _check_format(format: str) -> None:
         )
 
 
-def _check_choices(format: str, filter: Filter, *, after: int, titled: bool, for_publication: bool) -> None:
+def _check_choices(
+    format: str, filter: Filter, after: int, header: Mapping[str, str | None], *, for_publication: bool
+) -> None:
     """Raise InvalidData for a choice that the format does not have."""
     if for_publication:
         filter.check_publication()
@@ -163,7 +166,8 @@ def _check_choices(format: str, filter: Filter, *, after: int, titled: bool, for
         raise InvalidData(
             f"only {patch.FORMAT} gives the changes after a number; choose that format", field="after"
         )
-    if format != "sssom" and titled:
+    said = {name: text for name, text in header.items() if text is not None}
+    for name, text in said.items() if format != "sssom" else ():
         raise InvalidData(
-            f"{format} has no title and no licence; choose sssom, or leave them out", field="title"
+            f"{format} has no title and no licence; choose sssom, or leave them out", field=name, value=text
         )

@@ -1,5 +1,6 @@
 """Imports of every kind: the one place that knows which reader a file needs."""
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -192,7 +193,7 @@ def import_file(
     registry: Registry,
     file: Path,
     party: Party,
-    name: str = "the file",
+    name: str = "",
     choices: ImportChoices = ImportChoices(),
     *,
     others: Sequence[Path] = (),
@@ -202,6 +203,7 @@ def import_file(
     """Import a file, all or nothing, with the rights of the party.
 
     name      the name of the file for people, in messages and in the log; it has the suffix of ``file``.
+              Empty: its path.
     others    further files of an export, which is imported as a whole.
     metadata  the file of SSSOM's metadata, if it is not in the table or beside it.
     Bindings are for all parties that may bind, a batch file needs the rights for each operation, and all else
@@ -209,6 +211,7 @@ def import_file(
     Raises InvalidData (a choice that the kind of file does not have), ExchangeError (malformed),
     NotPermitted, UnknownNamespace, ImportConflict, StoreUnavailable; nothing was changed then.
     """
+    name = name or str(file)
     kind = kind_of(name, choices.format, choices.namespace, folder=file.is_dir())
     for choice in misplaced(kind, choices):
         raise InvalidData(f"{choice} means nothing for {kind}; leave it out", choice=choice)
@@ -486,12 +489,12 @@ def _named(file: Path, name: str) -> Iterator[None]:
     try:
         yield
     except IdstoreError as error:
-        path = str(file)
-        if path != name:
-            error.message = error.message.replace(path, name)
+        if str(file) != name:
+            path = re.compile(rf"(?<![\w./-]){re.escape(str(file))}(?![\w-])")
+            error.message = path.sub(lambda _: name, error.message)
             error.args = (error.message, *error.args[1:])
             error.fields = {
-                key: value.replace(path, name) if isinstance(value, str) else value
+                key: path.sub(lambda _: name, value) if isinstance(value, str) else value
                 for key, value in error.fields.items()
             }
         raise

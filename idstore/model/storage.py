@@ -41,7 +41,7 @@ def check_name(text: str, what: str) -> str:
 def check_path(text: str) -> str:
     """Return the absolute path of a directory, with a slash at its end. Raises InvalidData."""
     path = f"{text.rstrip('/')}/"
-    if not _PATH.fullmatch(path) or {".", ".."} & set(path.split("/")):
+    if not text or not _PATH.fullmatch(path) or {".", ".."} & set(path.split("/")):
         raise InvalidData(
             f"{text!r} is not an absolute path; write one as /mnt/pillar", field="path", text=text
         )

@@ -256,7 +256,7 @@ class ApiOperation:
 def _sent(parameter: Parameter, value: Any) -> Any:
     """Return an argument as it is sent: a moment or an identifier as text."""
     if parameter.is_moment:
-        return times.iso(times.checked(value))
+        return times.iso(times.checked(value, parameter.path[-1]))
     if parameter.kind in (Sequence[str], Iterable[str]):
         return [written(item) if isinstance(item, NamedNode | Record) else item for item in value]
     return written(value) if isinstance(value, NamedNode | Record) else value

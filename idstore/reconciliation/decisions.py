@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Final
 
 from idstore.errors import AmbiguousIdentifier, ExchangeError, InvalidData, InvalidIdentifier, NotRegistered
@@ -25,6 +26,8 @@ TITLES: Final[Mapping[str, str]] = {
 }
 """Outcome of a decision → heading, in the order of a summary."""
 HEADING: Final = "What was decided"
+_NOTE: Final = 80
+"""Most characters of a note in a summary in text."""
 SHOWN: Final = 10
 """Decisions of each outcome that a summary in text lists."""
 _UNKNOWN: Final = (NotRegistered, AmbiguousIdentifier, InvalidIdentifier, InvalidData)
@@ -38,6 +41,7 @@ class Decision:
 
     outcome  a key of `TITLES`.
     before   of a changed link the relation that it had.
+    note     why, in words; empty if the file does not say it.
     """
 
     outcome: str
@@ -45,6 +49,7 @@ class Decision:
     relation: str
     target: str
     before: str = ""
+    note: str = ""
 
 
 @dataclass(slots=True)
@@ -126,13 +131,16 @@ def _add(summary: Summary, row: MappingRow, single: dict[tuple[str, str], int]) 
     ends = (row.subject, row.target)
     summary.authors |= dict.fromkeys(row.authors)
     summary.names |= {iri: name for iri, name in zip(ends, (row.name, row.target_name), strict=True) if name}
-    decision = Decision(_OUTCOMES[row.action], row.subject, row.relation, row.target)
+    decision = Decision(_OUTCOMES[row.action], row.subject, row.relation, row.target, note=row.note)
     place = single.get(ends, len(summary.decisions))
     pair = {one.outcome: one for one in (*summary.decisions[place : place + 1], decision)}
     if pair.keys() == {"removed", "added"}:
         del single[ends]
-        before = pair["removed"].relation
-        summary.decisions[place] = replace(pair["added"], outcome="changed", before=before)
+        before, added = pair["removed"], pair["added"]
+        notes = dict.fromkeys(filter(None, (before.note, added.note)))
+        summary.decisions[place] = replace(
+            added, outcome="changed", before=before.relation, note="; ".join(notes)
+        )
         return
     if decision.outcome in ("removed", "added"):
         single[ends] = len(summary.decisions)
@@ -149,7 +157,8 @@ def _lines(summary: Summary, label: Label) -> Iterable[str]:
     for title, decisions, more in summary.grouped(SHOWN):
         yield title
         for decision in decisions:
-            yield f"  {_sentence(decision, label)}"
+            why = f": {shorten(decision.note, _NOTE, placeholder='…')}" if decision.note else ""
+            yield f"  {_sentence(decision, label)}{why}"
         if more:
             yield f"  and {more} more; --json lists all"
 
@@ -167,6 +176,7 @@ def json(summary: Summary) -> Sequence[Mapping[str, object]]:
             "id": decision.subject,
             "relation": decision.relation,
             "before": decision.before,
+            "note": decision.note,
             "target": decision.target,
             "names": {
                 iri: name for iri in (decision.subject, decision.target) if (name := summary.name(iri))
@@ -183,7 +193,7 @@ def page(summary: Summary) -> str:
     label = partial(labelled, summary.name)
     sections = []
     for title, decisions, _ in summary.grouped():
-        items = "\n".join(f"<li>{escape(_sentence(decision, label))}</li>" for decision in decisions)
+        items = "\n".join(f"<li>{_item(decision, label)}</li>" for decision in decisions)
         sections.append(f"<h2>{title}</h2>\n<ul>\n{items}\n</ul>")
     body = "\n".join(sections)
     return f"""<!doctype html>
@@ -198,3 +208,9 @@ margin: 1rem auto; padding: 0 1rem; overflow-wrap: anywhere; }}</style>
 {body}
 </html>
 """
+
+
+def _item(decision: Decision, label: Label) -> str:
+    """Return a decision in HTML."""
+    why = f"<br>{escape(decision.note)}" if decision.note else ""
+    return f"{escape(_sentence(decision, label))}{why}"

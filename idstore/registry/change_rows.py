@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from idstore import arguments
+from idstore import arguments, spreadsheets
 from idstore.errors import IdstoreError, InvalidData
 from idstore.model import terms
 from idstore.model.names import already_leading
@@ -15,6 +15,7 @@ from idstore.registry.bindings import Bindings
 from idstore.registry.core import Core, DryRunEnded
 from idstore.registry.lifecycle import Lifecycle
 from idstore.registry.mappings import LineOutcome, refusal
+from idstore.remedies import Remedy
 
 ACTS: Final = ("deprecate", "undeprecate", "supersede", "target", "name", "grant")
 
@@ -29,7 +30,8 @@ class ChangeRow:
     reason      of a deprecation.
     successors  of a deprecation or a supersession.
     target      the target.
-    names       names by language; ``und``: one without a language.
+    names       names by language; ``und``: one without a language. Spaces around one are no change.
+    force       whether names are taken that look like marks of a spreadsheet.
     grantee     name of the party or group that may see the identifier.
     bind        whether the grantee may also bind.
     """
@@ -43,6 +45,7 @@ class ChangeRow:
     grantee: str = ""
     bind: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
+    force: bool = False
 
     def __post_init__(self) -> None:
         """Raise InvalidData: a field is of another kind, or the act is none for tables."""
@@ -93,10 +96,11 @@ class ChangeRows(Bindings, Lifecycle):
             case "undeprecate":
                 self.undeprecate(record, party)
             case "name":
-                known = dict(record.names)
-                for lang, name in row.names.items():
-                    if known.get(terms.language_or_none(lang)) != name:
-                        self.name(record, name, party, lang)
+                for lang, name in _other_names(record, row).items():
+                    mark = None if row.force else spreadsheets.mark("name", name)
+                    if mark is not None:
+                        raise InvalidData(mark, field="names", value=name, remedy=Remedy.INSIST)
+                    self.name(record, name, party, lang)
             case "target":
                 self.target(record, row.target, party)
             case "grant":
@@ -112,13 +116,23 @@ class ChangeRows(Bindings, Lifecycle):
         if row.act == "undeprecate":
             return not record.deprecated
         if row.act == "name":
-            known = dict(record.names)
-            return all(known.get(terms.language_or_none(lang)) == name for lang, name in row.names.items())
+            return not _other_names(record, row)
         if row.act == "grant":
             return (row.grantee, row.bind) in record.grants
         successors = {self.identify(one, party) for one in row.successors}
         same = bool(record.deprecated) and successors <= set(record.successors)
         return same and (row.act == "supersede" or record.reason == row.reason)
+
+
+def _other_names(record: Record, row: ChangeRow) -> dict[str, str]:
+    """Return the names of a row that the record has not, by language."""
+    known = dict(record.names)
+    languages = {lang: terms.language_or_none(lang) for lang in row.names}
+    return {
+        lang: name
+        for lang, name in row.names.items()
+        if known.get(languages[lang], "").strip() != name.strip()
+    }
 
 
 def _outcome(registry: ChangeRows, row: ChangeRow, party: Party) -> LineOutcome:

@@ -23,6 +23,8 @@ from idstore.registry.facts import Facts
 from idstore.remedies import Remedy
 from idstore.vocabulary import IDS, MAPPING_PREFIXES
 
+_WELL_KNOWN: Final = {"wd": "http://www.wikidata.org/entity/"}
+"""Prefixes that need no package, and stand in no export."""
 _WEB: Final = r"(?i:https?):"
 _HOST: Final = _WEB + r"//([^/?#@]*@)?[^/?#@:]"
 _TWICE: Final = re.compile(rf"{_WEB}//(?P<inner>{_WEB[:-1]}:?//.*)", re.DOTALL)
@@ -47,7 +49,7 @@ def expanded(text: str, by_name: Mapping[str, Namespace], *, force: bool = False
     if not rest.startswith("//"):
         if prefix in by_name:
             return _identifier(by_name[prefix], rest, text)
-        base = MAPPING_PREFIXES.get(prefix) or _of_bioregistry(prefix)
+        base = MAPPING_PREFIXES.get(prefix) or _WELL_KNOWN.get(prefix) or _of_bioregistry(prefix)
         if base is not None:
             return base + rest
     if force:

@@ -193,7 +193,9 @@ class Lifecycle(Lookup):
     def _check_cycle(self, transaction: Transaction, replaced: NamedNode, successor: NamedNode) -> None:
         """Raise InvalidData if a succession closes a cycle, as far as everyone sees."""
         if successor == replaced:
-            raise InvalidData(f"{replaced.value} cannot replace itself", id=replaced.value)
+            raise InvalidData(
+                f"{replaced.value} cannot replace itself", field="successors", value=replaced.value
+            )
         queue, came_from = [successor], {successor: replaced}
         while queue:
             current = queue.pop(0)

@@ -50,6 +50,8 @@ UPLOADS: Final = frozenset(f"{API}{VERSION}{one.path}" for one in OPERATIONS.val
 _KEY: Final = "requestKey"
 _KEY_HEADER: Final = "Idempotency-Key"
 _KEY_FIELD: Final = Header(alias=_KEY_HEADER, description="The same as `requestKey`.")
+_NAME: Final = "name"
+"""The parameter that names an uploaded file: its path here is none of its sender's business."""
 _CANCELLED: Final = "cancelled"
 """Parameter of operations that can be ended: a function that tells whether they should."""
 _PRIVATE: Final = {"Cache-Control": "private, no-store"}
@@ -235,6 +237,7 @@ def _upload_endpoint(
 
     def prepared(caller: Caller, values: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         arguments = _arguments(operation, registry, caller, values)
+        arguments[_NAME] = arguments.get(_NAME) or "the file"
         return arguments, registry.administers(caller.party)
 
     async def endpoint(request: Request, **sent: Any) -> Response:
@@ -242,7 +245,7 @@ def _upload_endpoint(
         arguments, trusted = await workers.run(operation, partial(prepared, caller, _values(sent)))
         async with upload(
             request,
-            str(arguments.get("name", "")),
+            str(arguments[_NAME]),
             limit=limits.upload if trusted else limits.upload // UNTRUSTED,
             seconds=limits.sending,
             packed=trusted,

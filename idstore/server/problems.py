@@ -85,6 +85,8 @@ def describe(error: errors.IdstoreError) -> Problem:
         "error": error.code,
         "fields": {name: _plain(value) for name, value in error.fields.items()},
     }
+    if error.position is not None:
+        problem["fields"]["position"] = error.position
     if error.field is not None:
         problem |= {"field": str(_plain(error.field)), "value": _plain(error.value)}
     if error.remedy is not None:

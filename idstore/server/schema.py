@@ -118,7 +118,7 @@ def _sent(kind: Any) -> Any:
     if origin in (list, tuple, Sequence, Collection, Iterable):
         return list[_sent(get_args(kind)[0])]  # type: ignore[misc]
     if origin is Mapping:
-        return GenericAlias(dict, (_TEXT, _TEXT))
+        return GenericAlias(dict, (_TEXT, _sent(get_args(kind)[1])))
     if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind is not Party:
         return _sent_model(kind)
     if bytes in get_args(kind):

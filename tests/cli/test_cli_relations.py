@@ -161,3 +161,24 @@ def test_the_log_says_why_a_binding_was_removed(run: Run, rdl: str, tmp_path: Pa
     assert notes == ["another thing", "no longer there"]
     assert run("show", iri, "--json").object["bindings"] == []
     run("verify")
+
+
+def test_a_summary_of_decisions_says_why(run: Run, tmp_path: Path) -> None:
+    decisions = tmp_path / "d.tsv"
+    decisions.write_text(
+        "action\tsubject_id\tpredicate_id\tobject_id\tcomment\n"
+        "unbind\turn:x:a\tskos:exactMatch\thttp://x.example/1\tnot the <same> charter\n"
+        "bind\turn:x:a\tskos:closeMatch\thttp://x.example/1\tas the archive says\n"
+        f"keep\turn:x:b\tskos:exactMatch\thttp://x.example/2\t{'long ' * 40}\n"
+    )
+    words = ("reconcile", "--accept", decisions, "--summary")
+    text = run(*words).lines
+    assert text[2].endswith("instead of skos:exactMatch: not the <same> charter; as the archive says")
+    assert text[4].endswith("long…") and len(text[4]) < 200
+    first, second = run(*words, "--json").objects
+    assert (first["note"], second["note"]) == (
+        "not the <same> charter; as the archive says",
+        "long " * 40,
+    )
+    page = run(*words, "--format", "html").out
+    assert "<br>not the &lt;same&gt; charter; as the archive says</li>" in page

@@ -426,7 +426,26 @@ def test_names_are_corrected_by_a_table(run: Run, tmp_path: Path) -> None:
     unread = written(tmp_path / "w.csv", ("id", "title"), ("h:a", "Klappe"))
     assert "no column is named name, which name needs" in run("name", "--from", unread, code=3).err
     run("name", first, "x", "--dry-run", code=2)
+    run("name", first, "x", "--force", code=2)
     run("name", first, "--from", table, code=2)
+
+
+@pytest.mark.usefixtures("rdl")
+@pytest.mark.parametrize("name", ['"Hamlet"', " padded ", "=1+1", "'tis"])
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_names_come_back_from_a_wide_export_unchanged(
+    run: Run, tmp_path: Path, name: str, suffix: str
+) -> None:
+    pytest.importorskip("openpyxl")
+    iri = run("register", "h", "a").line
+    run("name", iri, name, "--lang", "en")
+    wide = tmp_path / f"wide.{suffix}"
+    run("export", "--format", suffix, "--wide", "-o", wide)
+    assert run("name", "--from", wide).err.endswith("idstore: 1 known; done\n")
+    table = written(tmp_path / "t.csv", ("identifier", "name_de"), (iri, '"Hamlet"'))
+    assert "in quotes that would be part of it" in run("name", "--from", table, code=3).lines[0]
+    run("name", "--from", table, "--force")
+    assert run("show", iri, "--json").object["names"] == {"de": '"Hamlet"', "en": name}
 
 
 @pytest.mark.usefixtures("rdl")

@@ -71,6 +71,9 @@ def name(
     ] = None,
     table: arguments.ChangeTable = None,
     dry_run: arguments.TableDryRun = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --from: take names in quotes, and those like formulas.")
+    ] = False,
 ) -> int:
     """Give an identifier a name. For its owner.
 
@@ -82,8 +85,8 @@ def name(
     if table is not None and (id, unset) == (None, None):
         from idstore.cli.table_changes import change_table
 
-        return change_table(call, "name", table, {"lang": lang}, dry_run=dry_run)
-    if id is None or table is not None or dry_run:
+        return change_table(call, "name", table, {"lang": lang}, dry_run=dry_run, force=force)
+    if id is None or table is not None or dry_run or force:
         raise UsageError("give an identifier and its name, or a table with --from")
     if (text is None) == (unset is None) or (unset is not None and lang is not None):
         raise UsageError("give a name, or --unset with its language")
