@@ -113,7 +113,7 @@ def _about(error: IdstoreError, stated: Mapping[str, Sequence[object]]) -> tuple
 
 
 def _stated(given: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[object]]]:
-    """Yield the names of arguments, and of the fields of dataclasses, with what they hold."""
+    """Yield the names of arguments, fields of dataclasses and keys of mappings, with what they hold."""
     for name, value in given.items():
         if isinstance(value, str | int | float | Decimal | datetime):
             yield name, (value,)
@@ -124,7 +124,8 @@ def _stated(given: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[object]]]:
         elif is_dataclass(value):
             yield from _stated({field.name: getattr(value, field.name) for field in fields(value)})
         elif isinstance(value, Mapping):
-            yield name, [one for pair in value.items() for one in pair if isinstance(one, str)]
+            yield name, [key for key in value if isinstance(key, str)]
+            yield from _stated(value)
         else:
             items = value if isinstance(value, list | tuple) else ()
             yield name, [one for each in items for _, own in _stated({name: each}) for one in own]

@@ -31,11 +31,32 @@ _BEFORE_TAGS: Final = re.compile(rf"(?:{_TAG})*(.*?)(?:{_TAG})*", re.IGNORECASE 
 _IN_HTML: Final = re.compile("&(?:lt|gt|quot|apos|#[0-9]+|#x[0-9a-f]+);", re.IGNORECASE)
 _SOLIDUS: Final = re.compile(r"\s*[/\\\u2044\u2215\u29f8]\s*")
 """What people write where the first solidus of a handle or an address stands."""
-_AFTER: Final = re.compile(r"([\"'`>\u00bb\u2019\u201d\u203a,;]|&(?:gt|quot|lt|apos|nbsp);|</?[a-z]+>)\Z")
+_AFTER: Final = re.compile(
+    r"([\"'`>(\[{\u00ab\u00bb\u2018\u2019\u201c\u201d\u203a,;]|&(?:gt|quot|lt|apos|nbsp);|</?[a-z]+>|%(?:0[9AD]|2[02]|E2%80%8B))\Z",
+    re.IGNORECASE,
+)
 """What stands behind an address in a text, and seldom belongs to it."""
 _AND_ANOTHER: Final = re.compile(r"[^?#]*?([;,|\s])\s*(?:https?|ftp)://", re.IGNORECASE)
 """An address behind another one, not in its query."""
 _BRACKETS: Final = ("()", "[]", "{}")
+_MARKS: Final = "\"'`|\\*\u00ab\u00b4\u00bb\u2018\u2019\u201c\u201d\u201e\u2039\u203a\ufffd "
+"""Signs that stand around identifiers in texts, and that labels seldom begin or end with."""
+_LIST_SIGN: Final = re.compile(r"(?:[-*\u2013\u2022]|[0-9]+[.)])\s+")
+_DOUBTS: Final = (
+    (re.compile(r"[\s,;|](?:10\.[0-9]{4,9}|https?:/)/"), "holds a second identifier after {}"),
+    (re.compile(r"\A(?:\[.*\]|\(.*\)|\{.*\}|\[[^\]]*\]\(.*\))\Z", re.DOTALL), "is in brackets: {}"),
+    (re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+\Z"), "is a moment, as spreadsheets write it: {}"),
+    (re.compile(r"\A(?:true|false)\Z", re.IGNORECASE), "is a truth value, as spreadsheets write it: {}"),
+    (
+        re.compile(r"\A[0-9](?:[.,][0-9]+)?E[+-]?[0-9]+\Z"),
+        "is a rounded number, as spreadsheets write it: {}",
+    ),
+    (re.compile(r"\Ahttps?:?//?"), "begins with {}, as an address does"),
+    (re.compile(r"\s"), "has a space"),
+    (re.compile("\ufffd"), "has U+FFFD, which stands for characters that were lost"),
+    (re.compile("%[0-9A-Fa-f]{2}"), "has {}, as addresses write a character"),
+)
+"""What a label seldom has → what to say of it."""
 _SENTENCE: Final = re.compile(r"[.,;:!?\u2026\u3001\u3002]\Z")
 
 
@@ -58,6 +79,8 @@ def unwrapped(text: str) -> str:
 def _once_unwrapped(text: str) -> str:
     stripped = text.strip()
     linked = spreadsheets.linked(stripped)
+    if linked is None and stripped.startswith("="):
+        linked = spreadsheets.unmarked(stripped)
     if linked is not None:
         return linked
     for pattern in (_LINK, _WORD_BEFORE, _WORD_AFTER):
@@ -89,6 +112,15 @@ def usual_signs(text: str) -> str:
     return _SOLIDUS.sub("/", text, count=1)
 
 
+def without_marks(label: str) -> str:
+    """Return a label without the sign of a list before it, and without quotes and the like at its ends.
+
+    >>> without_marks("'10.1045/a"), without_marks("1. 10.1045/a"), without_marks("- 10.1045/a |")
+    ('10.1045/a', '10.1045/a', '10.1045/a')
+    """
+    return _LIST_SIGN.sub("", label.strip()).strip(_MARKS)
+
+
 def is_odd(label: str) -> bool:
     """Whether a label begins or ends as no label does, so that what `unwrapped` leaves was meant."""
     return label[:1] in _OPENING or label[-1:] == ">" or _WORD_AFTER.fullmatch(label) is not None
@@ -98,6 +130,15 @@ def doubt(label: str) -> str:
     """Return what to warn of: a label that may be no label, or more than one; empty if there is nothing."""
     if _SENTENCE.search(label):
         return f"its label ends in {label[-1]!r}, as a sentence does"
+    if label[:1] in _MARKS or label[-1:] in _MARKS:
+        sign = label[0] if label[0] in _MARKS else label[-1]
+        return f"its label begins or ends with {sign!r}, as what stands around an identifier"
+    if ends_unopened(label):
+        return f"its label ends in {label[-1]!r}, which it does not open"
+    for pattern, words in _DOUBTS:
+        found = pattern.search(label)
+        if found is not None:
+            return f"its label {words.format(repr(found[0]))}"
     return missing("label", label)
 
 
@@ -115,6 +156,8 @@ def spoilt(address: str) -> str:
     after = _AFTER.search(address)
     if after is not None:
         return f"it ends in {after[1]!r}"
+    if "&amp;" in address:
+        return "it has '&amp;', as HTML writes &"
     closed = ends_unopened(address)
     return f"it ends in {closed!r}, which it does not open" if closed else ""
 

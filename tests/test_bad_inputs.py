@@ -182,7 +182,7 @@ INPUTS: Sequence[tuple[str, tuple[str, ...], Act, str, str | None]] = [
         ("namespace", "add", "x", "http://x.example.org/#", "--scheme", "rdswip", "--set", "colour=red"),
         lambda r: r.add_namespace("x", "http://x.example.org/#", "rdswip", ALICE, {"colour": "red"}),
         "invalid-data",
-        "setting",
+        "settings",
     ),
     (
         "a malformed name of a namespace",

@@ -47,6 +47,8 @@ def open_output(file: str) -> Iterator[IO[bytes]]:
     Raises OSError, with the file's name: the disk is full.
     """
     path = None if file == inputs.STDIN else _target(file)
+    if file.lower().endswith(".xlsx.gz"):
+        raise UsageError(f"a workbook is packed already; name {file} without .gz")
     if path is not None:
         check_outside_stores(file)
     if path is not None and not _is_device(path):

@@ -19,6 +19,10 @@ _SUPPLEMENT: Final = re.compile(
 _TOLD: Final = re.compile(r"sup[a-z]*[\W_]*([0-9]*)", re.IGNORECASE)
 """A supplement within an issue."""
 _DOI: Final = re.compile(r"\b10\.[0-9]{4,9}(?:/|%2F)\S", re.IGNORECASE)
+_SAID_IN_NOTE: Final = re.compile(
+    r"^\s*(?:(?:volume|vol|issue|number|no|pages?|pp|issn|title)\.?\s*[:=].*|suppl(?:ement)?\.?\s*[0-9]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _TAKEN: Final = "idstore's own JSON, CSL-JSON, Crossref's JSON, JATS XML, BibTeX and RIS"
 EXTRA: Final = "articles"
 """The extra with the optional dependencies for JATS, BibTeX and RIS."""
@@ -72,6 +76,16 @@ def names_doi(text: str) -> bool:
     (True, False)
     """
     return _DOI.search(text) is not None
+
+
+def unread_note(note: str) -> str | None:
+    r"""Return the first line of a note that says what belongs into the label; None if none does.
+
+    >>> unread_note("tex.x: 1\nVolume: 31"), unread_note("with a supplement")
+    ('Volume: 31', None)
+    """
+    found = _SAID_IN_NOTE.search(note)
+    return None if found is None else found[0].strip()
 
 
 def unread_doi(values: Mapping[str, str], read: str, prose: Container[str]) -> Iterator[str]:

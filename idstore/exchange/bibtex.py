@@ -23,6 +23,7 @@ from idstore.exchange.articles import (
     nonblank,
     unpaged,
     unread_doi,
+    unread_note,
 )
 from idstore.schemes.article_fields import FORMULA, meant
 
@@ -340,6 +341,8 @@ def _unused(values: Mapping[str, str]) -> Iterator[str]:
     number = next(filter(None, (_bare(values.get(name, "")) for name in _ARTICLE_NUMBER)), "")
     yield from unpaged(_bare(values.get("pages", "")), number)
     yield from unread_doi({name: _bare(text) for name, text in values.items()}, "doi", _PROSE)
+    if said := unread_note(_bare(values.get("note", ""))):
+        yield f"the field note ({said}) is not used"
     title = _bare(values.get("issuetitle", ""))
     if re.search(r"\bsup", title, re.IGNORECASE):
         yield f"the field issuetitle ({title}) is not used"

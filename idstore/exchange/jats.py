@@ -35,6 +35,7 @@ _FORMULAS: Final = frozenset({"math", "tex-math", "inline-formula", "disp-formul
 _TITLE: Final = "title-group/{*}article-title"
 _SUBTITLE: Final = "title-group/{*}subtitle"
 _TITLES: Final = (_TITLE, _SUBTITLE)
+_HREF: Final = "{http://www.w3.org/1999/xlink}href"
 _GRAPHICS: Final = frozenset({"graphic", "inline-graphic", "inline-media", "media"})
 
 
@@ -176,6 +177,9 @@ def _doubts_of_ids(article: Any, meta: Any, dois: Sequence[str]) -> Iterator[str
     others = [] if dois else [_text(element) for element in _all(meta, "article-id")]
     for text in filter(names_doi, others):
         yield f"the article-id ({text}), which may be the DOI, is not used; mark it as one"
+    links = [] if dois else [str(element.get(_HREF) or "") for element in _all(meta, "self-uri")]
+    for text in filter(names_doi, links):
+        yield f"the self-uri ({text}), which may be the DOI, is not used; give an article-id"
     for name in ("sub-article", "response"):
         inner = [one for part in _all(article, name) for one in part.iterfind(".//{*}article-id")]
         if named := ", ".join(_text(one) for one in inner if _is_doi(one)):

@@ -25,6 +25,7 @@ from idstore.exchange.articles import (
     not_taken,
     unpaged,
     unread_doi,
+    unread_note,
 )
 from idstore.schemes.article_fields import FIELDS, check_names, meant
 
@@ -65,6 +66,7 @@ _OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "an answer of DataCite's API": frozenset({"attributes", "relationships"}),
     "Zotero's JSON": frozenset({"itemType"}),
     "an answer of Zotero's API": frozenset({"library", "version", "data"}),
+    "Better BibTeX's JSON": frozenset({"config", "items"}),
     "Semantic Scholar's JSON": frozenset({"paperId"}),
     "an answer of Semantic Scholar": frozenset({"offset", "data"}),
     "an answer of DataCite's API with many records": frozenset({"data", "meta", "links"}),
@@ -232,8 +234,9 @@ def _fields(record: Any) -> dict[str, str | None]:
         )
     if isinstance(record.get("message"), dict):  # Crossref's response about one article
         record = record["message"]
+    inner = record["data"] if isinstance(record.get("data"), dict) else {}
     for format, keys in _OTHERS.items():
-        if keys <= record.keys():
+        if keys <= record.keys() or keys <= inner.keys():
             raise InvalidData(not_taken(format))
     if not _FOREIGN.isdisjoint(record):
         return _foreign(record)
@@ -270,6 +273,8 @@ def _unused(record: Any) -> Iterator[str]:
     yield from unpaged(_number(record, "page"), _number(record, "article-number") or number)
     texts = {name: text for name, text in record.items() if isinstance(text, str)}
     yield from unread_doi(texts, "DOI", _PROSE)
+    if said := unread_note(texts.get("note", "")):
+        yield f"the field note ({said}) is not used"
     for kind in kinds:
         yield f"the record is of the type {kind}, which is no article"
 

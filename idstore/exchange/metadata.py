@@ -62,6 +62,8 @@ _ELEMENTS: Final[Mapping[bytes, str]] = {
 _LINES: Final = (
     (re.compile(rb"PMID ?- "), "MEDLINE (nbib)"),
     (re.compile(rb"%[0A-Z] "), "EndNote's import format (refer)"),
+    (re.compile(rb"RT [A-Z][a-z]"), "RefWorks' tagged format"),
+    (re.compile(rb"\{\\rtf"), "RTF"),
     (re.compile(rb"(?:FN|PT|VR) [A-Z]"), "an export of Web of Science"),
     (re.compile(rb"---\s|[A-Za-z][\w-]*:\s*(?:\n|\r|$)"), "YAML"),
     (

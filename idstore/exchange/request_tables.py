@@ -175,11 +175,11 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
 
 
 def _check_capitals(table: table_rows.Table, columns: Mapping[str, str], fields: Sequence[str]) -> None:
-    """Raise ExchangeError: a column that is not read differs from one that would be only by capitals."""
-    read = {name.lower(): name for name in (*_ROLES, *_RELATIONS, *fields)}
+    """Raise ExchangeError: a column that is not read differs from one that is by capitals or separators."""
+    read = {bare(name): name for name in (*_ROLES, *_RELATIONS, *fields)}
     for column in table.header:
         written = column.strip().lower()
-        usual = written if language_of_names(written) is not None else read.get(written)
+        usual = written if language_of_names(written) is not None else read.get(bare(written))
         if usual is not None and not {column, usual} & columns.keys():
             reason = f"the column {column!r} is not known; name it {usual!r}"
             raise ExchangeError(table.name, 1, reason, outcome="nothing was done")

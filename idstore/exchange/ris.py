@@ -37,6 +37,8 @@ _ELSEWHERE: Final = ("M2", "SE", "AR", "EP")
 """Tags that some programs use for the first page, or for what stands in its place."""
 _OTHER_TITLES: Final = ("ST", "BT", "CT")
 """Tags of short titles and of titles of books."""
+_OF_PROGRAMS: Final = ("DI", "L3", "LK", "U1", "U2", "U3", "U4", "U5")
+"""Tags that are not in the format, and that some programs write."""
 _PROSE: Final = ("AB", "N2", "CR", "TI", "T1")
 """Tags of texts that may name the DOIs of other articles."""
 _BEGIN: Final = b"TY  -"
@@ -55,8 +57,7 @@ def entries(stream: Stream) -> Iterator[ArticleEntry]:
         *_ELSEWHERE,
         *_FIELDS["title"],
         *_OTHER_TITLES,
-        "DI",
-        "L3",
+        *_OF_PROGRAMS,
     }
     parser = rispy.RisParser(
         mapping={tag: tag for tag in known},

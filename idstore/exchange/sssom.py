@@ -34,6 +34,16 @@ PROPAGATED: Final = frozenset(
     | {f"{end}_type" for end in ("subject", "object")}
 )
 """Slots whose value in the metadata is the value of every mapping, unless a mapping has one of its own."""
+OF_MAPPINGS: Final = (
+    "predicate_modifier",
+    "predicate_id",
+    "subject_id",
+    "object_id",
+    "mapping_justification",
+    "author_id",
+    "author_label",
+)
+"""Slots that mappings have, and no mapping set."""
 PEOPLE: Final = ("creator_id", "reviewer_id")
 """Slots for people who are no authors. They are only checked: a binding has one maker, who acts here."""
 LITERAL: Final = frozenset({"rdfs literal", MAPPING_PREFIXES["rdfs"] + "Literal"})
@@ -109,9 +119,12 @@ def parse(lines: Sequence[str], name: str) -> Metadata:
         raise ExchangeError(name, _line(error), f"the metadata are not YAML: {reason}") from error
     if not isinstance(metadata, dict):  # a remark, or nothing
         return Metadata()
-    if "predicate_modifier" in metadata:
-        reason = "predicate_modifier denies single mappings; give it a column of the table"
-        raise ExchangeError(name, None, reason)
+    for slot in OF_MAPPINGS:
+        if slot in metadata:
+            reason = (
+                f"{slot} is said of single mappings, and counts for none here; give it a column of the table"
+            )
+            raise ExchangeError(name, None, reason)
     return Metadata(
         _prefixes(metadata.get("curie_map") or {}, name),
         {slot: _value(slot, metadata[slot], name) for slot in sorted(PROPAGATED & metadata.keys())},

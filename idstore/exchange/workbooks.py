@@ -21,7 +21,14 @@ EXTRA: Final = "spreadsheets"
 """The extra with the optional dependency."""
 _BLOCK: Final = 1 << 16
 """Bytes read at once."""
-_LOST: Final = ("xl/charts/", "xl/media/", "xl/drawings/", "xl/pivot", "xl/vbaProject", "xl/embeddings/")
+_LOST: Final = (
+    "xl/charts/",
+    "xl/media/",
+    "xl/drawings/drawing",
+    "xl/pivot",
+    "xl/vbaProject",
+    "xl/embeddings/",
+)
 """Parts of a workbook that the package does not keep."""
 _MOST: Final = 1 << 20
 """Rows of a sheet in the format."""
@@ -29,7 +36,7 @@ _MOST: Final = 1 << 20
 
 @contextmanager
 def read(source: Source) -> Iterator[Table]:
-    """Open the first sheet of a workbook. Formulas count as their last values; one without is an error.
+    """Open the first sheet of a workbook. Formulas count as their last values.
 
     Raises ExchangeError: it is no workbook, too large, or has no header; InvalidData: the package is not
     installed. Cost: the sheet is read twice. Memory: the file, and its texts.
@@ -46,6 +53,8 @@ def read(source: Source) -> Iterator[Table]:
         BadZipFile,
         KeyError,
         ValueError,
+        AttributeError,
+        TypeError,
         OSError,
         package.utils.exceptions.InvalidFileException,
     ) as error:
@@ -80,22 +89,18 @@ def _rows(
 ) -> Iterator[TableRow]:
     """Yield the rows that are not empty; ``written`` has them with their formulas."""
     for (number, row), formulas in zip(rows, written, strict=True):
-        cells = [_text(cell) for cell in row]
-        unknown = [
-            formula
-            for cell, formula in zip(row, formulas, strict=True)
-            if cell is None and isinstance(formula, str) and formula.startswith("=")
-        ]
-        if not any(cells) and not unknown:
+        cells = [_text(_value(*pair)) for pair in zip(row, formulas, strict=True)]
+        if not any(cells):
             continue
         cells += [""] * (width - len(cells))
         error = "a cell stands behind the last column of the header" if any(cells[width:]) else None
-        if unknown:
-            error = (
-                f"a cell has the formula {unknown[0]} without its value; open the workbook in a spreadsheet"
-                " program and save it, or write the value"
-            )
         yield TableRow(number, cells[:width], error)
+
+
+def _value(value: object, written: object) -> object:
+    """Return the value of a cell: of a formula without one the formula, which no column takes."""
+    is_formula = isinstance(written, str) and written.startswith("=")
+    return written if value is None and is_formula else value
 
 
 def write(target: IO[bytes], header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from idstore import bioregistry_package, characters, wrapped
 from idstore.errors import InvalidData, InvalidIdentifier, UnknownScheme
-from idstore.model import terms
+from idstore.model import orcid, terms
 from idstore.model.names import Names
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.terms import Term
@@ -25,6 +25,7 @@ from idstore.vocabulary import IDS, MAPPING_PREFIXES
 
 _WELL_KNOWN: Final = {"wd": "http://www.wikidata.org/entity/"}
 """Prefixes that need no package, and stand in no export."""
+_ORCID: Final = r"(?i:https?://(?:www\.)?orcid\.org/)"
 _WEB: Final = r"(?i:https?):"
 _HOST: Final = _WEB + r"//([^/?#@]*@)?[^/?#@:]"
 _TWICE: Final = re.compile(rf"{_WEB}//(?P<inner>{_WEB[:-1]}:?//.*)", re.DOTALL)
@@ -94,7 +95,10 @@ def identified(text: str, facts: Facts, *, force: bool = False) -> str:
             remedy=Remedy.INSIST,
         )
     if ":" in text:
-        return expanded(text, facts.by_name, force=force)
+        whole = expanded(text, facts.by_name, force=force)
+        if not force and re.match(_ORCID, whole):
+            orcid.normal(whole)
+        return whole
     found = sorted(
         space.scheme.iri(label, space.context) for space, label in facts.index.readings(text, whole=True)
     )

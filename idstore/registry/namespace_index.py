@@ -134,14 +134,16 @@ class NamespaceIndex:
         """
         code, inner = namespace.scheme, wrapped.unwrapped(label)
         meant = label.strip() if label != label.strip() else ""
-        for text in {label: None, inner: None, wrapped.usual_signs(label): None}:
+        texts = (label, inner, wrapped.usual_signs(label), wrapped.without_marks(label))
+        for text in dict.fromkeys(texts):
             with suppress(InvalidIdentifier):
                 again = code.label(text, namespace.context)
                 if again != text:
                     meant = code.iri(again, namespace.context)
         enclosed = not (label[:1].isalnum() or label[:1].isspace())
         if not meant and inner != label:
-            odd = wrapped.is_odd(label) or spreadsheets.linked(label) is not None
+            of_sheet = spreadsheets.linked(label) or spreadsheets.unmarked(label)
+            odd = wrapped.is_odd(label) or of_sheet is not None
             meant = inner if odd or (enclosed and self._is_whole(code, inner)) else ""
         reason = f"it looks like {meant} with something before or around it; write that, or insist"
         if not meant and spreadsheets.is_result(label):

@@ -65,8 +65,16 @@ _APART: Final = frozenset({"fn", "xref"})
 _DIVIDING: Final = frozenset({*_APART, "br", "break", "p", "subtitle", "title"})
 _DASH: Final = re.compile("[\u2010-\u2015\u2212\u00ad]")
 """Signs that programs write instead of a hyphen."""
-_ENDING: Final = re.compile("[.,;:/\"'*>\u2019\u201d\u00bb\u2026]\\Z")
+_ENDING: Final = re.compile("[.,;:!/|+\"'*>\u00b4\u2019\u201d\u00bb\u2026]\\Z")
 """Signs with which a sentence goes on behind a DOI."""
+_AS_IN_ADDRESS: Final = re.compile("[?&][A-Za-z_]+=|#[A-Za-z]|%[0-9A-Fa-f]{2}|\ufffd")
+"""What an address has behind a DOI, and a character that was lost."""
+_ENCLOSED: Final = re.compile(
+    '\\[[^\\[\\]]*\\]\\.?|["\'\u00ab\u2018\u201c\u201e][^"\u00ab\u00bb\u201c\u201d]*["\'\u00bb\u2019\u201c\u201d]\\.?|=.*',
+    re.DOTALL,
+)
+"""A title in brackets or quotes, or after an equals sign, without which other sources write it. Its first
+word does not count."""
 _WITHIN: Final = re.compile("(?<=[0-9])[^0-9\\s](?=[0-9])")
 _ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
 _FORMULA: Final = re.compile(
@@ -124,6 +132,13 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
     issue = stated or numbered(fields["issue"], "issue", 4, no_issue, notes, doubts, irregular)
     page = first_page(fields["page"], notes, irregular)
     _doubt_doi(metadata, doubts, irregular)
+    if fields["subtitle"] and _ends_with(fields["title"], fields["subtitle"]):
+        notes.append("the subtitle stands in the title already, and counts once")
+        fields["subtitle"] = ""
+    if _ENCLOSED.fullmatch(fields["title"]):
+        irregular.append(
+            f"the title stands within {fields['title'][0]!r}, so that its first word does not count"
+        )
     title = f"{fields['title']} {fields['subtitle']}".strip()
     if _FORMULA.search(title):
         irregular.append(FORMULA)
@@ -136,6 +151,11 @@ def derive(metadata: Mapping[str, str], no_issue: str) -> Derived:
         notes.append("the subtitle counts as part of the title")
     label = f"{issn}/v{volume}i{issue}/{page}_{_hash(title, notes)}"
     return Derived(label, (*notes, *doubts, *irregular), (*doubts, *irregular), tuple(irregular))
+
+
+def _ends_with(title: str, subtitle: str) -> bool:
+    """Whether a title ends with its subtitle, in any case and with any full stop."""
+    return title.casefold().rstrip(" .").endswith((f" {subtitle.casefold()}".rstrip(" ."),))
 
 
 def doi(metadata: Mapping[str, str]) -> str | None:
@@ -180,7 +200,12 @@ def _doubt_doi(metadata: Mapping[str, str], doubts: list[str], irregular: list[s
         doubts.append(f"characters of the doi {shown} that are not seen do not count")
     if _CHARACTER_REFERENCE.search(written):
         doubts.append(f"the doi {shown} is written in HTML; its characters count")
-    if _ENDING.search(known) or ("<" in known and "::" not in known) or wrapped.ends_unopened(known):
+    if (
+        _ENDING.search(known)
+        or _AS_IN_ADDRESS.search(known)
+        or ("<" in known and "::" not in known)
+        or wrapped.ends_unopened(known)
+    ):
         irregular.append(f"the doi {shown} ends as if something stood behind it; all of it counts")
     if "\\" in known or known != unicodedata.normalize("NFC", known) or _DASH.search(known):
         irregular.append(

@@ -211,6 +211,44 @@ def test_an_address_with_something_behind_it_is_refused(
     assert reason in run("import", tmp_path / "t.tsv", code=3).out
 
 
+@pytest.mark.parametrize("wrong", ["https://orcid.org/0000-0002-1825-0098", "orcid:0000-0002-1825-009X"])
+def test_an_orcid_id_as_an_address_is_checked(run: Run, doi: str, wrong: str) -> None:
+    iri = run("register", doi, "a").line
+    for command in ("bind", "target"):
+        assert "is no ORCID iD" in run(command, iri, wrong, code=3).err
+    run("bind", iri, "https://orcid.org/0000-0002-1825-0097")
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        ("'k1", "its label begins or ends with"),
+        ('k2"', "its label begins or ends with"),
+        ("[k3]", "its label is in brackets"),
+        ("10.5072/k4)", "which it does not open"),
+        ("10.5072/k5 10.5072/k6", "its label holds a second identifier"),
+        ("10.5072/k7,10.5072/k8", "its label holds a second identifier"),
+        ("k9 (new)", "its label has a space"),
+        ("2024-03-04T00:00:00", "its label is a moment"),
+        ("True", "its label is a truth value"),
+        ("k10%20", "its label has '%20'"),
+    ],
+)
+def test_a_label_with_a_remark_is_told(run: Run, doi: str, label: str, told: str, tmp_path: Path) -> None:
+    assert told in run("register", doi, label).err
+    run("namespace", "add", "other", "10.5073", "--scheme", "handle")
+    (tmp_path / "k.csv").write_text(
+        f'id,name\n"{label.replace("10.5072", "10.5073").replace(chr(34), chr(34) * 2)}",x\n'
+    )
+    assert told in run("import", tmp_path / "k.csv", "--namespace", "other").err
+
+
+@pytest.mark.parametrize("label", ["'10.5072/k1", "* 10.5072/k2", "1. 10.5072/k3", '="v7"'])
+def test_an_identifier_with_a_mark_before_it_is_refused(run: Run, doi: str, label: str) -> None:
+    assert "something before or around it" in run("register", doi, label, code=3).err
+    assert run("list").lines == []
+
+
 def test_who_insists_gets_such_an_address(run: Run, doi: str) -> None:
     iri = run("register", doi, "a").line
     run("bind", iri, f"{TARGET})", "--force")

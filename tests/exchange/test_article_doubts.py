@@ -244,6 +244,8 @@ def test_a_doi_with_unknown_tex_is_refused() -> None:
         ("Exported by a program\n\nTY  - JOUR\nTI  - On Names\nER  - \n", "RIS"),
         ("@prefix dcterms: <http://purl.org/dc/terms/> .\n", "Turtle"),
         ("00714cam a2200205 a 4500", "MARC 21"),
+        ("RT Journal Article\nA1 Ada\n", "RefWorks"),
+        ("{\\rtf1\\ansi}", "RTF"),
     ],
 )
 def test_another_format_is_named(text: str, format: str) -> None:
@@ -657,6 +659,8 @@ def test_an_entity_that_html_does_not_know_is_told() -> None:
         ({"paperId": "a", "externalIds": {"DOI": "10.5072/a"}, "title": "y"}, "Semantic Scholar's JSON"),
         ({"total": 1, "offset": 0, "data": []}, "an answer of Semantic Scholar"),
         ({"@context": "https://schema.org", "@type": "ScholarlyArticle"}, "JSON-LD"),
+        ({"data": {"id": "10.5072/a", "attributes": {}, "relationships": {}}}, "an answer of DataCite"),
+        ({"config": {}, "items": [{"itemType": "journalArticle"}]}, "Better BibTeX's JSON"),
     ],
 )
 def test_another_format_in_json_is_named(record: dict[str, object], format: str) -> None:
@@ -676,6 +680,8 @@ def test_another_format_in_json_is_named(record: dict[str, object], format: str)
         ('{{"ISSN": "0036-3634", "title": "On Names", "note": "DOI: {}"}}', "note"),
         ("TY  - JOUR\nTI  - On Names\nUR  - {}\nER  - \n", "UR"),
         ("TY  - JOUR\nTI  - On Names\nN1  - doi:{}\nER  - \n", "N1"),
+        ("TY  - JOUR\nTI  - On Names\nLK  - {}\nER  - \n", "LK"),
+        ("TY  - JOUR\nTI  - On Names\nU1  - {}\nER  - \n", "U1"),
     ],
 )
 def test_a_doi_in_another_field_is_told(text: str, name: str) -> None:
@@ -716,3 +722,57 @@ def test_lines_that_end_in_carriage_returns_alone_are_refused(text: str) -> None
 @pytest.mark.parametrize("written", ["10.5072%2Fa%3C8%3E", "doi:10.5072%2fa%3c8%3e"])
 def test_a_doi_may_be_written_as_in_an_address(written: str) -> None:
     assert doi({"doi": written}) == "10.5072/a<8>"
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("[On Names].", True),
+        ("'On Names'", True),
+        ("\u201cOn Names\u201d", True),
+        ("=On Names", True),
+        ('"Hamlet" and "Lear"', False),
+        ("(Z)-Hexenol in Names", False),
+    ],
+)
+def test_a_title_within_marks_is_told(title: str, *, told: bool) -> None:
+    assert (
+        "the title stands within" in str(derive({**FIELDS, "title": title}, "complete").irregular)
+    ) == told
+
+
+@pytest.mark.parametrize("end", ["", ".", " "])
+def test_a_subtitle_that_the_title_has_counts_once(end: str) -> None:
+    fields = {**FIELDS, "title": f"On Names: A Study{end}", "subtitle": "a study"}
+    assert (
+        derive(fields, "complete").label == derive({**FIELDS, "title": "On Names: A Study"}, "complete").label
+    )
+    assert derive({**fields, "title": "On Names"}, "complete").label == f"{LABEL[:-3]}_onas"
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["10.5072/a?via=ihub", "10.5072/a#abs", "10.5072/a%20", "10.5072/a&utm_source=x", "10.5072/a\ufffd"],
+)
+def test_what_an_address_has_behind_a_doi_is_told(written: str) -> None:
+    assert "as if something stood behind it" in str(derive({**FIELDS, "doi": written}, "complete").irregular)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            '{"ISSN": "0036-3634", "title": "x", "note": "Volume: 31"}',
+            "the field note (Volume: 31) is not used",
+        ),
+        (
+            '{"ISSN": "0036-3634", "title": "x", "note": "a\\nIssue: 2"}',
+            "the field note (Issue: 2) is not used",
+        ),
+        ("@article{a,\n title = {x},\n note = {Suppl. 2}\n}", "the field note (Suppl. 2) is not used"),
+        ("@article{a,\n title = {x},\n note = {In a volume of essays}\n}", ""),
+    ],
+)
+def test_a_note_that_says_what_belongs_into_the_label_is_told(text: str, told: str) -> None:
+    [entry] = entries(text)
+    assert entry.doubts == ((told,) if told else ())

@@ -152,7 +152,9 @@ def test_a_column_that_may_deny_mappings_is_not_passed_over(column: str) -> None
         ("curie_map:\n  e: example.org", None, "begins no IRI"),
         ("curie_map: [e]", None, "no table of prefixes"),
         ("object_source: {a: b}", None, "is no text"),
-        ("predicate_modifier: Not", None, "denies single mappings"),
+        ("predicate_modifier: Not", None, "is said of single mappings"),
+        ("predicate_id: skos:closeMatch", None, "predicate_id is said of single mappings"),
+        ("author_id:\n- orcid:0000-0002-1825-0098", None, "author_id is said of single mappings"),
         ("a: b: c", 1, "not YAML"),
     ],
 )

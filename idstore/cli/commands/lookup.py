@@ -191,6 +191,9 @@ def resolve(
     ):  # a tombstone's answer has the same facts
         details = [record.reason or "", *_successions(resolution)]
         call.output.warn(f"{record.iri} is deprecated: {'; '.join(filter(None, details))}")
+    answer = resolution.answer
+    if answer.iri != record.iri and answer.deprecated and answer.stage.value != ListedStage.TOMBSTONE:
+        call.output.warn(f"{answer.iri} is deprecated too{f': {answer.reason}' if answer.reason else ''}")
     if resolution.copies:
         article = resolution.copies[0]
         call.output.warn(
