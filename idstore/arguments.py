@@ -101,7 +101,7 @@ def _about(error: IdstoreError, stated: Mapping[str, Sequence[object]]) -> tuple
     """Return the only argument that is the value of an error, or else the only one that holds it."""
     if error.value is None or error.field is None:
         return None
-    text = str(error.value)
+    text = str(error.value).partition(" […] ")[0]  # of a very long value the middle is left out
     for fits in (text.__eq__, lambda value: text and text in value):
         same = {name: one for name, values in stated.items() for one in values if fits(str(one))}
         if len(same) > 1:

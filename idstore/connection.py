@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import quote, urlencode
 
-from idstore.errors import NotRegistered, OutcomeUnknown, StoreClosed, StoreUnavailable, restored
+from idstore.errors import InvalidData, NotRegistered, OutcomeUnknown, StoreClosed, StoreUnavailable, restored
 from idstore.operations.operation import ApiOperation
 from idstore.store_socket import socket_address
 from idstore.stores.contract import Answer
@@ -22,6 +22,8 @@ _PATIENCE: Final = 3600.0
 """Seconds until an import must be answered."""
 _HALVES: Final = "surrogatepass"
 """Arguments of a command line may hold bytes that are not UTF-8; the server finds nothing by such a text."""
+_LONGEST_ADDRESS: Final = 60_000
+"""Characters of the arguments in an address: servers read no longer one."""
 _BLOCK: Final = 1 << 16
 """Bytes that are copied at once."""
 
@@ -66,6 +68,7 @@ class ServerConnection:
             path = path.replace(f"{{{name}}}", quote(values.pop(name), safe="", errors=_HALVES))
         body: bytes | IO[bytes] | None = file
         if operation.in_query:
+            _check_length(values)
             sent = {name: _url_text(value) for name, value in values.items()}
             path += f"?{urlencode(sent, doseq=True, errors=_HALVES)}" if sent else ""
         else:
@@ -231,6 +234,16 @@ def _error(body: bytes, status: int, name: str) -> Exception:
 def _is_about_address(error: Exception) -> bool:
     """Return whether a server reported that it has nothing at the address of a request."""
     return isinstance(error, NotRegistered) and f"{_API}/" in str(error.fields.get("text"))
+
+
+def _check_length(values: Mapping[str, Any]) -> None:
+    """Raise InvalidData: the arguments are too long for an address."""
+    lengths = {name: len(quote(str(value), errors=_HALVES)) for name, value in values.items()}
+    if sum(lengths.values()) > _LONGEST_ADDRESS:
+        longest = max(lengths, key=lengths.__getitem__)
+        raise InvalidData(
+            f"{longest} has {lengths[longest]} characters in an address; shorten it", field=longest
+        )
 
 
 def _url_text(value: Any) -> Any:

@@ -14,6 +14,7 @@ from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from idstore.exchange.columns import Columns
+from idstore.model.party import Party
 from idstore.operations.declared import LOCAL, OPERATIONS
 from idstore.operations.descriptions import (
     entries,
@@ -161,14 +162,16 @@ def library_table() -> str:
     """Return the part of the page on the library that comes from the code: operations and arguments."""
     head = "| operation | what it does | result | for | errors |\n|---|---|---|---|---|\n"
     table = head + "".join(map(_row, OPERATIONS.values()))
-    arguments = "".join(f"\n{_argument_section(kind)}" for kind in _argument_types())
+    arguments = "".join(f"\n{_type_section(kind)}" for kind in _argument_types())
     functions = (operation.name for operation in OPERATIONS.values() if operation.function is not None)
     methods = {*LOCAL, *(name for name in functions if hasattr(Registry, name))}
     near = "".join(
         f"- `{_signature(name, getattr(Registry, name))}`: {summary(getattr(Registry, name))}\n"
         for name in sorted(methods)
     )
-    return f"{table}\n## Arguments\n{arguments}\n## Where the folder of the store is\n\n{near}"
+    results = "".join(f"\n{_type_section(kind, is_given=False)}" for kind in _results())
+    parts = {"Arguments": arguments, "Results": results, "Where the folder of the store is": f"\n{near}"}
+    return table + "".join(f"\n## {title}\n{part}" for title, part in parts.items())
 
 
 def _row(operation: ApiOperation) -> str:
@@ -201,10 +204,26 @@ def _argument_types() -> list[Any]:
     return sorted(kinds | {Columns}, key=_name)
 
 
-def _argument_section(kind: Any) -> str:
+def _results() -> list[Any]:
+    """Return the types of results, and of their fields, that are no arguments, by name."""
+    found = dict[Any, None]()
+
+    def add(kinds: Iterable[Any]) -> None:
+        for kind in kinds:
+            if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind not in (Party, *found):
+                found[kind] = None
+                add(hints(kind).values())
+            add(get_args(kind))
+
+    add(operation.result for operation in OPERATIONS.values())
+    return sorted(found.keys() - {*_argument_types()}, key=lambda kind: str(kind.__name__))
+
+
+def _type_section(kind: Any, *, is_given: bool = True) -> str:
+    """Return the section on a type; with ``is_given`` with what must be given, and what else holds."""
     texts = entries(kind)
     fields = "".join(
-        f"- `{one.name}`: {_plain_words(hints(kind)[one.name])}{_default_of(one)}"
+        f"- `{one.name}`: {_plain_words(hints(kind)[one.name])}{_default_of(one) if is_given else ''}"
         f"{_explanation(texts.get(one.name, ''))}\n"
         for one in dataclasses.fields(kind)
     )
