@@ -48,7 +48,7 @@ def without_bioregistry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("skso:exactMatch", None),
         ("GO:0008150", None),
         ("go:0008150", None),
-        ("wd:Q42", None),
+        ("wd:Q42", "http://www.wikidata.org/entity/Q42"),
         ("GEO:GSE1", None),
         ("CID:2244", None),
         ("htpp://example.org/", None),
