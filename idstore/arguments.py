@@ -128,7 +128,10 @@ def _stated(given: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[object]]]:
             yield from _stated(value)
         else:
             items = value if isinstance(value, list | tuple) else ()
-            yield name, [one for each in items for _, own in _stated({name: each}) for one in own]
+            yield (
+                name,
+                [one for each in items for at, own in _stated({name: each}) if at == name for one in own],
+            )
 
 
 def check(of: Callable[..., Any], values: Mapping[str, Any]) -> None:
