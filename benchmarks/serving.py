@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from urllib.parse import quote
 
-from pyoxigraph import BlankNode, NamedNode, QuerySolutions, Store
+from pyoxigraph import NamedNode, QuerySolutions, Store
 
 from benchmarks.filling import ADMINISTRATOR, HANDLES, NAMESPACE, Bench, discard, handles, open_registry
 from benchmarks.http_load import Load, ServerProcess, started
@@ -116,9 +116,7 @@ def queries(bench: Bench) -> Iterable[Row]:
         return
     size = min(bench.sizes)
     with _redirecting(bench, size) as sides:
-        graphs: list[NamedNode | BlankNode] = [
-            NamedNode(name) for name in sides.registry.visible_graphs(NOBODY)
-        ]
+        graphs = [NamedNode(name) for name in sides.registry.visible_graphs(NOBODY)]
         sides.registry.close()
         engine = Store.read_only(str(next(sides.registry.store.path.glob("generation-*/engine"))))
         for clients in _QUERYING:
@@ -130,9 +128,7 @@ def queries(bench: Bench) -> Iterable[Row]:
             )  # fmt: skip
 
 
-def _query_rates(
-    sides: _Sides, engine: Store, graphs: list[NamedNode | BlankNode], clients: int, bench: Bench
-) -> _Rates:
+def _query_rates(sides: _Sides, engine: Store, graphs: list[NamedNode], clients: int, bench: Bench) -> _Rates:
     number = max(clients, bench.amount(1000))
     texts = [
         f"SELECT ?p ?o {{ <https://hdl.handle.net/102.100.272/{suffix}> ?p ?o }}"
@@ -142,7 +138,7 @@ def _query_rates(
 
     def work(thread: int) -> None:
         for text in texts[thread::clients]:
-            answer = engine.query(text, default_graph=graphs, named_graphs=graphs)
+            answer = engine.query(text, default_graph=[*graphs], named_graphs=[*graphs])
             assert isinstance(answer, QuerySolutions)
             assert [*answer]
 
