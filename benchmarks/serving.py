@@ -138,7 +138,7 @@ def _query_rates(sides: _Sides, engine: Store, graphs: list[NamedNode], clients:
 
     def work(thread: int) -> None:
         for text in texts[thread::clients]:
-            answer = engine.query(text, default_graph=graphs, named_graphs=graphs)
+            answer = engine.query(text, default_graph=[*graphs], named_graphs=[*graphs])
             assert isinstance(answer, QuerySolutions)
             assert [*answer]
 

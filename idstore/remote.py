@@ -251,6 +251,9 @@ class RemoteRegistry(_Base):
     def _call(self, operation: ApiOperation, *arguments: Any, **named: Any) -> Any:
         bound = operation.signature.bind(*arguments, **named)
         check(operation.run, bound.arguments)
+        for name, value in bound.arguments.items():
+            if isinstance(value, int):
+                check_number(value, name)
         if operation.upload:
             path = Path(bound.arguments[operation.upload])
             name = bound.arguments.get(_NAME) or str(path)

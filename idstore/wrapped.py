@@ -32,7 +32,8 @@ _IN_HTML: Final = re.compile("&(?:lt|gt|quot|apos|#[0-9]+|#x[0-9a-f]+);", re.IGN
 _SOLIDUS: Final = re.compile(r"\s*[/\\\u2044\u2215\u29f8]\s*")
 """What people write where the first solidus of a handle or an address stands."""
 _AFTER: Final = re.compile(
-    r"([\"'`>(\[{\u00ab\u00bb\u2018\u2019\u201c\u201d\u203a,;]|&(?:gt|quot|lt|apos|nbsp);|</?[a-z]+>|%(?:0[9AD]|2[02]|E2%80%8B))\Z",
+    r"([\"'`>(\[{\u00ab\u00bb\u2018\u2019\u201c\u201d\u203a,;]"
+    r"|&(?:gt|quot|lt|apos|nbsp);|</?[a-z]+>|%(?:0[9AD]|2[02]|E2%80%8B))\Z",
     re.IGNORECASE,
 )
 """What stands behind an address in a text, and seldom belongs to it."""

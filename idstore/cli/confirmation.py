@@ -52,11 +52,12 @@ def publications(registry: "Registry", party: "Party", events: "Iterable[Event]"
     from idstore.model.filter import Filter
     from idstore.vocabulary import IDS, RDF, SKOS
 
-    texts = {RDF.value: "comment", SKOS.note: "note", IDS.reason: "reason"}
+    texts = {IDS.name: "name", RDF.value: "comment", SKOS.note: "note", IDS.reason: "reason"}
     for event in events:
         iri = event.about
         yield f"{iri}\tbecomes visible to everybody, for ever"
         for entry in registry.log(party, Filter(id=iri)):
             if not (entry.event.internal or entry.event.confined):
                 for predicate, kind in texts.items():
-                    yield from (f"{iri}\t{kind}\t{said.value}" for said in entry.event.all(predicate))
+                    said = (one.value for one in entry.event.all(predicate) if one.value)
+                    yield from (f"{iri}\t{kind}\t{text}" for text in said)

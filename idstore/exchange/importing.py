@@ -215,10 +215,10 @@ def import_file(
     kind = kind_of(name, choices.format, choices.namespace, folder=file.is_dir())
     for choice in misplaced(kind, choices):
         raise InvalidData(f"{choice} means nothing for {kind}; leave it out", choice=choice)
-    _check_exists(file, name)
-    if kind is ImportKind.EXPORT and choices.format is None:
-        _check_extension(file, name)
     with _named(file, name):
+        _check_exists(file, name)
+        if kind is ImportKind.EXPORT and choices.format is None:
+            _check_extension(file, name)
         match kind:
             case ImportKind.EXPORT:
                 return _import_export(registry, [file, *others], party, choices, progress)
@@ -489,6 +489,8 @@ def _named(file: Path, name: str) -> Iterator[None]:
     try:
         yield
     except IdstoreError as error:
+        if error.field is None and isinstance(error, ExchangeError):
+            error.field, error.value = "file", name
         if str(file) != name:
             path = re.compile(rf"(?<![\w./-]){re.escape(str(file))}(?![\w-])")
             error.message = path.sub(lambda _: name, error.message)

@@ -58,7 +58,10 @@ def read(source: Source) -> Iterator[Table]:
         OSError,
         package.utils.exceptions.InvalidFileException,
     ) as error:
-        raise source.error(None, f"it is no XLSX workbook: {error}") from error
+        reason = (
+            f"it is no XLSX workbook that can be read: {error}; save its first sheet alone, without charts"
+        )
+        raise source.error(None, reason) from error
     try:
         rows = enumerate(workbook.worksheets[0].iter_rows(values_only=True), 1)
         _, first = next(rows, (1, ()))

@@ -23,6 +23,11 @@ from idstore.remedies import Remedy
 from idstore.schemes import WrittenForm
 from idstore.stores.contract import View
 
+_LETTERS: Final = str.maketrans(
+    {"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L"}
+    | {"đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "\u0131": "i"}
+)
+"""Latin letters that are no other letter with an accent."""
 _REFUSED: Final = re.compile("[^A-Za-z0-9_-]+")
 _LONGEST: Final = 200
 """Characters of a title in a file name: file systems allow 255, and a version and an extension follow."""
@@ -135,8 +140,11 @@ def file_name(title: str, version: str | None = None) -> str:
 
     >>> file_name("Citation of Handles: Policy", "V1.1"), file_name("Über = Ünïts/2")
     ('Citation_of_Handles_Policy-v1_1', 'Uber_Units_2')
+    >>> file_name("Straße nach Ærø")
+    'Strasse_nach_AEro'
     """
-    plain = "".join(char for char in unicodedata.normalize("NFKD", title) if not unicodedata.combining(char))
+    parts = unicodedata.normalize("NFKD", title.translate(_LETTERS))
+    plain = "".join(char for char in parts if not unicodedata.combining(char))
     words = _REFUSED.sub("_", plain).strip("_-")
     if len(words) > _LONGEST:  # whole words, if there are any
         words = (words[: _LONGEST + 1].rpartition("_")[0] or words[:_LONGEST]).rstrip("_-")

@@ -194,7 +194,9 @@ class Core(Visibility):
         """
         check_sizes(about, arguments)
         if _NOBODY in (about, *(value for _, value in arguments)):
-            raise InvalidData("an anonymous request has no name and no rights; name a party", field="party")
+            raise InvalidData(
+                "an anonymous request has no name and no rights; name a party", field="party", value=""
+            )
         return Event(
             transaction.origin,
             transaction.token(),

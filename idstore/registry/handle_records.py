@@ -77,7 +77,7 @@ class HandleRecords(Allocations, HandleValues):
         """
         indexes = [draft.index for draft in values]
         if None in indexes or len({*indexes}) < len(indexes):
-            raise InvalidData("each value of a handle needs an index of its own; give it one", field="index")
+            raise InvalidData("each value of a handle needs an index of its own; give it one", field="values")
         if len(values) > MOST_VALUES:
             raise InvalidData(
                 f"{len(values)} values are too many at once; set at most {MOST_VALUES}, and the others later",

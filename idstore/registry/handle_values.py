@@ -52,7 +52,7 @@ class Draft:
 
     type         such as ``URL`` or ``EMAIL``.
     data         text in the form of the type, or bytes.
-    index        None: the lowest free index.
+    index        None: the lowest free index, where values are set one by one.
     ttl          how long a client may cache the value, in seconds.
     until        instead of ``ttl``: the end of that time.
     permissions  four digits: whether administrators may read and write it, and all others.

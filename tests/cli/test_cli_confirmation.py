@@ -17,11 +17,15 @@ def test_a_dry_run_of_fixate_shows_every_text_that_becomes_public(run: Run, mint
     run("comment", iri, "for everybody")
     run("comment", iri, "for us", "--internal")
     run("bind", iri, "urn:x:a", "--note", "a doubtful one")
+    run("name", iri, "vavle")
+    run("name", iri, "valve")
     told = run("fixate", iri, "--dry-run")
     assert told.lines == [
         f"{iri}\tbecomes visible to everybody, for ever",
         f"{iri}\tcomment\tfor everybody",
         f"{iri}\tnote\ta doubtful one",
+        f"{iri}\tname\tvavle",  # the log keeps it
+        f"{iri}\tname\tvalve",
     ]
     assert "nothing was changed" in told.err
     first, *_ = run("fixate", iri, "--dry-run", "--json").objects
