@@ -73,6 +73,7 @@ class ArticleMinter:
         self._single = single
         self.minted = self.existing = self.refused = self._unkeyed = 0
         self._not_applied: dict[str, int] = {}
+        self._parent: Mapping[str, str] = {}
         self._names: Names
 
     def run(
@@ -92,12 +93,12 @@ class ArticleMinter:
 
         self._names = Names(registry.namespaces())
         namespace = registry.namespace(base)
-        parent_field = {} if parent is None else {"parent": registry.identify(parent, party)}
+        self._parent = {} if parent is None else {"parent": registry.identify(parent, party)}
         bound = [] if self._base.target is None else registry.bound_to(self._base.target, party)
         if bound:
             self._call.output.warn(already_leading(str(self._base.target), bound))
         read: list[ArticleEntry] = []
-        results = registry.load(base, party, self._requests(entries, read, parent_field))
+        results = registry.load(base, party, self._requests(entries, read))
         for result, entry in zip(results, _consume(read), strict=False):
             if result.record is None:
                 assert result.error is not None
@@ -114,12 +115,12 @@ class ArticleMinter:
         return self._base.comment is not None or (self._call.output.json and not fresh)
 
     def _requests(
-        self, entries: "Iterable[ArticleEntry]", read: "list[ArticleEntry]", parent_field: Mapping[str, str]
+        self, entries: "Iterable[ArticleEntry]", read: "list[ArticleEntry]"
     ) -> "Iterator[Request | InvalidData]":
         for entry in entries:
             read.append(entry)
             try:
-                metadata = {**entry.fields(strict=self._base.strict), **self._options, **parent_field}
+                metadata = {**entry.fields(strict=self._base.strict), **self._options, **self._parent}
             except InvalidData as error:
                 yield error
             else:
@@ -136,14 +137,15 @@ class ArticleMinter:
 
     def _print(self, view: "RecordView", entry: "ArticleEntry", *, fresh: bool) -> None:
         """Print the identifier, after warnings on doubtful metadata that it was derived from."""
+        from idstore.registry.requests import same_as
         from idstore.schemes import Deriving
 
         self.minted += fresh
         self.existing += not fresh
         scheme = view.namespace.scheme
         if fresh and isinstance(scheme, Deriving):
-            metadata = {**entry.fields(), **self._options}
-            self._unkeyed += not metadata.get("key") and scheme.same(metadata) is None
+            metadata = {**entry.fields(), **self._options, **self._parent}
+            self._unkeyed += not metadata.get("key") and same_as(view.namespace, metadata) is None
         if fresh and view.record.below is None and isinstance(scheme, Deriving):
             derived = scheme.derive(entry.fields(), view.namespace.context)
             for doubt in (*entry.doubts, *derived.doubts):
@@ -180,7 +182,8 @@ class ArticleMinter:
         if self._single and self.existing:
             self._call.output.info("idstore: known by its DOI or key; nothing was minted")
         elif not self._single:
-            again = f"; {self._unkeyed} have no DOI and no field key: a second run mints them again"
+            without = "no field key" if self._parent else "no DOI and no field key"
+            again = f"; {self._unkeyed} have {without}: a second run mints them again"
             self._call.output.info(
                 f"idstore: {self.minted} minted, {self.existing} known by their DOI or key, "
                 f"{self.refused} refused; what is minted is kept{again if self._unkeyed else ''}"

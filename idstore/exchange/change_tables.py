@@ -6,7 +6,7 @@ A wide export (`idstore.exchange.wide_table`) has most of them. Other columns ar
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +23,6 @@ _NEEDED: Final[Mapping[str, str]] = {
     "supersede": "replaced_by",
     "target": "target",
     "name": "name",
-    "undeprecate": "",
     "grant": "party",
 }
 _TRUTHS: Final[Mapping[str, bool]] = {
@@ -65,8 +64,8 @@ def read(path: Path, name: str, act: str, defaults: Mapping[str, str], *, force:
         if identifier is None:
             raise ExchangeError(table.name, 1, "no column is named identifier, which holds the identifiers")
         columns = _columns(act, table.header)
-        needed = {_NEEDED[act], *filter(language_of_names, columns)}
-        if needed.isdisjoint((*table.header, *defaults, "")):
+        needed = {_NEEDED[act], *filter(language_of_names, columns)} if act in _NEEDED else set()
+        if needed and needed.isdisjoint((*table.header, *defaults)):
             raise ExchangeError(table.name, 1, f"no column is named {_NEEDED[act]}, which {act} needs")
         rows, flaws, empty = list[ChangeRow](), list[tuple[int, str]](), 0
         for row in table.rows:
@@ -80,10 +79,10 @@ def read(path: Path, name: str, act: str, defaults: Mapping[str, str], *, force:
                 flaws.append((row.line, reason))
                 if len(flaws) > limits.BAD_LINES:
                     break
-            elif needed.isdisjoint((*given, "")):
+            elif needed and needed.isdisjoint(given):
                 empty += 1
             else:
-                rows.append(replace(_change(row.line, act, given, identifier, columns), force=force))
+                rows.append(_change(row.line, act, given, identifier, columns, force=force))
     used = [column for column in (identifier, *columns) if column in table.header]
     passed = ", ".join(column for column in table.header if column and column not in used)
     summary = f"{table.name}: {', '.join(used)}{f'; passed over: {passed}' if passed else ''}"
@@ -99,7 +98,7 @@ def _columns(act: str, header: Sequence[str]) -> Sequence[str]:
             return ("party", "bind")
         case "name":
             return ("name", "lang", *filter(language_of_names, header))
-    return tuple(filter(None, (_NEEDED[act],)))
+    return (_NEEDED[act],) if act in _NEEDED else ()
 
 
 def _flaw(given: Mapping[str, str], identifier: str, columns: Sequence[str]) -> str | None:
@@ -116,7 +115,7 @@ def _flaw(given: Mapping[str, str], identifier: str, columns: Sequence[str]) -> 
 
 
 def _change(
-    line: int, act: str, given: Mapping[str, str], identifier: str, columns: Sequence[str]
+    line: int, act: str, given: Mapping[str, str], identifier: str, columns: Sequence[str], *, force: bool
 ) -> ChangeRow:
     values = {column: given.get(column, "") for column in columns}
     successors = (one.strip() for one in values.get("replaced_by", "").split(request_tables.BETWEEN))
@@ -130,6 +129,7 @@ def _change(
         values.get("party", ""),
         _TRUTHS[values.get("bind", "").lower() or "no"],
         _names(values),
+        force,
     )
 
 

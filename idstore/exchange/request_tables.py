@@ -53,17 +53,16 @@ BETWEEN: Final = "|"
 class RequestTable:
     """A table of requests.
 
-    path     its file.
-    header   names of the columns.
-    cells    rows of the table, each with its line.
-    rows     the requests, each with its line.
-    left     how many rows have an identifier already.
-    summary  how the columns are understood, in words.
-    flaws    lines that cannot be read, with their reasons.
-    divider  what divides the cells of csv.
+    header    names of the columns.
+    cells     rows of the table, each with its line.
+    rows      the requests, each with its line.
+    left      how many rows have an identifier already.
+    summary   how the columns are understood, in words.
+    flaws     lines that cannot be read, with their reasons.
+    divider   what divides the cells of csv.
+    workbook  the bytes of a workbook; None for another table.
     """
 
-    path: Path
     format: str
     header: Sequence[str]
     cells: Sequence[tuple[int, Sequence[str]]]
@@ -72,14 +71,15 @@ class RequestTable:
     summary: str
     flaws: Sequence[tuple[int, str]]
     divider: str
+    workbook: bytes | None
 
     def write(self, target: IO[bytes], format: str, identifiers: Mapping[int, str]) -> None:
         """Write the table with identifiers, by line. A workbook stays as it is otherwise.
 
         Raises InvalidData (a workbook is too large).
         """
-        if format == self.format == workbooks.FORMAT:
-            workbooks.fill(self.path, target, IDENTIFIER, identifiers)
+        if format == workbooks.FORMAT and self.workbook is not None:
+            workbooks.fill(self.workbook, target, IDENTIFIER, identifiers)
             return
         place = self.header.index(IDENTIFIER) if IDENTIFIER in self.header else None
         header = self.header if place is not None else [IDENTIFIER, *self.header]
@@ -91,8 +91,8 @@ class RequestTable:
 
     def check_output(self, format: str) -> None:
         """Raise InvalidData: written in this format, the table would lose something."""
-        if format == self.format == workbooks.FORMAT:
-            workbooks.check_complete(self.path)
+        if format == workbooks.FORMAT and self.workbook is not None:
+            workbooks.check_complete(self.workbook)
 
 
 def _dialect(path: Path) -> str:
@@ -137,10 +137,10 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
     """
     with opened(path, name) as table:
         columns = {column: role for column in table.header if (role := _role(column, fields)) is not None}
-        _check_capitals(table, columns, fields)
+        _check_spelling(table, columns, fields)
         _check_columns(table, columns, labelled=labelled)
-        if fields is FIELDS:
-            _check_fields(table, columns, strict=base.strict)
+        if base.strict and fields is FIELDS:
+            _check_numbering(table)
         rows, cells, flaws = list[RequestRow](), list[tuple[int, Sequence[str]]](), list[tuple[int, str]]()
         seen, left = Counter[str](), 0
         keyed = dict[str, tuple[int, Mapping[str, str]]]()
@@ -168,21 +168,27 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
             if request.request_key is None:
                 request = replace(request, request_key=_digest(read, base, seen))
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
-    summary = _summary(table.name, columns, table.header)
-    return RequestTable(
-        path, _format(path, name), table.header, cells, rows, left, summary, flaws, table.divider
-    )
+    summary, format = _summary(table.name, columns, table.header), _format(path, name)
+    workbook = workbooks.content(path) if format == workbooks.FORMAT else None
+    return RequestTable(format, table.header, cells, rows, left, summary, flaws, table.divider, workbook)
 
 
-def _check_capitals(table: table_rows.Table, columns: Mapping[str, str], fields: Sequence[str]) -> None:
-    """Raise ExchangeError: a column that is not read differs from one that is by capitals or separators."""
-    read = {bare(name): name for name in (*_ROLES, *_RELATIONS, *fields)}
+def _check_spelling(table: table_rows.Table, columns: Mapping[str, str], fields: Sequence[str]) -> None:
+    """Raise ExchangeError: a column that is not read is another spelling or word for one that would be."""
     for column in table.header:
-        written = column.strip().lower()
-        usual = written if language_of_names(written) is not None else read.get(bare(written))
+        usual = _usual(column, fields)
         if usual is not None and not {column, usual} & columns.keys():
             reason = f"the column {column!r} is not known; name it {usual!r}"
             raise ExchangeError(table.name, 1, reason, outcome="nothing was done")
+
+
+def _usual(column: str, fields: Sequence[str]) -> str | None:
+    """Return the name of the column that a header means; None if it means none."""
+    written = column.strip().lower()
+    if language_of_names(written) is not None:
+        return written
+    spelled = {bare(name): name for name in (*_ROLES, *_RELATIONS, *fields)}.get(bare(written))
+    return spelled or (meant(column) if fields is FIELDS else None)
 
 
 def _check_columns(table: table_rows.Table, columns: Mapping[str, str], *, labelled: bool) -> None:
@@ -195,17 +201,12 @@ def _check_columns(table: table_rows.Table, columns: Mapping[str, str], *, label
         raise ExchangeError(table.name, 1, f"no column of it is read{free}", outcome="nothing was done")
 
 
-def _check_fields(table: table_rows.Table, columns: Mapping[str, str], *, strict: bool) -> None:
-    """Raise ExchangeError: a column that is not read says what belongs into the label of an article."""
+def _check_numbering(table: table_rows.Table) -> None:
+    """Raise ExchangeError: a column numbers articles, and is no part of their labels."""
     for column in table.header:
-        field = meant(column)
-        if column not in columns and field is not None and field not in columns:
-            reason = f"the column {column!r} is not known; name it {field!r}"
-        elif strict and bare(column) in UNUSED_NUMBERING:
+        if bare(column) in UNUSED_NUMBERING:
             reason = f"the column {column!r} is not used"
-        else:
-            continue
-        raise ExchangeError(table.name, 1, reason, outcome="nothing was done")
+            raise ExchangeError(table.name, 1, reason, outcome="nothing was done")
 
 
 def _mark(read: Mapping[str, str]) -> str | None:

@@ -6,13 +6,12 @@ from datetime import date, datetime
 from importlib import import_module
 from io import BytesIO
 from itertools import islice
-from pathlib import Path
 from typing import IO, Any, Final
 from zipfile import BadZipFile, ZipFile
 
 from idstore.errors import InvalidData
 from idstore.exchange import limits
-from idstore.exchange.sources import Source
+from idstore.exchange.sources import Readable, Source, opened
 from idstore.exchange.table_rows import Table, TableRow
 
 FORMAT: Final = "xlsx"
@@ -42,7 +41,7 @@ def read(source: Source) -> Iterator[Table]:
     installed. Cost: the sheet is read twice. Memory: the file, and its texts.
     """
     package = _openpyxl()
-    content = b"".join(iter(lambda: source.read(_BLOCK), b""))
+    content = _content(source)
     try:
         _check_size(content, source)
         workbook, formulas = (
@@ -65,9 +64,7 @@ def read(source: Source) -> Iterator[Table]:
     try:
         rows = enumerate(workbook.worksheets[0].iter_rows(values_only=True), 1)
         _, first = next(rows, (1, ()))
-        header = [_text(cell) for cell in first]
-        while header and not header[-1]:
-            header.pop()
+        header = _header(first)
         if not header:
             raise source.error(1, "it has no header; name the columns in the first row")
         written = islice(formulas.worksheets[0].iter_rows(values_only=True), 1, None)
@@ -75,6 +72,24 @@ def read(source: Source) -> Iterator[Table]:
     finally:
         workbook.close()
         formulas.close()
+
+
+def content(file: Readable) -> bytes:
+    """Return the bytes of a workbook, for `check_complete` and `fill`. Raises ExchangeError: no such file."""
+    with opened(file) as source:
+        return _content(source)
+
+
+def _content(source: Source) -> bytes:
+    return b"".join(iter(lambda: source.read(_BLOCK), b""))
+
+
+def _header(cells: Iterable[object]) -> list[str]:
+    """Return the names of columns, without empty ones at the end."""
+    header = [_text(cell) for cell in cells]
+    while header and not header[-1]:
+        header.pop()
+    return header
 
 
 def _check_size(content: bytes, source: Source) -> None:
@@ -120,30 +135,28 @@ def write(target: IO[bytes], header: Sequence[str], rows: Iterable[Sequence[str]
     workbook.save(target)
 
 
-def check_complete(path: Path) -> None:
+def check_complete(content: bytes) -> None:
     """Raise InvalidData: a workbook has parts that `fill` would lose."""
-    with ZipFile(path) as archive:
+    with ZipFile(BytesIO(content)) as archive:
         lost = next((name for name in archive.namelist() if name.startswith(_LOST)), None)
     if lost is not None:
         raise InvalidData(
-            f"{path} has pictures, charts or the like ({lost}), which a copy with identifiers would lose;"
-            " write the identifiers to a csv file",
+            f"the workbook has pictures, charts or the like ({lost}), which a copy with identifiers would"
+            " lose; write the identifiers to a csv file",
             field="output",
         )
 
 
-def fill(path: Path, target: IO[bytes], column: str, texts: Mapping[int, str]) -> None:
+def fill(content: bytes, target: IO[bytes], column: str, texts: Mapping[int, str]) -> None:
     """Write a copy of a workbook with texts in a column of its first sheet. All else stays, formulas too.
 
     column  name of the column; a new one is the last.
     texts   row, from 1 → text.
     Raises InvalidData: the package is not installed.
     """
-    workbook = _openpyxl().load_workbook(path)
+    workbook = _openpyxl().load_workbook(BytesIO(content))
     sheet = workbook.worksheets[0]
-    header = [_text(cell.value) for cell in sheet[1]]
-    while header and not header[-1]:
-        header.pop()
+    header = _header(cell.value for cell in sheet[1])
     place = header.index(column) + 1 if column in header else len(header) + 1
     for row, text in {1: column, **texts}.items():
         if text:

@@ -143,6 +143,21 @@ def test_a_bad_article_among_several_is_reported_and_the_others_are_minted(run: 
 
 
 @pytest.mark.usefixtures("rdl")
+def test_what_a_second_run_mints_again_is_told(run: Run) -> None:
+    below = ("mint", "sp", "--metadata", "-", "--kind", "pdf", "--parent")
+    with_doi = [{**ARTICLE, "doi": f"10.5072/{number}"} for number in range(2)]
+    run("mint", "sp", "--metadata", "-", stdin=json.dumps(ARTICLE))
+    for _ in range(2):
+        outcome = run(*below, DERIVED, stdin="\n".join(map(json.dumps, with_doi)))
+        assert "2 minted" in outcome.err
+        assert "2 have no field key: a second run mints them again" in outcome.err
+    keyed = [{**article, "key": f"k{number}"} for number, article in enumerate(with_doi)]
+    for minted in (2, 0):
+        told = run(*below, DERIVED, stdin="\n".join(map(json.dumps, keyed))).err
+        assert f"{minted} minted" in told and "again" not in told
+
+
+@pytest.mark.usefixtures("rdl")
 def test_files_are_minted_below_their_article(run: Run) -> None:
     run("mint", "sp", "--metadata", "-", stdin=json.dumps(ARTICLE))
     assert run("mint", "sp", "--parent", DERIVED, "--kind", "pdf").line.startswith(f"{DERIVED}/pdf_fulltext/")

@@ -1,6 +1,7 @@
 """Tables of requests: ``mint --from`` and ``register --from``."""
 
 import csv
+import gzip
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -324,7 +325,11 @@ def test_a_workbook_comes_back_whole(run: Run, tmp_path: Path) -> None:
     made = {one["id"]: one["names"]["und"] for one in run("list", "--json").objects}
     assert {row[1]: row[0] for row in rows if row[0] in ("a", "b")} == made
     assert (after["Notes"]["A1"].value, after.active["C2"].number_format) == ("=SUM(1,2)", "0.00")
-    assert "2 left alone" in run("mint", "h", "--from", file, "-o", tmp_path / "again.xlsx").err
+    packed = tmp_path / "t.xlsx.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    for source in (file, packed):
+        assert "2 left alone" in run("mint", "h", "--from", source, "-o", tmp_path / "again.xlsx").err
+        assert openpyxl.load_workbook(tmp_path / "again.xlsx")["Notes"]["A1"].value == "=SUM(1,2)"
     with ZipFile(file, "a") as archive:
         archive.writestr("xl/media/image1.png", b"")
     before = file.read_bytes()

@@ -6,6 +6,7 @@ import typer
 
 from idstore.cli import arguments, confirmation, exits, inputs, session
 from idstore.cli.call import Call
+from idstore.cli.table_changes import change_table
 from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
@@ -249,8 +250,6 @@ def supersede(
 
     _check_table(ids, table, dry_run=dry_run)
     if table is not None:
-        from idstore.cli.table_changes import change_table
-
         return change_table(
             call, "supersede", table, {"replaced_by": "|".join(by) if by else None}, dry_run=dry_run
         )
@@ -383,8 +382,6 @@ def deprecate(
 
     _check_table(ids, table, dry_run=dry_run)
     if table is not None:
-        from idstore.cli.table_changes import change_table
-
         defaults = {"reason": reason, "replaced_by": "|".join(by) if by else None}
         return change_table(call, "deprecate", table, defaults, dry_run=dry_run)
     if reason is None:
@@ -413,8 +410,6 @@ def undeprecate(
 
     _check_table(ids, table, dry_run=dry_run)
     if table is not None:
-        from idstore.cli.table_changes import change_table
-
         if by:
             raise UsageError("--by goes with an identifier, and not with a table")
         return change_table(call, "undeprecate", table, {}, dry_run=dry_run)
@@ -468,8 +463,6 @@ def grant(
 
     _check_table(id, table, dry_run=dry_run)
     if table is not None:
-        from idstore.cli.table_changes import change_table
-
         defaults = {"bind": "yes" if bind else None}
         return change_table(call, "grant", table, defaults, dry_run=dry_run)
     if id is None or user is None:
@@ -477,8 +470,8 @@ def grant(
     grantee = Party(user)
 
     def act(registry: "Registry", party: Party) -> "tuple[Event, dict[str, str]]":
-        event = registry.grant(id, grantee, party, bind=bind)
-        return event, arguments.unseen_parties(registry, [grantee.name], party)
+        unseen = arguments.unseen_parties(registry, [grantee.name], party)
+        return registry.grant(id, grantee, party, bind=bind), unseen
 
     event, unseen = session.write(call, act)
     print_changes(call, event)

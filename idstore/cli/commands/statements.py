@@ -6,6 +6,7 @@ import typer
 
 from idstore.cli import arguments, exits, session
 from idstore.cli.call import Call
+from idstore.cli.table_changes import change_table
 from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def target(
     from idstore.cli.events import print_changes
 
     if table is not None and (id, unset, force) == (None, False, False):
-        from idstore.cli.table_changes import change_table
-
         return change_table(call, "target", table, {}, dry_run=dry_run)
     if id is None or table is not None or dry_run:
         raise UsageError("give an identifier and its target, or a table with --from")
@@ -83,8 +82,6 @@ def name(
     Undone by: name with the earlier text, or --unset.
     """
     if table is not None and (id, unset) == (None, None):
-        from idstore.cli.table_changes import change_table
-
         return change_table(call, "name", table, {"lang": lang}, dry_run=dry_run, force=force)
     if id is None or table is not None or dry_run or force:
         raise UsageError("give an identifier and its name, or a table with --from")
@@ -157,19 +154,25 @@ def bind(
 
 
 def _doubt_of_own(registry: "Registry", event: "Event", party: "Party") -> str:
-    """Return what to warn of if a binding leads to this registry: to nothing there, or to a draft."""
-    from idstore.errors import IdstoreError
+    """Return what to warn of if a binding leads to this registry: to nothing there, or to a draft.
+
+    The binding is made: a question that fails does not fail the command.
+    """
+    from idstore.errors import IdstoreError, InvalidIdentifier, NotRegistered
+    from idstore.registry.namespace_index import NamespaceIndex
     from idstore.vocabulary import RDF
 
     target = event.text(RDF.object) or ""
-    if not any(target.startswith(space.base) for space in registry.namespaces()):
-        return ""
     try:
+        if NamespaceIndex(registry.namespaces()).home(target) is None:
+            return ""
         draft = not registry.show(target, party).public
-    except IdstoreError:
+        if draft and registry.show(event.about, party).public:
+            return f"{target} is a draft, and everyone sees this binding to it"
+    except (NotRegistered, InvalidIdentifier):
         return f"{target} is in a namespace of this registry, and no identifier that you may see; check it"
-    if draft and registry.show(event.about, party).public:
-        return f"{target} is a draft, and everyone sees this binding to it"
+    except IdstoreError:
+        pass
     return ""
 
 
