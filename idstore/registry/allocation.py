@@ -160,9 +160,9 @@ class Allocations(Bindings, Lifecycle):
         label = None if chosen is None else self._chosen(transaction, namespace, chosen)
         templated = LABEL in template
         key = key_of(namespace, party, replace(request, target=template) if templated else request, label)
-        title = _title(request.metadata) if isinstance(namespace.scheme, Deriving) else ""
+        title = _title(request.metadata)
         titled: list[tuple[NamedNode, Term]] = []  # no part of the request that the key stands for
-        if request.name is None and title:
+        if request.name is None and title and isinstance(namespace.scheme, Deriving):
             titled = [(IDS.name, named(title, terms.UNDETERMINED))]
         if key is not None:
             earlier = earlier_record(

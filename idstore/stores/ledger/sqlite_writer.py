@@ -63,6 +63,7 @@ class SqliteWriter:
         self.path = path
         self.generation = generation
         self.verified: Head | None = None
+        self._log = path.with_name(f"{path.name}-wal")
         self._files = {path: _identity(path)}
         """The files in use, each with its device and inode."""
         self._commits = 0
@@ -107,7 +108,8 @@ class SqliteWriter:
 
         SQLite would go on writing into files that no later opening finds.
         """
-        self._files.setdefault(log := self.path.with_name(f"{self.path.name}-wal"), _identity(log))
+        if self._log not in self._files:
+            self._files[self._log] = _identity(self._log)
         for path, identity in self._files.items():
             if identity is None or _identity(path) != identity:
                 self.roll_back()
@@ -170,10 +172,7 @@ class SqliteWriter:
         """
         try:
             disk = os.statvfs(self.path)
-            if (
-                disk.f_bavail * disk.f_frsize > _ROOM
-                and self.path.with_name(f"{self.path.name}-wal").stat().st_size < _LOG_SIZE
-            ):
+            if disk.f_bavail * disk.f_frsize > _ROOM and self._log.stat().st_size < _LOG_SIZE:
                 self.database.execute("PRAGMA cache_size=10")
                 self.database.execute("BEGIN IMMEDIATE")
                 self.database.execute(_FILL, (_LOG_SIZE,))
