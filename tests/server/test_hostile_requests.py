@@ -139,7 +139,9 @@ def test_bytes_that_are_no_request_get_a_problem(server: Server, sent: bytes) ->
 @pytest.mark.parametrize("hosts", [b"", b"Host: a\r\nHost: b\r\n"])
 def test_a_request_has_one_host(server: Server, hosts: bytes) -> None:
     """Source: RFC 9112, section 3.2."""
-    status, received = exchange(server, b"GET /api/v1/counts HTTP/1.1\r\n" + hosts + b"\r\n")
+    status, received = exchange(
+        server, b"GET /api/v1/counts HTTP/1.1\r\nConnection: close\r\n" + hosts + b"\r\n"
+    )
     problem = json.loads(received.partition(b"\r\n\r\n")[2])
     assert status == problem["status"] == 400
     assert (problem["error"], problem["field"]) == ("invalid-data", "Host")
