@@ -1,6 +1,7 @@
 """The commit queue: decides the order of tasks, and which acts share a batch."""
 
 import queue
+import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,6 +32,7 @@ class CommitQueue:
         self._later: deque[tuple[str, Task[Any]]] = deque()
         self._aside: deque[Task[Any]] = deque()  # tasks that wait for the end of a hold
         self._next_function: Task[Any] | None = None
+        self._refusing = threading.Lock()
 
     @property
     def waiting(self) -> int:
@@ -114,7 +116,14 @@ class CommitQueue:
             self._tasks.put(self._aside.popleft())
 
     def refuse(self, error: Callable[[], StoreUnavailable]) -> None:
-        """Answer each waiting task with an error of its own."""
+        """Answer each waiting task with an error of its own. Only after the writer's last `next`."""
+        with self._refusing:
+            tasks = self._take_all()
+        for task in tasks:
+            task.fail(error())
+
+    def _take_all(self) -> list[Task[Any]]:
+        """Return all waiting tasks, which wait no more."""
         waiting = [*self._aside, *(task for _, task in self._later), *filter(None, [self._next_function])]
         self._aside.clear()
         self._later.clear()
@@ -123,5 +132,4 @@ class CommitQueue:
             while True:
                 task = self._tasks.get_nowait()
                 waiting += [] if task is None else [task]
-        for task in waiting:
-            task.fail(error())
+        return waiting

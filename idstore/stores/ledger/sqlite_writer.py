@@ -14,11 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from idstore.disk_errors import is_full
+from idstore.disk_errors import failure
 from idstore.errors import AlreadyRegistered, OutcomeUnknown, StoreBusy, StoreUnavailable
 from idstore.stores.ledger.contract import EMPTY_HEAD, Head, NumberedClaim, Row
-from idstore.stores.ledger.forms import FORMAT
 from idstore.stores.ledger.integrity import checked, checksum
+from idstore.stores.ledger.store_format import FORMAT
 from idstore.stores.sqlite_files import PRIMARY_CODE, is_damage, transaction, undo, unreadable, vacuum
 
 _GROW_AFTER: Final = 32
@@ -92,8 +92,9 @@ class SqliteWriter:
             self.roll_back()
             if not (_wrote_nothing(error) or self._overwrite()):
                 self._unknown = True
+                why, _ = failure(error, self.path)
                 raise OutcomeUnknown(
-                    f"{self.path} cannot be written: {self._why(error)}; whether the change was made shows"
+                    f"{self.path} cannot be written: {why}; whether the change was made shows"
                     " when the store is open again: check the disk, and open the store again",
                     path=str(self.path),
                 ) from error
@@ -153,16 +154,10 @@ class SqliteWriter:
             )
         if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
             return unreadable(self.path, error)
-        remedy = (
-            "free some space and try again" if is_full(error, self.path) else "check the disk and try again"
-        )
+        why, remedy = failure(error, self.path)
         return StoreUnavailable(
-            f"{self.path} cannot be written: {self._why(error)}; nothing was changed, {remedy}",
-            path=str(self.path),
+            f"{self.path} cannot be written: {why}; nothing was changed, {remedy}", path=str(self.path)
         )
-
-    def _why(self, error: sqlite3.Error) -> str:
-        return "the disk is full" if is_full(error, self.path) else f"{error}"
 
     def _grow_log(self) -> None:
         """Grow SQLite's log to its final size: a commit that makes it grow takes twice as long.
