@@ -214,7 +214,8 @@ class Allocations(Bindings, Lifecycle):
         if request.target is not None:
             given = template.replace(LABEL, "label")
             target = iris.target(given, self.core.facts(transaction), force=request.force).value
-            request = replace(request, target=target)
+            if target != request.target:
+                request = replace(request, target=target)
         arguments = request.arguments()
         if request.strict:
             check_regular(namespace, request.metadata)
@@ -238,7 +239,8 @@ class Allocations(Bindings, Lifecycle):
             own = None if label is None else namespace.scheme.iri(label, namespace.context)
             iris.check_target(request.target, facts.names, own)
             arguments += target_index(namespace)
-        check = partial(_check_plain, facts, namespace, resolved.given, label)
+        given = resolved.given if request.force else None  # else it was checked as it was resolved
+        check = partial(_check_plain, facts, namespace, given, label)
         arguments += iris.insisted(check, force=request.force)
         self._check_allocator(transaction, namespace, party)
         self._check_pace(transaction, namespace, party)
