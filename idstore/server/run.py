@@ -249,6 +249,8 @@ class _Failures(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
+            return  # an answer that was not taken until the server ended
         entry = {
             "time": times.iso(times.current()),
             "level": record.levelname.lower(),
