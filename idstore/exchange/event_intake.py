@@ -114,7 +114,7 @@ class EventIntake:
         self._lost = events.lost_requests()
         try:
             for number, event in events.singles():
-                bulk.number(number)
+                bulk.set_next_sequence(number)
                 with valid(event):
                     self._check_time(event)
                     self._replay.replay(bulk, event, self._added)

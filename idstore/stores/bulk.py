@@ -228,9 +228,9 @@ class BulkChange(ActTransaction):
         """Sequence number of the last event."""
         return self._batch.head.sequence
 
-    def number(self, sequence: int) -> None:
+    def set_next_sequence(self, sequence: int) -> None:
         """Set the sequence number of the next event."""
-        self._batch.skip_to(sequence)
+        self._batch.set_next_sequence(sequence)
 
     def load(self, histories: Iterable[History]) -> None:
         """Load identifiers unknown to the store."""

@@ -538,7 +538,7 @@ class Bulk(Transaction, Protocol):
     def close(self) -> None:
         """Do nothing: the enclosing block ends the change."""
 
-    def number(self, sequence: int) -> None:
+    def set_next_sequence(self, sequence: int) -> None:
         """Set the sequence number of the next enlisted event, above all others.
 
         `load` uses the numbers in between.

@@ -178,12 +178,12 @@ class DirectoryLock:
         except OSError:
             return ""
 
-    def again(self) -> "DirectoryLock":
+    def duplicate(self) -> "DirectoryLock":
         """Return the same lock, held until both locks are released. Raises OSError: it is not held."""
         if self._file is None:
             raise OSError(f"the lock {self._path} is not held")
         other = DirectoryLock(self._path)
-        other._file = self._file.again()
+        other._file = self._file.duplicate()
         return other
 
     def is_in_place(self) -> bool:

@@ -164,7 +164,7 @@ class Batch:
         self.head = self.head._replace(number=self.head.number + 1)
         self.rows.append(Row(self.head, codec.encode_note(name, text)))
 
-    def skip_to(self, sequence: int) -> None:
+    def set_next_sequence(self, sequence: int) -> None:
         """Set the sequence number of the next event."""
         self.head = self.head._replace(sequence=sequence - 1)
 

@@ -133,7 +133,7 @@ class Writer:
         Raises StoreUnavailable: the store is closed, or its folder was moved or removed.
         """
         self._lock.check()
-        return self._lock.again()
+        return self._lock.duplicate()
 
     def _submit(self, task: Task[T], *, shielded: bool = False) -> T:
         if self.is_current():
