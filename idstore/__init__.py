@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from idstore.exchange.digest import Digest as Digest
     from idstore.exchange.digest import digest as digest
     from idstore.exchange.effects import Effect as Effect
+    from idstore.exchange.event_intake import ImportReport as ImportReport
     from idstore.exchange.exporting import export as export
     from idstore.exchange.exporting import omissions as omissions
     from idstore.exchange.handle_batch import Flaw as Flaw
@@ -75,7 +76,6 @@ if TYPE_CHECKING:
     from idstore.exchange.importing import TableReport as TableReport
     from idstore.exchange.importing import import_file as import_file
     from idstore.exchange.mappings import Malformed as Malformed
-    from idstore.exchange.rdf import ImportReport as ImportReport
     from idstore.model.binding import Binding as Binding
     from idstore.model.event import Event as Event
     from idstore.model.filter import Filter as Filter
@@ -196,7 +196,7 @@ _MODULES: Final = {
     "IdstoreError": "idstore.errors",
     "ImportChoices": "idstore.exchange.importing",
     "ImportConflict": "idstore.errors",
-    "ImportReport": "idstore.exchange.rdf",
+    "ImportReport": "idstore.exchange.event_intake",
     "Imported": "idstore.exchange.importing",
     "IncrementalReport": "idstore.validation.registries",
     "IntegrityError": "idstore.errors",

@@ -98,12 +98,12 @@ def name_argument(error: IdstoreError, given: Mapping[str, Any]) -> None:
 
 
 def _about(error: IdstoreError, stated: Mapping[str, Sequence[object]]) -> tuple[str, object] | None:
-    """Return the only argument that is the value of an error, or else the only one that holds it."""
+    """Return the only argument that is the value of an error, else ends in it (a label), else holds it."""
     if error.value is None or error.field is None:
         return None
     text = str(error.value).partition(" […] ")[0]  # of a very long value the middle is left out
-    for fits in (text.__eq__, lambda value: text and text in value):
-        same = {name: one for name, values in stated.items() for one in values if fits(str(one))}
+    for fits in (str.__eq__, *((str.endswith, str.__contains__) if text else ())):
+        same = {name: one for name, values in stated.items() for one in values if fits(str(one), text)}
         if len(same) > 1:
             same.pop(_ACTING, None)
         if same:
@@ -170,7 +170,7 @@ def _refusal(name: str, value: Any, kind: Any) -> InvalidData:
 def _kinds(of: Callable[..., Any]) -> Mapping[str, Any]:
     """Return the types of the parameters of a function, or of the fields of a dataclass."""
     if isinstance(of, type):
-        kinds = get_type_hints(of, localns={"Decimal": Decimal})
+        kinds = get_type_hints(of)
         return {field.name: kinds[field.name] for field in fields(of)}
     function = inspect.unwrap(of)
     stated = {name: kind for name, kind in function.__annotations__.items() if name != "return"}

@@ -65,7 +65,7 @@ class LockHandle:
             raise OSError(errno.EBADF, "it is closed")
         return self._number
 
-    def again(self) -> "LockHandle":
+    def duplicate(self) -> "LockHandle":
         """Return a second handle of the same open file: the lock is held until both are closed."""
         other = LockHandle.__new__(LockHandle)
         with _FORKING:

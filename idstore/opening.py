@@ -135,7 +135,7 @@ class ReplicaMark:
 
     def write(self, folder: Path) -> None:
         """Write the file, on disk before this returns, whole or not at all. Raises StoreUnavailable."""
-        draft = folder.with_name(f"{folder.name}.{files.REPLICA}")
+        draft = folder / files.REPLICA_DRAFT
         try:
             draft.write_text(json.dumps(asdict(self)), encoding="utf-8")
             files.sync(draft)

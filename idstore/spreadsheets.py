@@ -36,6 +36,8 @@ _ERROR: Final = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|NULL!|NUM!|DIV/0!)", re.
 _FORMULA: Final = re.compile(
     r"=\s*(?:[A-Z][A-Z.]*\(.*\)|\$?[A-Z]{1,3}\$?[0-9]+\b.*)", re.IGNORECASE | re.DOTALL
 )
+_MARKS: Final = frozenset([*QUOTES, "=", "#"])
+"""The first characters of cells with a mark."""
 _NOTHING: Final = frozenset(["nan", "<na>", "nat", "n/a"])
 """Cells without a value, as tables write them, in lower case."""
 _NOTHING_OR_WORDS: Final = _NOTHING | {"na", "none", "null", "nil"}
@@ -94,6 +96,8 @@ def mark(column: str, cell: str) -> str | None:
     Marks are quotes around a cell, a formula and an error.
     column  what the cell holds, in words.
     """
+    if cell.lstrip()[:1] not in _MARKS:
+        return None
     text = unmarked(cell)
     if text is not None:
         return f"the {column} is {cell}, in quotes that would be part of it; write {text}, or insist"

@@ -15,6 +15,7 @@ import idstore
 from idstore import Party, Record, Registry, Request, Statement
 from idstore.errors import IdstoreError
 from idstore.exchange import rdf
+from idstore.exchange.event_intake import ImportReport
 from idstore.model import times
 
 ROOT, ANN, BEN, GIL, OUT = (Party(name) for name in ("root", "ann", "ben", "gil", "out"))
@@ -164,7 +165,7 @@ def exported(registry: Registry, by: Party, path: Path, format: str = "nquads") 
 
 def merge(
     target: Registry, source: Registry, folder: Path, by: Party = ROOT, format: str = "nquads"
-) -> rdf.ImportReport:
+) -> ImportReport:
     """Import what the source exports for a party."""
     file = exported(source, by, folder / "merged", format)
     return rdf.import_registry(target, [file], ROOT, format, own_history=True)

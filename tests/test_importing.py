@@ -144,7 +144,7 @@ def one_by_one(file: Path, registry: Registry, tmp_path: Path) -> None:
         found.number(0, lambda _: False, lambda _: True, lambda _: None, lambda *_: None)
         with registry.store.bulk(fresh=True) as staged:
             for number, event in found.singles():
-                staged.number(number)
+                staged.set_next_sequence(number)
                 Replay(Core(staged)).replay(staged, event)
 
 

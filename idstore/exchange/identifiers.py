@@ -1,5 +1,6 @@
 """Lists of existing identifiers: tables with a column of identifiers, and columns with their metadata."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -13,6 +14,7 @@ from idstore.exchange.sources import Readable
 from idstore.model.record import Stage
 from idstore.model.terms import UNDETERMINED, iri, language
 from idstore.registry.imports.enroll import Listed
+from idstore.remedies import Remedy
 
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     **{
@@ -28,6 +30,8 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Roles of columns, with the column names that imply them."""
 
+_OPERATION: Final = re.compile(r"(?:CREATE|ADD|MODIFY|DELETE|REMOVE|HOME|UNHOME|AUTHENTICATE)\s")
+"""The beginning of an operation in a batch file of the Handle System."""
 _STAGES: Final = {"": None, **{stage.value: stage for stage in (Stage.CREATED, Stage.FIXATED)}}
 
 
@@ -74,6 +78,13 @@ def _listed(cells: Cells, row: table_rows.TableRow) -> list[Listed] | None:
             text=stage,
         )
     bound = cells.cell(row, "target") and not literals
+    if not cells.force and _OPERATION.match(cells.cell(row, "subject")):
+        raise InvalidData(
+            "it is a line of a handle batch file, not an identifier; name the format handle-batch, or insist",
+            field="subject",
+            value=cells.cell(row, "subject"),
+            remedy=Remedy.INSIST,
+        )
     statement = mappings.statement(cells.mapping(row)) if bound else None
     if statement is not None:
         statement.arguments()  # raises if it cannot be stored

@@ -30,6 +30,7 @@ from idstore.exchange import (
 )
 from idstore.exchange.columns import Columns
 from idstore.exchange.comparison import ChangedFields, changed_fields
+from idstore.exchange.event_intake import ImportReport
 from idstore.exchange.mappings import Malformed, Reading
 from idstore.exchange.sources import PACKED, ending
 from idstore.model.party import Party
@@ -140,7 +141,7 @@ class Imported:
     batch    handles of a batch file.
     """
 
-    merged: rdf.ImportReport | None = None
+    merged: ImportReport | None = None
     changed: Sequence[ChangedFields] = ()
     table: TableReport | None = None
     adopted: Adoption | None = None

@@ -453,6 +453,8 @@ def _stripped(role: str, cell: str) -> str:
 
     In free text, spaces are data (RFC 4180, 2.4).
     """
+    if not cell:
+        return ""
     if role.partition("@")[0] in _AS_WRITTEN:
         return cell if cell.strip() else ""
     return cell.strip()

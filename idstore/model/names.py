@@ -96,6 +96,8 @@ class Names:
 
         Cost: one look-up for each length of a beginning of names.
         """
+        if not self._namespaces:
+            return None
         if self._beginnings is None:
             self._beginnings = _Beginnings(self._namespaces)
         for namespace, rest in self._beginnings.of(well_known.key(text)):

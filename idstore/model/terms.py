@@ -179,7 +179,7 @@ def lines(subject: NamedNode | str, pairs: Iterable[tuple[NamedNode, Term]], gra
 
 def triples(nquads: str) -> set[str]:
     """Return the triples in the output of `lines`, in N-Triples without the final dot."""
-    return {line.rpartition(" <")[0] for line in nquads.split("\n")}
+    return {line.rpartition(" <")[0] for line in nquads.split("\n") if line}
 
 
 def tagged(text: str, lang: str) -> Literal:

@@ -66,7 +66,12 @@ class Parameter:
         """Return the argument for a value in JSON. Raises InvalidData."""
         if self.is_mapping and isinstance(value, list):
             value = dict(text.split("=", 1) for text in value)
-        return load(self.kind, value)
+        try:
+            return load(self.kind, value)
+        except InvalidData as error:
+            if self.is_moment:
+                error.field = self.name
+            raise
 
     @property
     def is_mapping(self) -> bool:

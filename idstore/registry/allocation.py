@@ -1,7 +1,7 @@
 """Allocation of identifiers, minted or registered: each is issued once and never again."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 from urllib.parse import quote
@@ -41,6 +41,32 @@ LABEL: Final = "{label}"
 """Stands for the label in the target of a request."""
 _SAFE: Final = "/:@!$&'()*+,;=~"
 """Characters of a label that a path of an address holds as they are."""
+
+
+_Argument = tuple[NamedNode, Term]
+"""An argument of an event: predicate and value."""
+_Step = tuple[NamedNode, list[_Argument]]
+"""The kind and the arguments of an event that follows an allocation in the same commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """A request as its namespace understands it.
+
+    request    with its target as an IRI, and with the key of its metadata.
+    template   the target as it was given; empty without one.
+    given      the target as it was given, with a word in place of the label.
+    arguments  of the event.
+    label      the chosen label; None: the scheme finds one.
+    key        by which a repeated request is recognised.
+    """
+
+    request: Request
+    template: str
+    given: str | None
+    arguments: list[_Argument]
+    label: str | None
+    key: Key | None
 
 
 class LabelSearch:
@@ -149,32 +175,71 @@ class Allocations(Bindings, Lifecycle):
                the milliseconds since then grow with each run of the act, so that one run has enough for all
                labels.
         """
+        resolved = self._resolve(transaction, namespace, party, request, chosen)
+        if resolved.key is not None:
+            earlier = earlier_record(
+                self.core, transaction, resolved.key, namespace, resolved.arguments, resolved.label, party
+            )
+            if earlier is not None:
+                return earlier, False
+        arguments = self._checked(transaction, namespace, party, resolved)
+        name = self._free_name(transaction, namespace, resolved, asked)
+        if resolved.key is not None:
+            # only now: a party that may not allocate, or says too little, is answered as if the key were free
+            check_key_free(transaction, resolved.key, namespace)
+        iri = namespace.scheme.iri(name[0], namespace.context)
+        facts = self.core.facts(transaction)
+        if LABEL in resolved.template:
+            target = resolved.template.replace(LABEL, quote(name[0], safe=_SAFE))
+            arguments = _with_target(arguments, iris.target(target, facts, iri))
+        further: list[_Step] = [
+            (IDS.Naming, [(IDS.name, named(text, lang))]) for lang, text in request.names.items()
+        ]
+        further += [(IDS.Bind, self._arguments_of(facts, one, iri)) for one in request.bindings]
+        kind = IDS.Mint if chosen is None else IDS.Registration
+        record = self._begin(transaction, namespace, name, kind, party, arguments, resolved.key)
+        return self._continue(transaction, record, further, party, fixate=request.fixate), True
+
+    def _resolve(
+        self,
+        transaction: Transaction,
+        namespace: Namespace,
+        party: Party,
+        request: Request,
+        chosen: str | None,
+    ) -> "_Resolved":
+        """Return a request as the namespace understands it. Raises the errors of a malformed request."""
         request = with_own_key(request)
-        template, facts = request.target or "", self.core.facts(transaction)
-        given = None if request.target is None else template.replace(LABEL, "label")
-        if given is not None:
-            request = replace(request, target=iris.target(given, facts, force=request.force).value)
+        template, given = request.target or "", None
+        if request.target is not None:
+            given = template.replace(LABEL, "label")
+            target = iris.target(given, self.core.facts(transaction), force=request.force).value
+            if target != request.target:
+                request = replace(request, target=target)
         arguments = request.arguments()
         if request.strict:
             check_regular(namespace, request.metadata)
         label = None if chosen is None else self._chosen(transaction, namespace, chosen)
-        templated = LABEL in template
-        key = key_of(namespace, party, replace(request, target=template) if templated else request, label)
-        title = _title(request.metadata) if isinstance(namespace.scheme, Deriving) else ""
-        titled: list[tuple[NamedNode, Term]] = []  # no part of the request that the key stands for
-        if request.name is None and title:
-            titled = [(IDS.name, named(title, terms.UNDETERMINED))]
-        if key is not None:
-            earlier = earlier_record(
-                self.core, transaction, key, namespace, [*arguments, *titled], label, party
-            )
-            if earlier is not None:
-                return earlier, False
-            arguments.append((IDS.requestDigest, Literal(key.logged)))
+        keyed = replace(request, target=template) if LABEL in template else request
+        key = key_of(namespace, party, keyed, label)
+        title = _title(request.metadata)
+        if request.name is None and title and isinstance(namespace.scheme, Deriving):
+            arguments.append((IDS.name, named(title, terms.UNDETERMINED)))
+        return _Resolved(request, template, given, arguments, label, key)
+
+    def _checked(
+        self, transaction: Transaction, namespace: Namespace, party: Party, resolved: "_Resolved"
+    ) -> "list[_Argument]":
+        """Return the arguments of the event. Raises the errors of a request that is refused here."""
+        request, facts, label = resolved.request, self.core.facts(transaction), resolved.label
+        arguments = [*resolved.arguments]
+        if resolved.key is not None:
+            arguments.append((IDS.requestDigest, Literal(resolved.key.logged)))
         if request.target is not None:
             own = None if label is None else namespace.scheme.iri(label, namespace.context)
             iris.check_target(request.target, facts.names, own)
             arguments += target_index(namespace)
+        given = resolved.given if request.force else None  # else it was checked as it was resolved
         check = partial(_check_plain, facts, namespace, given, label)
         arguments += iris.insisted(check, force=request.force)
         self._check_allocator(transaction, namespace, party)
@@ -184,35 +249,22 @@ class Allocations(Bindings, Lifecycle):
                 transaction, self._identify(transaction, request.metadata["parent"], party), party
             )
             arguments += arguments_below(parent, namespace, party, request.metadata.get("kind", ""))
-        name = (
-            self._first_free(
-                transaction, namespace, self._candidates(transaction, namespace, request.metadata, asked)
-            )
-            if label is None
-            else self._untaken(transaction, namespace, label)
-        )
-        if (
-            key is not None
-        ):  # only now: a party that may not allocate, or says too little, is answered as if the key were free
-            check_key_free(transaction, key, namespace)
-        iri = namespace.scheme.iri(name[0], namespace.context)
-        if templated:
-            target = iris.target(template.replace(LABEL, quote(name[0], safe=_SAFE)), facts, iri)
-            arguments = [(term, target if term == IDS.target else value) for term, value in arguments]
-        further: list[tuple[NamedNode, list[tuple[NamedNode, Term]]]] = [
-            (IDS.Naming, [(IDS.name, named(text, lang))]) for lang, text in request.names.items()
-        ]
-        further += [(IDS.Bind, self._arguments_of(facts, one, iri)) for one in request.bindings]
-        kind = IDS.Mint if chosen is None else IDS.Registration
-        arguments += titled
-        record = self._begin(transaction, namespace, name, kind, party, arguments, key)
-        return self._continue(transaction, record, further, party, fixate=request.fixate), True
+        return arguments
+
+    def _free_name(
+        self, transaction: Transaction, namespace: Namespace, resolved: "_Resolved", asked: int | None
+    ) -> tuple[str, NamedNode]:
+        """Return a label that was never issued, the chosen one if there is one, and its claim node."""
+        if resolved.label is not None:
+            return self._untaken(transaction, namespace, resolved.label)
+        labels = self._candidates(transaction, namespace, resolved.request.metadata, asked)
+        return self._first_free(transaction, namespace, labels)
 
     def _continue(
         self,
         transaction: Transaction,
         record: Record,
-        further: Sequence[tuple[NamedNode, list[tuple[NamedNode, Term]]]],
+        further: Sequence[_Step],
         party: Party,
         *,
         fixate: bool,
@@ -236,12 +288,12 @@ class Allocations(Bindings, Lifecycle):
         name: tuple[str, NamedNode],
         kind: NamedNode,
         party: Party,
-        arguments: list[tuple[NamedNode, Term]],
+        arguments: list[_Argument],
         key: Key | None,
     ) -> Record:
         scheme, context, (label, claim_node) = namespace.scheme, namespace.context, name
         iri = NamedNode(scheme.iri(terms.check_size(label, "label"), context))
-        head: list[tuple[NamedNode, Term]] = [
+        head: list[_Argument] = [
             (IDS.inNamespace, namespace.iri),
             (SKOS.notation, Literal(label)),
             (IDS.type, namespace.identifier_class),
@@ -351,6 +403,11 @@ class Allocations(Bindings, Lifecycle):
 def may_allocate(namespace: Namespace, facts: PartyFacts) -> bool:
     """Return whether a party may allocate in a namespace at all, whatever the pace."""
     return not namespace.frozen and facts.suspended is None and namespace.is_allocator(facts)
+
+
+def _with_target(arguments: Iterable[_Argument], target: NamedNode) -> list[_Argument]:
+    """Return arguments with another target."""
+    return [(term, target if term == IDS.target else value) for term, value in arguments]
 
 
 def _check_plain(facts: Facts, namespace: Namespace, target: str | None, label: str | None) -> None:

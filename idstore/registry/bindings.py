@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
@@ -27,9 +27,6 @@ from idstore.registry.visibility import Sight, graph_of
 from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, PAV, RDF, SKOS, SSSOM
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ class Statement:
     target: str
     relation: str = SKOS.exactMatch.value
     note: str | None = None
-    confidence: "Decimal | None" = None
+    confidence: Decimal | None = None
     justification: str | None = None
     author: str | None = None
     force: bool = False

@@ -1,13 +1,11 @@
 """Comparison of the stored data with the log."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain
 
-from pyoxigraph import Literal, NamedNode, Quad
+from pyoxigraph import Literal, NamedNode
 
 from idstore.model.change import Claim
 from idstore.model.event import Event, digest
@@ -15,31 +13,23 @@ from idstore.model.event import parse as parse_event
 from idstore.model.listing import EventDetails, Series, listing_of
 from idstore.model.names import target_number
 from idstore.model.namespace import Namespace
-from idstore.model.party import Party, PartyFacts, node
+from idstore.model.party import Party
 from idstore.model.record import Record, Stage
-from idstore.model.storage import fold as fold_storage
 from idstore.model.terms import hashed
 from idstore.progress import Meter, Progress, unwatched
+from idstore.registry.fact_verification import FactVerification, is_of_party, shown
 from idstore.registry.findings import DAMAGED, VerificationFinding, differences, guarded, is_public, misplaced
 from idstore.registry.imports.replay import (
     BEGINNINGS,
-    OF_STORAGE,
-    Replay,
     fold,
-    fold_namespace,
-    fold_party,
     home_of,
-    party_state,
     request_node,
 )
 from idstore.registry.lookup import label_node
-from idstore.registry.party_descriptions import Naming, descriptions, named_in_events, named_in_record
+from idstore.registry.party_descriptions import Naming, named_in_events, named_in_record
 from idstore.registry.requests import request_claim
 from idstore.stores.contract import Snapshot, View
-from idstore.vocabulary import IDS, PROV, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, party_name
-
-_PARTY = node("").value
-_OF_PARTIES = (IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement)
+from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH
 
 
 @dataclass(slots=True)
@@ -60,7 +50,7 @@ class _Issued:
         self.highest[key] = max(self.highest[key], number)
 
 
-class Verification(Replay):
+class Verification(FactVerification):
     """Replay of the whole log, and comparison with the stored data."""
 
     def verify(self, party: Party, progress: Progress = unwatched) -> Iterator[VerificationFinding]:
@@ -333,108 +323,6 @@ class Verification(Replay):
             )
         issued.add(namespace, record.label)
 
-    # namespaces and parties
-
-    def _registry_facts(self, view: View, names: set[Naming]) -> Iterator[VerificationFinding]:
-        explained = set()
-        for key, expected_quads in self._expected(view, names):
-            explained.add(key)
-            yield from guarded("unreadable", key, self._facts_about(view, key, expected_quads))
-        stored = (
-            view.quads(None, None, None, REGISTRY_GRAPH),
-            view.quads(None, IDS.suspended),
-            filter(_is_of_party, view.quads(None, RDF.type, IDS.Party)),
-            filter(_is_of_party, view.quads(None, IDS.name)),
-        )
-        for quad in dict.fromkeys(chain(*stored)):
-            if _text(quad.subject) not in explained:
-                yield VerificationFinding(
-                    "unexplained-triple",
-                    _text(quad.subject),
-                    f"{quad} is stored, but does not follow from the log",
-                )
-
-    def _expected(self, view: View, names: set[Naming]) -> Iterator[tuple[str, Callable[[], list[Quad]]]]:
-        """Yield the IRIs of namespaces and parties in the log, each with a function for its quads."""
-        for base in self._values(view, IDS.about, IDS.NamespaceAddition):
-            yield base.value, partial(self._namespace_quads, view, base)
-            yield from self._namespace_parts(view, base)
-        parties = self._values(view, IDS.about, *_OF_PARTIES)
-        parties |= self._values(view, PROV.wasAssociatedWith, IDS.Initialization)
-        graphs: dict[str, set[NamedNode]] = {party_name(party): set() for party in parties}
-        for name, graph in names:
-            graphs.setdefault(name, set()).add(graph)
-        for name, naming in graphs.items():
-            yield node(name).value, partial(self._party_quads, view, name, naming)
-
-    def _storage_facts(self, view: View) -> Iterator[VerificationFinding]:
-        """Compare file systems and directories with the placements in the log."""
-        expected: set[Quad] = set()
-        for storage in sorted(self._values(view, IDS.about, *OF_STORAGE), key=str):
-            try:
-                expected.update(
-                    fold_storage([event for event, _ in self.core.history(view, storage)]).quads()
-                )
-            except DAMAGED:
-                yield VerificationFinding(
-                    "event-changed", storage.value, "the events about it cannot be read"
-                )
-        stored = set(view.quads(None, None, None, STORAGE_GRAPH))
-        for key in sorted({quad.subject for quad in stored ^ expected}, key=str):
-            own, expected_here = (
-                {quad for quad in quads if quad.subject == key} for quads in (stored, expected)
-            )
-            yield from differences(own, expected_here, _text(key))
-
-    def _facts_about(
-        self, view: View, key: str, expected: Callable[[], list[Quad]]
-    ) -> Iterator[VerificationFinding]:
-        stored = {
-            quad
-            for quad in view.quads(NamedNode(key))
-            if quad.graph_name == REGISTRY_GRAPH or _is_of_party(quad)
-        }
-        yield from differences(stored, set(expected()), key)
-
-    def _values(self, view: View, predicate: NamedNode, *kinds: NamedNode) -> set[NamedNode]:
-        """Return the objects of a predicate in events of these kinds."""
-        events = (quad.subject for kind in kinds for quad in view.quads(None, RDF.type, kind))
-        values = (
-            quad.object
-            for event in events
-            if isinstance(event, NamedNode)
-            for quad in view.quads(event, predicate)
-        )
-        return {value for value in values if isinstance(value, NamedNode)}
-
-    def _namespace_quads(self, view: View, base: NamedNode) -> list[Quad]:
-        return [quad for quad in self._all_namespace_quads(view, base) if quad.subject == base]
-
-    def _namespace_parts(self, view: View, base: NamedNode) -> Iterator[tuple[str, Callable[[], list[Quad]]]]:
-        """Yield the further nodes of a namespace, such as its types.
-
-        Yields nothing if the log about it is unreadable, which is a finding about the namespace.
-        """
-        try:
-            quads = self._all_namespace_quads(view, base)
-        except DAMAGED:
-            return
-        for part in {quad.subject for quad in quads if quad.subject != base}:
-            yield _text(part), partial(lambda part: [quad for quad in quads if quad.subject == part], part)
-
-    def _all_namespace_quads(self, view: View, base: NamedNode) -> list[Quad]:
-        return fold_namespace([event for event, _ in self.core.history(view, base)]).quads()
-
-    def _party_quads(self, view: View, name: str, graphs: Iterable[NamedNode]) -> list[Quad]:
-        """Return the quads of a party that events and records in these graphs name."""
-        facts = self._folded_party(view, name)
-        described = {name} if facts.added else set()
-        return [*party_state(facts), *descriptions({(name, graph) for graph in graphs}, described)]
-
-    def _folded_party(self, view: View, name: str) -> PartyFacts:
-        """Return the facts about a party according to the log."""
-        return fold_party(name, self._party_events(view, name))
-
     # unexplained data
 
     def _claims(self, view: Snapshot, meter: Meter) -> Iterator[VerificationFinding]:
@@ -470,7 +358,7 @@ class Verification(Replay):
         for quad in meter.over(view.quads()):
             if (
                 quad.graph_name in (REGISTRY_GRAPH, STORAGE_GRAPH)
-                or _is_of_party(quad)
+                or is_of_party(quad)
                 or quad.subject == last
             ):
                 continue
@@ -478,7 +366,7 @@ class Verification(Replay):
             kind = self._unexplained(view, last)
             if kind is not None:
                 yield VerificationFinding(
-                    kind, _text(last), f"{quad} is stored, but does not follow from the log"
+                    kind, shown(last), f"{quad} is stored, but does not follow from the log"
                 )
 
     def _unexplained(self, view: View, subject: object) -> str | None:
@@ -519,17 +407,5 @@ class Verification(Replay):
             yield VerificationFinding("counter", key, message)
 
 
-def _is_of_party(quad: Quad) -> bool:
-    """Return whether a quad says something of a party that private graphs may say."""
-    return quad.predicate == IDS.suspended or (
-        _text(quad.subject).startswith(_PARTY)
-        and (quad.predicate == IDS.name or (quad.predicate, quad.object) == (RDF.type, IDS.Party))
-    )
-
-
 def _begins(view: View, event: NamedNode) -> bool:
     return any(quad.object in BEGINNINGS for quad in view.quads(event, RDF.type))
-
-
-def _text(term: object) -> str:
-    return term.value if isinstance(term, NamedNode) else str(term)

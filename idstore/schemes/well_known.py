@@ -141,6 +141,8 @@ def _in_ascii(text: str) -> str:
 
 
 def _without_port(text: str) -> str:
+    if ":80" not in text and ":443" not in text:
+        return text
     port = _USUAL_PORT.match(text)
     return text if port is None else (port[1] or port[2]) + text[port.end() :]
 

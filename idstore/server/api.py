@@ -37,7 +37,7 @@ from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
 
 VERSION: Final = "v1"
-WRITERS: Final = 4
+WRITERS: Final = 2
 """Downloads that are written at the same time; others wait."""
 IMPORTERS: Final = 2
 """Uploads that are worked on at the same time; others wait."""

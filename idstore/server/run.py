@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -40,11 +40,23 @@ GRACE: Final = 10
 """Seconds in which requests may end after the server was asked to stop."""
 
 
+_ACCEPTED: Final = 16
+"""Connections of one socket that are accepted before those that are open are heard again.
+
+The event loop accepts one for each descriptor of a listening socket: with a single one, the last of many new
+clients would wait until all others had been answered as often as there are new ones.
+"""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Listener(uvicorn.Server):
-    """A server on one socket; `serve` handles the signals of all."""
+    """A server on one socket, by several descriptors; `serve` handles the signals of all."""
+
+    async def listen(self, listening: socket.socket) -> None:
+        """Serve until it should exit."""
+        with ExitStack() as stack:
+            copies = [stack.enter_context(listening.dup()) for _ in range(_ACCEPTED - 1)]
+            await self.serve([listening, *copies])
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -190,7 +202,7 @@ async def _run(
     listeners: list[tuple[_Listener, socket.socket]], stopping: Stopping, ready: Callable[[], None]
 ) -> None:
     """Serve until a signal; a second signal does not wait for the requests."""
-    serving = asyncio.gather(*(listener.serve([one]) for listener, one in listeners))
+    serving = asyncio.gather(*(listener.listen(one) for listener, one in listeners))
 
     def stop() -> None:
         if any(listener.should_exit for listener, _ in listeners):
@@ -237,6 +249,8 @@ class _Failures(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
+            return  # an answer that was not taken until the server ended
         entry = {
             "time": times.iso(times.current()),
             "level": record.levelname.lower(),

@@ -42,6 +42,12 @@ _SCALARS: Final[Mapping[Any, Any]] = {
     NamedNode: str,
     Decimal: Decimal,
 }
+_IN_JSON: Final[Mapping[Any, Any]] = {
+    **_SCALARS,
+    int: Annotated[int, Field(ge=0, le=_LARGEST, strict=True)],
+    bool: Annotated[bool, Field(strict=True)],
+}
+"""In a body, ``"yes"`` and ``1`` are no truth values: one may publish for ever."""
 _PAIR: Final = Annotated[str, Field(pattern=r"^[^=]+=(.|\n)*$"), AfterValidator(_encodable)]
 """An item of a mapping in a URL."""
 
@@ -61,7 +67,7 @@ def parameter_type(parameter: Parameter, *, text: bool = False) -> Any:
     kind, may_be_none = optional(parameter.kind)
     if text and parameter.is_mapping:
         return GenericAlias(list, (_PAIR,))
-    kind = str if parameter.is_moment else _sent(kind)
+    kind = str if parameter.is_moment else _sent(kind, text=text)
     if parameter.choices and kind == _TEXT:  # the registry refuses other texts, and says which there are
         kind = Annotated[kind, Field(json_schema_extra={"enum": [*parameter.choices]})]
     if not may_be_none:
@@ -113,10 +119,10 @@ def item_schemas(kinds: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], d
     return {name: schema for (name, _), schema in schemas.items()}, shared.get("$defs", {})
 
 
-def _sent(kind: Any) -> Any:
+def _sent(kind: Any, *, text: bool = False) -> Any:
     origin = get_origin(kind)
     if origin in (list, tuple, Sequence, Collection, Iterable):
-        return list[_sent(get_args(kind)[0])]  # type: ignore[misc]
+        return list[_sent(get_args(kind)[0], text=text)]  # type: ignore[misc]
     if origin is Mapping:
         return GenericAlias(dict, (_TEXT, _sent(get_args(kind)[1])))
     if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind is not Party:
@@ -124,7 +130,7 @@ def _sent(kind: Any) -> Any:
     if bytes in get_args(kind):
         alternatives: Any = (_TEXT, _model(DataDocument))
         return Union[alternatives]  # noqa: UP007 made at run time
-    return _SCALARS.get(kind, kind)
+    return (_SCALARS if text else _IN_JSON).get(kind, kind)
 
 
 @cache

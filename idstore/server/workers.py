@@ -51,7 +51,7 @@ class Workers:
         self._registry, self._seconds = registry, seconds
         self._careful_until = 0.0
         self._lookups = _Group(2, 500)  # the store answers one question at a time
-        self._reads = _Group(16, 48)
+        self._reads = _Group(2, 62)  # more would take the interpreter from all others
         self._acts = _Group(64, 320)  # as many threads as a batch of the store has acts
         self._queries = _Group(4, 12)  # each has a process, with memory of its own
 

@@ -15,8 +15,9 @@ from typing import Final, NoReturn, Self, TypeVar
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.disk_errors import is_full
+from idstore.disk_errors import failure
 from idstore.errors import AlreadyRegistered, IdstoreError, StoreDamaged, StoreUnavailable
+from idstore.model import times
 from idstore.model.change import Change, Claim
 from idstore.model.event import Event
 from idstore.model.history import History
@@ -89,7 +90,7 @@ class BulkChange(ActTransaction):
         self._changed = self._redacts = False
         self._version = next(writer.versions)
         self._begin_batch(self._head)
-        super().__init__(self._batch, 0, writer.ledger.origin)
+        super().__init__(self._batch, times.now(), writer.ledger.origin)
 
     def _begin_batch(self, head: Head) -> None:
         self._batch = Batch(self._generation, self._claims.find, head, self._version, self._writer.versions)
@@ -123,7 +124,7 @@ class BulkChange(ActTransaction):
         self._claims.check()
         head = self._batch.head
         self.end()
-        # ^later than all events: within one millisecond we cannot order events of other stores and ours
+        # later than all events: of two in one millisecond, in different stores, no one knows which came first
         last = Head(head.number + 1, head.sequence, head.at + 1, -1)
         generation = self._generation
         generation.catalogue.begin()
@@ -191,10 +192,9 @@ class BulkChange(ActTransaction):
     def _translated(self, error: BaseException) -> BaseException:
         if isinstance(error, IdstoreError) or not isinstance(error, FAILURES):
             return error
-        why = "the disk is full" if is_full(error, self.path) else f"{error}"
+        why, remedy = failure(error, self.path)
         return StoreUnavailable(
-            f"the store at {self.path} cannot be written: {why};"
-            " nothing was changed, free some space and try again"
+            f"the store at {self.path} cannot be written: {why}; nothing was changed, {remedy}"
         )
 
     # the transaction
@@ -228,9 +228,9 @@ class BulkChange(ActTransaction):
         """Sequence number of the last event."""
         return self._batch.head.sequence
 
-    def number(self, sequence: int) -> None:
+    def set_next_sequence(self, sequence: int) -> None:
         """Set the sequence number of the next event."""
-        self._batch.skip_to(sequence)
+        self._batch.set_next_sequence(sequence)
 
     def load(self, histories: Iterable[History]) -> None:
         """Load identifiers unknown to the store."""
@@ -293,7 +293,7 @@ class BulkChange(ActTransaction):
     def read(self, question: Callable[[ActTransaction], T]) -> T:
         """Return the result of a question, including everything enlisted."""
         self._check_process()
-        view = ActTransaction(self._batch, 0, self.origin)
+        view = ActTransaction(self._batch, times.now(), self.origin)
         try:
             return question(view)
         finally:
@@ -304,7 +304,7 @@ class BulkChange(ActTransaction):
         self._check_process()
         before = self._batch.head.number
         try:
-            answer = self._batch.run(act, 0, self.origin)
+            answer = self._batch.run(act, times.now(), self.origin)
         except RunLater as later:
             self.not_before(later.moment, later.queue)
         if self._batch.head.number != before:

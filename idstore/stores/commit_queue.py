@@ -1,6 +1,7 @@
 """The commit queue: decides the order of tasks, and which acts share a batch."""
 
 import queue
+import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,14 +29,15 @@ class CommitQueue:
         self.held: Task[Any] | None = None
         self._tasks: queue.SimpleQueue[Task[Any] | None] = queue.SimpleQueue()
         # postponed acts, each with the name of its waiting line
-        self._later: deque[tuple[str, Task[Any]]] = deque()
-        self._aside: deque[Task[Any]] = deque()  # tasks that wait for the end of a hold
+        self._postponed: deque[tuple[str, Task[Any]]] = deque()
+        self._held_back: deque[Task[Any]] = deque()  # tasks that wait for the end of a hold
         self._next_function: Task[Any] | None = None
+        self._refusing = threading.Lock()
 
     @property
     def waiting(self) -> int:
         """Number of tasks that wait, about."""
-        return self._tasks.qsize() + len(self._later) + len(self._aside)
+        return self._tasks.qsize() + len(self._postponed) + len(self._held_back)
 
     def put(self, task: Task[Any]) -> None:
         """Add a task."""
@@ -65,7 +67,7 @@ class CommitQueue:
                 self._tasks.put(None)
                 break
             if self.held is not None and task.waits:
-                self._aside.append(task)
+                self._held_back.append(task)
             elif task.between is None:
                 batch.append(task)
             elif batch:
@@ -77,19 +79,19 @@ class CommitQueue:
 
     def _due(self) -> list[Task[Any]]:
         """Return the postponed acts that are due, by due time."""
-        if not self._later or self.held is not None:
+        if not self._postponed or self.held is not None:
             return []
         now = times.now()
-        due = [task for _, task in self._later if task.is_due(now)]
+        due = [task for _, task in self._postponed if task.is_due(now)]
         if due:
-            self._later = deque(pair for pair in self._later if pair[1] not in due)
+            self._postponed = deque(pair for pair in self._postponed if pair[1] not in due)
         return sorted(due, key=lambda task: task.due)
 
     def _pause(self) -> float | None:
         """Return the seconds until the first postponed act is due, None if there is none."""
-        if not self._later or self.held is not None:
+        if not self._postponed or self.held is not None:
             return None
-        first = min(task.due for _, task in self._later)
+        first = min(task.due for _, task in self._postponed)
         return min(max(0.0, (first - times.now()) / 1000), _POLL_INTERVAL)
 
     def postpone(self, task: Task[Any], moment: int, line: str) -> None:
@@ -97,31 +99,38 @@ class CommitQueue:
 
         Acts of one line stay at least a millisecond apart: at equal moments all but one would run in vain.
         """
-        last = max((other.due for queued, other in self._later if queued == line), default=0)
+        last = max((other.due for queued, other in self._postponed if queued == line), default=0)
         task.postpone(max(moment, last + 1))
-        self._later.append((line, task))
+        self._postponed.append((line, task))
 
     def put_first(self, task: Task[Any]) -> None:
         """Schedule an act that did not fit into its batch for the next batch."""
-        self._later.appendleft(("", task))
+        self._postponed.appendleft(("", task))
 
     def release(self, hold: Task[Any]) -> None:
         """End a hold, unless another hold has begun since."""
         if self.held is not hold:
             return
         self.held = None
-        while self._aside:
-            self._tasks.put(self._aside.popleft())
+        while self._held_back:
+            self._tasks.put(self._held_back.popleft())
 
     def refuse(self, error: Callable[[], StoreUnavailable]) -> None:
-        """Answer each waiting task with an error of its own."""
-        waiting = [*self._aside, *(task for _, task in self._later), *filter(None, [self._next_function])]
-        self._aside.clear()
-        self._later.clear()
+        """Answer each waiting task with an error of its own. Only after the writer's last `next`."""
+        with self._refusing:
+            tasks = self._take_all()
+        for task in tasks:
+            task.fail(error())
+
+    def _take_all(self) -> list[Task[Any]]:
+        """Return all waiting tasks, which wait no more."""
+        waiting = [*self._held_back, *(task for _, task in self._postponed)]
+        waiting += filter(None, [self._next_function])
+        self._held_back.clear()
+        self._postponed.clear()
         self._next_function = None
         with suppress(queue.Empty):
             while True:
                 task = self._tasks.get_nowait()
                 waiting += [] if task is None else [task]
-        for task in waiting:
-            task.fail(error())
+        return waiting

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import IO, TYPE_CHECKING, NoReturn, Protocol, Self, TypeVar
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
@@ -248,10 +248,8 @@ class Transaction(View, Protocol):
         Notes are neither events nor part of the log.
         """
 
-    def not_before(self, moment: int, queue: str) -> None:
+    def not_before(self, moment: int, queue: str) -> NoReturn:
         """Abandon this run, and run the act again at ``moment`` or later. Other acts run meanwhile.
-
-        Never returns.
 
         moment  milliseconds since 1970.
         queue   name of a waiting line. Acts in the same line get distinct milliseconds, in the order of their
@@ -375,7 +373,7 @@ class Snapshot(View, Protocol):
         """Yield every claim, by key. Memory: constant."""
 
     def faults(self, progress: "Progress") -> Iterator[str]:
-        """Yield faults of the store's files, including the live files. Cost: 70 µs for each quad."""
+        """Yield faults of the store's files, including the live files. Cost: 80 µs for each quad."""
 
     def close(self) -> None:
         """Release the state."""
@@ -414,7 +412,7 @@ class StoreCounters:
 class Store(Protocol):
     """A store of identifiers. Thread-safe.
 
-    After a fork, every method raises StoreUnavailable in the child process.
+    After a fork, whatever reads or writes raises StoreUnavailable in the child process.
     """
 
     @property
@@ -519,7 +517,7 @@ class Bulk(Transaction, Protocol):
     def counters(self) -> StoreCounters:
         """Return zeros: the change is counted when it takes effect."""
 
-    def not_before(self, moment: int, queue: str) -> None:
+    def not_before(self, moment: int, queue: str) -> NoReturn:
         """Raise StoreUnavailable: a large change does not wait for the clock."""
 
     def read(self, question: Callable[[View], T]) -> T:
@@ -540,7 +538,7 @@ class Bulk(Transaction, Protocol):
     def close(self) -> None:
         """Do nothing: the enclosing block ends the change."""
 
-    def number(self, sequence: int) -> None:
+    def set_next_sequence(self, sequence: int) -> None:
         """Set the sequence number of the next enlisted event, above all others.
 
         `load` uses the numbers in between.

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Final
 
 from idstore.characters import printable
-from idstore.disk_errors import is_full
+from idstore.disk_errors import failure
 from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.remedies import Remedy
 
@@ -24,6 +24,7 @@ LEDGER: Final = "ledger.sqlite"
 LOCK: Final = "lock"
 SNAPSHOTS: Final = "snapshots"
 REPLICA: Final = "replica.json"
+REPLICA_DRAFT: Final = "replica.draft"
 """File that makes a folder a replica of another registry."""
 GENERATION: Final = "generation-"
 """Prefix of generation names; the first one is number 1."""
@@ -209,13 +210,13 @@ class Founding:
                 raise OSError(f"{self._draft} could not be written in full")  # noqa: TRY301
             sync(self._path)
             _rename(self._draft, self._path / LEDGER)
-        except OSError as failure:
-            raise self._refused(failure) from failure
+        except OSError as unfinished:
+            raise self._refused(unfinished) from unfinished
 
     def _refused(self, error: Exception) -> StoreUnavailable:
-        why = "the disk is full" if is_full(error, self._path) else f"{error}"
+        why, remedy = failure(error, self._path)
         return StoreUnavailable(
-            f"no store can be made at {self._path}: {why}; free some space and try again"
+            f"no store can be made at {self._path}: {why}; {remedy}"
             " (the next attempt replaces what this one began)",
             path=str(self._path),
         )
@@ -281,7 +282,7 @@ def _foreign_entry(path: Path) -> str | None:
 
     Raises OSError.
     """
-    names = sorted(entry.name for entry in path.iterdir() if entry.name not in (LOCK, REPLICA))
+    names = sorted(entry.name for entry in path.iterdir() if entry.name not in (LOCK, REPLICA, REPLICA_DRAFT))
     if any(name.startswith(_DRAFT) for name in names):
         names = [name for name in names if not name.startswith((_DRAFT, GENERATION))]
     return next(iter(names), None)

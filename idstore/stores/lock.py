@@ -29,7 +29,7 @@ _MIN_OPEN = 0.1
 _POLL_INTERVAL = 0.02
 """Seconds between two checks whether to go on waiting."""
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
-"""Linux's name of the time since the system started."""
+"""Linux's boot ID: another one after each start of the system."""
 _HOLDER: Final = re.compile(r"process (\d{1,19})")
 _STARTED: Final = re.compile(r"boot (\S+)")
 _MAX_MOVES = 3
@@ -41,12 +41,11 @@ class DirectoryLock:
 
     The system drops it when its process ends, so it is never stale.
     The lock is also released when this object is collected. A writer stores its process number in the file
-    while it holds the lock, for the error of a process that waited in vain; and for good the time since the
-    system started, when it has found all that was written before, so that the next one knows whether unsynced
-    writes can be lost.
+    while it holds the lock, for the error of a process that waited in vain. It also stores the boot ID, once
+    it has found all that was written before, so that the next writer knows whether unsynced writes can be
+    lost.
 
-    restarted  whether no writer has said `found_whole` since the system started, or that is not known; of a
-               writer.
+    restarted  for a writer: whether the system may have started since a writer said `found_whole`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,7 +79,7 @@ class DirectoryLock:
                 remedy=Remedy.WAIT_LONGER,
             )
         if not shared:
-            self.restarted = _STARTED.findall(self._text()) != [_boot()]
+            self.restarted = not _boot() or _STARTED.findall(self._text()) != [_boot()]
             self._write(handle, f"process {os.getpid()}\n" + ("" if self.restarted else _this_boot()))
         self._file, self._writes = handle, not shared
         self._opened.clear()
@@ -179,12 +178,12 @@ class DirectoryLock:
         except OSError:
             return ""
 
-    def again(self) -> "DirectoryLock":
+    def duplicate(self) -> "DirectoryLock":
         """Return the same lock, held until both locks are released. Raises OSError: it is not held."""
         if self._file is None:
             raise OSError(f"the lock {self._path} is not held")
         other = DirectoryLock(self._path)
-        other._file = self._file.again()
+        other._file = self._file.duplicate()
         return other
 
     def is_in_place(self) -> bool:
@@ -212,16 +211,16 @@ class DirectoryLock:
 
 
 def _this_boot() -> str:
-    return f"boot {_boot()}\n"
+    return f"boot {_boot()}\n" if _boot() else ""
 
 
 @cache
 def _boot() -> str:
-    """Return the name of the time since the system started, the same until it starts anew, or ``?``."""
+    """Return the boot ID, empty if the system has none."""
     try:
         return _BOOT.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
-        return "?"
+        return ""
 
 
 def _is_gone(process: int) -> bool:

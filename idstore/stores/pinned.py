@@ -14,6 +14,7 @@ from idstore.stores.contract import Answer, Catalogue, Limits, Node, Runner
 from idstore.stores.ledger.contract import Ledger
 from idstore.stores.projection import engine_checks
 from idstore.stores.projection.oxigraph import Engine
+from idstore.stores.snapshots import Snapshots
 from idstore.stores.views import EngineView
 
 _CLOSED: Final = "the snapshot was closed"
@@ -93,21 +94,19 @@ def files_in_use(
     catalogue: Any,
     ledger: Ledger,
     mark: int,
-    scratch_folder: Path,
+    snapshots: Snapshots,
     shared_engine: Engine,
     progress: Progress,
 ) -> Iterator[str]:
     """Yield faults of files that a process has open, read from the disk instead of that process's memory.
 
-    scratch_folder  a folder on the same disk, for a copy of the engine's files.
-    shared_engine   an engine that shares tables with it, read if the live files change continually.
+    snapshots      have room for a copy of the engine's files.
+    shared_engine  an engine that shares tables with it, read if the live files change continually.
     """
-    import tempfile  # imported late: a short command does without it
-
     yield from ledger.faults()
     yield from catalogue.faults()
     try:
-        with tempfile.TemporaryDirectory(prefix="check-", dir=scratch_folder) as folder:
-            yield from engine_checks.faults_on_disk(engine, mark, Path(folder), shared_engine, progress)
+        with snapshots.scratch() as folder:
+            yield from engine_checks.faults_on_disk(engine, mark, folder, shared_engine, progress)
     except OSError as error:
         yield f"the engine's files cannot be copied to be checked: {error.strerror}"

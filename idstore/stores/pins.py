@@ -172,14 +172,14 @@ class Pins:
 
     def _faults(self, shared_engine: Engine, progress: Progress) -> Iterator[str]:
         """Yield faults of the live files, read from the disk."""
-        writer, folder = self._writer, self._snapshots.folder
+        writer = self._writer
         generation = writer.generation
         return files_in_use(
             generation.folder / ENGINE,
             generation.catalogue,
             writer.ledger,
             writer.mark,
-            folder,
+            self._snapshots,
             shared_engine,
             progress,
         )

@@ -27,8 +27,8 @@ from idstore.remedies import Remedy
 from idstore.stores import backup, files, recovery
 from idstore.stores.contract import Answer, Runner, StoreCounters
 from idstore.stores.ledger.contract import Ledger
-from idstore.stores.ledger.forms import check_form
 from idstore.stores.ledger.sqlite import SqliteLedger
+from idstore.stores.ledger.store_format import check_first_format
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.pinned import PinnedView, files_in_use
 from idstore.stores.projection.catalogue import Catalogue
@@ -218,7 +218,7 @@ class ReadOnlyStore:
                     catalogue,
                     state.ledger,
                     state.mark,
-                    state.use.folder.parent,
+                    Snapshots(state.use.folder.parent),
                     generation.engine,
                     progress,
                 )
@@ -350,7 +350,7 @@ def _locked_state(path: Path, wait: float, unless: Callable[[], bool]) -> _ReadS
             path=str(path),
             remedy=Remedy.CREATE_STORE,
         )
-    check_form(path)
+    check_first_format(path)
     with ExitStack() as opened:
         lock = DirectoryLock(path / files.LOCK)
         opened.callback(lock.release)
@@ -371,7 +371,7 @@ def _open(path: Path, *, wait: float, detached: bool) -> _ReadState:
     """
     forks.refuse_fork()
     if files.exists(path):
-        check_form(path)
+        check_first_format(path)
     snapshots = Snapshots(path / files.SNAPSHOTS)
     with _SnapshotRequest(snapshots) as request:
         begun = time.monotonic()

@@ -85,10 +85,11 @@ def project(generation: Generation, rows: list[Row]) -> None:
     bodies = [(row.head, _read(generation, row)) for row in rows]
     catalogue, engine = generation.catalogue, generation.engine
     try:
-        if catalogue.mark < last.number:
+        mark = catalogue.mark
+        if mark < last.number:
             catalogue.begin()
             for head, body in bodies:
-                if head.number <= catalogue.mark:
+                if head.number <= mark:
                     continue
                 if isinstance(body, Change):
                     catalogue.take(body, head.sequence - len(body.events) + 1)

@@ -11,8 +11,8 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -158,6 +158,17 @@ class Snapshots:
                 discard([draft])
                 raise
             handle.close()
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Yield a folder on the store's disk, in use until the end of the block. Raises OSError."""
+        _make_folder(self.folder)
+        draft, handle = self._new_draft()
+        try:
+            yield draft
+        finally:
+            handle.close()
+            discard([draft])
 
     def sweep(self, keep: str | None = None) -> None:
         """Remove every unused snapshot but ``keep``, as far as possible.

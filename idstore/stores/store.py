@@ -22,8 +22,8 @@ from idstore.stores import files, recovery, redaction
 from idstore.stores.contract import Answer, Runner, StoreCounters
 from idstore.stores.gate import Gate
 from idstore.stores.ledger.contract import Ledger
-from idstore.stores.ledger.forms import check_form
 from idstore.stores.ledger.sqlite import SqliteLedger
+from idstore.stores.ledger.store_format import check_first_format
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.pinned import PinnedView
 from idstore.stores.pins import Pins
@@ -78,7 +78,7 @@ class DirectoryStore:
                     remedy=Remedy.CREATE_STORE,
                 )
             files.prepare(path)
-        check_form(path)
+        check_first_format(path)
         self.path = path.absolute()
         self._runner = runner
         try:

@@ -1,6 +1,7 @@
 """A batch of acts on its way to the ledger, and the transaction that each act sees."""
 
 import secrets
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import NamedTuple, NoReturn, TypeVar
@@ -85,7 +86,10 @@ class Batch:
         return not self.rows
 
     def run(self, act: "Callable[[ActTransaction], T]", asked: int, origin: str) -> T:
-        """Run an act. Raises RunLater and the act's own errors: then none of its changes remain."""
+        """Run an act. Raises RunLater and the act's own errors: then none of its changes remain.
+
+        Raises sqlite3.Error: none of the changes of the batch remain.
+        """
         savepoint = _Savepoint(
             len(self.rows), len(self.overlay.changes), len(self._claims), self.head, self.registry_version
         )
@@ -93,10 +97,12 @@ class Batch:
         try:
             answer = act(transaction)
         except BaseException:
+            self._check_kept()
             self._undo(savepoint, touched=transaction.touched)
             raise
         finally:
             transaction.end()
+        self._check_kept()
         if transaction.touched:
             self.catalogue.release()
         return answer
@@ -122,7 +128,16 @@ class Batch:
         Raises sqlite3.Error.
         """
         self.begin()
+        self._check_kept()
         self.catalogue.savepoint()
+
+    def _check_kept(self) -> None:
+        """Raise sqlite3.OperationalError if the catalogue's transaction has ended, and with it all acts.
+
+        SQLite ends it after some errors, in a question too: no memory, a failing disk.
+        """
+        if self._begun and not self.catalogue.in_transaction:
+            raise sqlite3.OperationalError("an earlier error ended the catalogue's transaction")
 
     def add(self, change: Change) -> None:
         """Add a change to the batch. Raises AlreadyRegistered: a claim is taken; sqlite3.Error."""
@@ -149,7 +164,7 @@ class Batch:
         self.head = self.head._replace(number=self.head.number + 1)
         self.rows.append(Row(self.head, codec.encode_note(name, text)))
 
-    def skip_to(self, sequence: int) -> None:
+    def set_next_sequence(self, sequence: int) -> None:
         """Set the sequence number of the next event."""
         self.head = self.head._replace(sequence=sequence - 1)
 

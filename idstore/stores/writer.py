@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from idstore import forks
-from idstore.disk_errors import is_full
+from idstore.disk_errors import failure
 from idstore.errors import IdstoreError, OutcomeUnknown, StoreClosed, StoreDamaged, StoreUnavailable
 from idstore.stores import recovery
 from idstore.stores.commit_queue import CommitQueue
@@ -133,7 +133,7 @@ class Writer:
         Raises StoreUnavailable: the store is closed, or its folder was moved or removed.
         """
         self._lock.check()
-        return self._lock.again()
+        return self._lock.duplicate()
 
     def _submit(self, task: Task[T], *, shielded: bool = False) -> T:
         if self.is_current():
@@ -200,7 +200,10 @@ class Writer:
         self._maintenance.wait()
 
     def end(self) -> None:
-        """Finish all waiting tasks, then close the files. Returns at once."""
+        """Run the tasks that wait, but not those that wait for a moment, and close the files.
+
+        Returns at once.
+        """
         self._queue.end()
 
     def join(self) -> None:
@@ -227,8 +230,8 @@ class Writer:
             _LOG.critical("%s: the store failed (%s)", self._path, type(error).__name__)
         finally:
             self._end_reason = self._failure_reason or reason
-            self._queue.refuse(self._end_error)
             try:
+                self._queue.refuse(self._end_error)
                 self._maintenance.finish(
                     sound=not (self._failure_reason or self._stale) and self._lock.is_in_place()
                 )
@@ -414,7 +417,10 @@ class Writer:
             self.mark = batch.head.number
             self.unpruned += len(batch.rows)
             self.registry_version = batch.registry_version
-        self.generation.engine.conform()
+        try:
+            self.generation.engine.conform()
+        except OSError as error:  # the change is durable, and the files are tried again after the next batch
+            _LOG.warning("%s: new files lack the permissions of their folder: %s", self._path, error)
 
     def catch_up(self) -> None:
         """After a failed projection, bring engine and catalogue up to the ledger. Raises StoreUnavailable."""
@@ -426,8 +432,8 @@ class Writer:
         except StoreDamaged:
             raise
         except FAILURES as error:
-            why = "the disk is full" if is_full(error, self.generation.folder) else f"{error}"
-            raise StoreUnavailable(f"{_CATCHING_UP}: {why}; free some space and try again") from error
+            why, remedy = failure(error, self.generation.folder)
+            raise StoreUnavailable(f"{_CATCHING_UP}: {why}; {remedy}") from error
         self._stale = False
         _LOG.warning("%s: engine and catalogue were opened anew, and have all changes", self._path)
 
@@ -458,11 +464,9 @@ class Writer:
         if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
             return unreadable(self.generation.catalogue.path, error)
         path = self.generation.folder.parent
-        why = "the disk is full" if is_full(error, path) else f"{error}"
+        why, remedy = failure(error, path)
         return StoreUnavailable(
-            f"the store at {path} cannot be written: {why};"
-            " nothing was changed, free some space and try again",
-            path=str(path),
+            f"the store at {path} cannot be written: {why}; nothing was changed, {remedy}", path=str(path)
         )
 
     # between two batches

@@ -103,3 +103,15 @@ def test_a_character_that_is_not_seen_is_told(run: Run, tmp_path: Path, more: tu
     told = run("import", tmp_path / "list.txt", *more).err
     assert "line 1: U+200B in its label is an invisible character" in told
     assert "line 2" not in told
+
+
+def test_a_batch_file_is_no_list(run: Run, tmp_path: Path) -> None:
+    """Else its lines would be identifiers for ever."""
+    run("namespace", "add", "hdl", "10.1000", "--scheme", "handle")
+    batch = tmp_path / "batch.txt"
+    batch.write_text("CREATE 10.1000/z1\n1 URL 86400 1110 UTF8 http://x.example.org/\n")
+    told = run("import", batch, "--namespace", "hdl", code=3)
+    assert "it is a line of a handle batch file" in told.out
+    assert run("list").lines == []
+    run("import", batch, "--namespace", "hdl", "--format", "handle-batch")
+    assert run("list").line.startswith("https://hdl.handle.net/10.1000/z1")

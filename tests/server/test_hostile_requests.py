@@ -139,10 +139,40 @@ def test_bytes_that_are_no_request_get_a_problem(server: Server, sent: bytes) ->
 @pytest.mark.parametrize("hosts", [b"", b"Host: a\r\nHost: b\r\n"])
 def test_a_request_has_one_host(server: Server, hosts: bytes) -> None:
     """Source: RFC 9112, section 3.2."""
-    status, received = exchange(server, b"GET /api/v1/counts HTTP/1.1\r\n" + hosts + b"\r\n")
+    status, received = exchange(
+        server, b"GET /api/v1/counts HTTP/1.1\r\nConnection: close\r\n" + hosts + b"\r\n"
+    )
     problem = json.loads(received.partition(b"\r\n\r\n")[2])
     assert status == problem["status"] == 400
     assert (problem["error"], problem["field"]) == ("invalid-data", "Host")
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "field"),
+    [
+        ("namespaces/rdl/identifiers", {"fixate": "yes"}, "fixate"),
+        ("namespaces/rdl/identifiers", {"fixate": 1}, "fixate"),
+        ("namespaces/h/batches", {"count": True}, "count"),
+        ("namespaces/h/batches", {"count": "2"}, "count"),
+    ],
+)
+def test_a_value_of_another_kind_mints_nothing(
+    server: Server, alice: str, path: str, sent: object, field: str
+) -> None:
+    """Nothing undoes what was published for ever."""
+    before = server.ask("GET", "/api/v1/counts", token=alice).body
+    reply = server.ask("POST", f"/api/v1/{path}", sent, token=alice)
+    assert (reply.status, reply.json["field"]) == (422, field)
+    assert server.ask("GET", "/api/v1/counts", token=alice).body == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["identifiers?since=foo", "log?until=2026-13-01", "changes?after=0&since=x", "identifiers?until=0"],
+)
+def test_a_time_that_is_none_is_told_with_its_parameter(server: Server, alice: str, path: str) -> None:
+    reply = server.ask("GET", f"/api/v1/{path}", token=alice)
+    assert (reply.status, reply.json["field"]) == (422, re.findall(r"\w+(?==[^&]*$)", path)[0])
 
 
 def test_a_body_that_is_null_mints_nothing(server: Server, alice: str) -> None:

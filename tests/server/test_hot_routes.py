@@ -85,6 +85,8 @@ KNOWN = {"requestKey": "known", "target": "http://x.example.org/"}
         ("POST", MINT, "", {}, KNOWN, ALICE, False),
         ("POST", MINT, "", JSON, {"nmae": "x"}, ALICE, False),
         ("POST", MINT, "", JSON, {"name": 3}, ALICE, False),
+        ("POST", MINT, "", JSON, {"fixate": "yes"}, ALICE, False),
+        ("POST", MINT, "", JSON, {"fixate": 1}, ALICE, False),
         ("POST", MINT, "", JSON, b"{", ALICE, False),
         ("POST", MINT, "", JSON, b'{"name":"\\ud800"}', ALICE, False),
         ("GET", SHOW, "id=rdl:R1", {}, b"", ALICE, True),

@@ -2,12 +2,17 @@
 
 import http.client
 import json
+import selectors
 import shutil
+import signal
 import socket
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import cast
+from urllib.parse import quote
 
 import pytest
 from serving import ALICE, Server, wait_until
@@ -153,3 +158,25 @@ def test_connections_beyond_the_open_files_are_told_to_come_again(prepared: Path
                 client.close()
         wait_until(lambda: connections(server) == 0)
         assert minted(server)
+
+
+def test_a_crowd_of_new_clients_is_heard_beside_those_that_go_on_asking(impatient: Server) -> None:
+    """The event loop would accept one new client after each round of answers to all others."""
+    iri = impatient.ask("POST", MINT, {}, token=impatient.token(ALICE)).json["id"]
+    wanted = request(impatient, "GET", f"/api/v1/identifier?id={quote(iri, safe='')}", {})
+    answers: Counter[socket.socket] = Counter()
+    with ExitStack() as clients, selectors.DefaultSelector() as ready:
+        impatient.process.send_signal(signal.SIGSTOP)
+        try:
+            crowd = [clients.enter_context(connected(impatient, wanted)) for _ in range(64)]
+        finally:
+            impatient.process.send_signal(signal.SIGCONT)
+        for client in crowd:
+            ready.register(client, selectors.EVENT_READ)
+        while len(answers) < len(crowd):
+            for key, _ in ready.select(20):
+                client = cast("socket.socket", key.fileobj)
+                if client.recv(1 << 16).endswith(b"}"):
+                    answers[client] += 1
+                    client.sendall(wanted)
+    assert max(answers.values()) <= 20

@@ -100,6 +100,7 @@ def test_a_second_signal_does_not_wait_for_requests(own: Server) -> None:
     thread.join()
     assert not (own.store / "server.socket").exists()
     assert all(json.loads(line)["time"] for line in own.lines)
+    assert "trace" not in "".join(own.lines)
 
 
 @pytest.mark.slow

@@ -38,6 +38,22 @@ def test_a_party_makes_lists_and_revokes_its_tokens(server: Server, bob: str) ->
             late.mint("rdl", BOB)
 
 
+def test_who_may_do_an_act_may_do_it_to_several(server: Server, alice: str) -> None:
+    rows = [idstore.RequestRow(2, idstore.Request())]
+    labelled = [idstore.RequestRow(2, idstore.Request(), "label-of-a-token")]
+    with idstore.connect(server.address, token=alice) as registry:
+        made = registry.add_token(ALICE, acts=["mint", "deprecate"])
+    with idstore.connect(server.address, token=made.token) as limited:
+        assert len([*limited.mint_several("h", 2, ALICE)]) == 2
+        [minted] = limited.mint_many("h", rows, ALICE)
+        with pytest.raises(NotPermitted, match="does not permit register"):
+            limited.mint_many("h", labelled, ALICE)
+        deprecation = idstore.ChangeRow(2, "deprecate", minted.id, "wrong")
+        assert [one.verdict for one in limited.change_many([deprecation], ALICE)] == ["refused"]  # a draft
+        with pytest.raises(NotPermitted, match="does not permit target"):
+            limited.change_many([idstore.ChangeRow(2, "target", minted.id)], ALICE)
+
+
 def test_tokens_of_others_are_for_administrators(server: Server, alice: str, bob: str) -> None:
     with idstore.connect(server.address, token=alice) as registry:
         earlier = {one.id for one in registry.tokens(ALICE)}

@@ -15,6 +15,7 @@ from store_files import ALICE, create, generation, ledger, register, run, sound
 
 import idstore
 from idstore.errors import StoreDamaged
+from idstore.stores import lock
 
 MANY = 110
 """Acts that make closing flush the engine, so that it makes a base and prunes the ledger."""
@@ -257,3 +258,19 @@ def test_an_engine_that_lost_a_change_in_a_loss_of_power_is_rebuilt(tmp_path: Pa
     with idstore.open(folder) as registry:
         assert list(registry.verify(ALICE)) == []
         assert registry.show(lost, ALICE) == lost
+
+
+def test_a_system_without_a_boot_id_may_have_started_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "_BOOT", tmp_path / "none")
+    lock._boot.cache_clear()
+    try:
+        for _ in range(2):
+            taken = lock.DirectoryLock(tmp_path / "lock")
+            taken.acquire(shared=False, wait=0)
+            assert taken.restarted
+            taken.found_whole()
+            taken.release()
+    finally:
+        lock._boot.cache_clear()

@@ -4,9 +4,12 @@ No answer depends on a change that is not durable, and a refused change never ha
 reveals as much as its content, so every act gets its answer when its batch is on disk.
 """
 
+import errno
+import gc
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +23,7 @@ from idstore import Party, Registry, Request, Statement
 from idstore.errors import AlreadyRegistered, IdstoreError, NotRegistered, OutcomeUnknown, StoreUnavailable
 from idstore.stores.contract import Transaction, View
 from idstore.stores.ledger.contract import LedgerTransaction
+from idstore.stores.projection.oxigraph import Engine
 from idstore.stores.store import DirectoryStore
 
 T = TypeVar("T")
@@ -243,6 +247,59 @@ def test_a_refused_batch_never_happened(disk: Disk, place: Path) -> None:
     assert registry.add_namespace("more", "20.500.2", "handle", ALICE).name == "more"
     registry.close()
     assert sound(place) == {"fmt/1", "fmt/2", "one"}
+
+
+def end_transaction() -> None:
+    """End the catalogue's transaction, as SQLite does if it has no memory or the disk fails."""
+    for one in gc.get_objects():
+        if isinstance(one, sqlite3.Connection):
+            with suppress(sqlite3.ProgrammingError):  # it is closed
+                if one.in_transaction and "catalogue" in one.execute("PRAGMA database_list").fetchone()[2]:
+                    one.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_batch_is_refused_whole_if_an_act_in_it_loses_the_catalogue_s_transaction(
+    disk: Disk, *, goes_on: bool
+) -> None:
+    """Else what the acts before it enlisted would be missing in lists, and later acts would be ahead."""
+    registry = disk.registry
+
+    def lose(transaction: Transaction) -> None:
+        end_transaction()
+        if not goes_on:
+            raise StoreUnavailable("no memory")
+        transaction.note("test", "after the loss")
+
+    with disk.held():
+        before = Thread(lambda: registry.register("names", "before", ALICE).label)
+        disk.writing()
+        threads = [Thread(lambda: outcome_of(lambda: registry.register("names", "one", ALICE).label))]
+        disk.asked(2)
+        threads.append(Thread(lambda: outcome_of(lambda: registry.store.write(lose))))
+        disk.asked(1)
+        threads.append(Thread(lambda: outcome_of(lambda: registry.register("names", "two", ALICE).label)))
+        disk.asked(1)
+    assert before.result() == "before"
+    assert [thread.result() for thread in threads] == [StoreUnavailable] * 3
+    assert registry.store.read(lambda view: view.catalogue.note("test")) is None
+    assert registry.register("names", "one", ALICE).label == "one"
+    assert labels(registry) == {"before", "one"}
+
+
+def test_a_change_is_done_if_new_files_cannot_get_their_permissions(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is durable by then: to tell of a refusal would make the caller repeat it."""
+
+    def refused(_: Engine) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "conform", refused)
+        assert disk.registry.register("names", "one", ALICE).label == "one"
+    assert "Read-only file system" in caplog.text
+    assert labels(disk.registry) == {"one"}
 
 
 @pytest.mark.parametrize("committed", [False, True])

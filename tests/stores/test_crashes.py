@@ -114,7 +114,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.slow
 def test_a_store_opens_after_its_ledger_was_pruned(tmp_path: Path) -> None:
     """It opens after a kill, and again after an orderly end; the ledger does not grow without bound."""
-    place, many = tmp_path / "store", 25_000
+    place, many = tmp_path / "store", 21_000
     create(place).close()
     with running(MANY, place, many) as process:
         assert line(process) == "done"

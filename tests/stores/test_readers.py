@@ -295,6 +295,20 @@ def test_a_refresh_does_not_show_what_was_redacted_at_the_source(registry: Regis
             reader.refresh()
 
 
+def test_a_folder_that_has_no_folder_above_it_can_be_marked_as_a_replica(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as the current folder, or that of another disk; what a power cut leaves is no obstacle."""
+    monkeypatch.chdir(tmp_path)
+    mark = opening.ReplicaMark("http://source.example.org/")
+    mark.write(Path())
+    assert opening.replica_mark(tmp_path) == mark
+    (tmp_path / "replica.json").rename(tmp_path / "replica.draft")
+    idstore.open(tmp_path, administrator=ALICE).close()
+    mark.write(tmp_path)
+    assert not (tmp_path / "replica.draft").exists()
+
+
 def test_a_mode_that_there_is_not(folder: Path) -> None:
     with pytest.raises(InvalidData, match="'append' is no mode; there are write, read, shared") as caught:
         idstore.open(folder, mode="append")  # type: ignore[arg-type]

@@ -284,3 +284,22 @@ def test_a_draft_is_not_swept_before_its_maker_locked_it(tmp_path: Path) -> None
             sweeper.result()
     snapshots.sweep()
     assert names(tmp_path) == []
+
+
+def test_a_copy_that_is_being_checked_is_not_swept(tmp_path: Path) -> None:
+    """A verification may take longer than the age at which what nobody holds counts as abandoned."""
+    snapshots = Snapshots(tmp_path / "snapshots")
+    with snapshots.scratch() as folder:
+        (folder / "copy").touch()
+        os.utime(folder, (0, 0))
+        snapshots.sweep()
+        snapshots.sweep_former(tmp_path / "generation-1")
+        assert (folder / "copy").exists()
+    assert names(tmp_path) == []
+
+
+def test_verify_leaves_no_copy(registry: Registry, folder: Path) -> None:
+    with registry:
+        registry.register("names", "a", ALICE)
+        assert list(registry.verify(ALICE)) == []
+    assert not [name for name in names(folder) if name.startswith("draft")]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from idstore.errors import BatchRefused
     from idstore.exchange.comparison import ChangedField, ChangedFields
     from idstore.exchange.effects import Effect
+    from idstore.exchange.event_intake import ImportReport
     from idstore.exchange.handle_batch_import import BatchReport
     from idstore.exchange.importing import Imported
-    from idstore.exchange.rdf import ImportReport
 
 _SIDES: Final = {"there": "new in the other registry", "here": "new here", "both": "changed on both sides"}
 _VERSIONS: Final = ("common", "here", "there", "merged")

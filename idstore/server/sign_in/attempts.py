@@ -36,6 +36,8 @@ class Attempts:
 
     def check(self, address: str, name: str | None) -> None:
         """Raise TooManyAttempts if an address, or a name at this address, failed too often."""
+        if not self._failures:
+            return
         count, rest = self._failures_of(address)
         if name is not None and 0 < count < ATTEMPTS:
             count, rest = self._failures_of(address, name)

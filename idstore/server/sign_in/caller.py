@@ -1,8 +1,8 @@
 """The caller of a request: its party, and what its sign-in permits."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from starlette.requests import Request
 
@@ -15,6 +15,8 @@ from idstore.registry.change_rows import ChangeRow
 from idstore.registry.requests import Request as MintRequest
 from idstore.remedies import Remedy
 from idstore.tokens import Token
+
+T = TypeVar("T")
 
 _SUBJECTS: Final = frozenset({"id", "ids", "work", "existing"})
 """Arguments that name the identifiers which an operation changes."""
@@ -65,9 +67,10 @@ class Caller:
         """Raise NotPermitted unless the token permits all that an operation changes."""
         if operation.name == "add_token" and token.is_limited:
             raise NotPermitted("a token with limits makes no tokens; use another token")
-        for act in _acts(operation, arguments):
-            if token.acts and act not in token.acts:
-                raise NotPermitted(f"the token does not permit {act}; use another token")
+        names = {operation.name} if operation.name in token.acts else _ones(operation, arguments)
+        missing = _acts(arguments, names) - {*token.acts}
+        if token.acts and missing:
+            raise NotPermitted(f"the token does not permit {min(missing)}; use another token")
         if token.namespaces:
             allowed = {registry.namespace(name).base for name in token.namespaces}
             concerned = self._namespaces(operation, registry, arguments)
@@ -81,7 +84,7 @@ class Caller:
     ) -> set[str]:
         """Return the bases of the namespaces that an operation would change."""
         subjects = [arguments[name] for name in _SUBJECTS if arguments.get(name) is not None]
-        subjects += [[row.id for row in _changes(arguments)]]
+        subjects += [[row.id for row in _rows(arguments, ChangeRow)]]
         texts = [text for one in subjects for text in (one if isinstance(one, list) else [one])]
         named = operation.argument("namespace", arguments)
         about_namespace = "name" in arguments and not texts and operation.rights is Rights.PARTY
@@ -102,18 +105,29 @@ def counted_as(request: Request) -> str:
     return caller.party.name
 
 
-def _acts(operation: ApiOperation, arguments: dict[str, object]) -> Iterator[str]:
-    """Yield the names of all acts of an operation: a new identifier can be bound and published as well."""
-    yield operation.name
-    rows = cast("Sequence[object]", arguments.get("rows", ()))
-    requests = [arguments.get("request"), *(row.request for row in rows if isinstance(row, RequestRow))]
-    yield from {row.act for row in _changes(arguments)}
+def _ones(operation: ApiOperation, arguments: dict[str, object]) -> set[str]:
+    """Return the operations on one identifier that an operation on several does; else its own name."""
+    match operation.name:
+        case "mint_several":
+            return {"mint"}
+        case "mint_many":
+            return {"mint" if row.label is None else "register" for row in _rows(arguments, RequestRow)}
+        case "change_many":
+            return set()  # the acts of its rows
+    return {operation.name}
+
+
+def _acts(arguments: dict[str, object], names: set[str]) -> set[str]:
+    """Add the other acts of an operation: those of its rows, and what is done with a new identifier."""
+    requests = [arguments.get("request"), *(row.request for row in _rows(arguments, RequestRow))]
+    acts = names | {row.act for row in _rows(arguments, ChangeRow)}
     for request in requests:
         if isinstance(request, MintRequest):
-            yield from ["bind"] * bool(request.bindings) + ["fixate"] * request.fixate
+            acts |= {*["bind"] * bool(request.bindings), *["fixate"] * request.fixate}
+    return acts
 
 
-def _changes(arguments: dict[str, object]) -> list[ChangeRow]:
-    """Return the rows of a table of changes."""
+def _rows(arguments: dict[str, object], kind: type[T]) -> list[T]:
+    """Return the rows of a table, if they are of that kind."""
     rows = cast("Sequence[object]", arguments.get("rows", ()))
-    return [row for row in rows if isinstance(row, ChangeRow)]
+    return [row for row in rows if isinstance(row, kind)]

@@ -19,7 +19,7 @@ from pyoxigraph import NamedNode
 from idstore.disk_errors import remedy
 from idstore.errors import IdstoreError, StoreDamaged, StoreReadOnly, StoreUnavailable
 from idstore.model.change import Claim
-from idstore.stores.ledger import forms
+from idstore.stores.ledger import store_format
 from idstore.stores.ledger.contract import Head, NumberedClaim, Row
 from idstore.stores.ledger.integrity import checked, checksum, damaged, faults, in_order
 from idstore.stores.ledger.sqlite_writer import SqliteTransaction, SqliteWriter, find_head
@@ -64,14 +64,14 @@ class SqliteLedger:
         self._lock = RLock()
         self._verified: Head | None = None
         if not create:
-            forms.check_form(path.parent)
+            store_format.check_first_format(path.parent)
         try:
             with ExitStack() as opened:
                 writing = opened.enter_context(closing(connect(path, create=create, read_only=read_only)))
                 writing.text_factory = lossless
                 if create:
                     _create(writing, origin or str(uuid4()), generation=1)
-                (forms.check if read_only else forms.migrate)(writing, path)
+                (store_format.check if read_only else store_format.migrate)(writing, path)
                 self.origin, generation = _read_meta(writing, path)
                 if not read_only:
                     writing.execute("PRAGMA synchronous=FULL")
@@ -211,7 +211,7 @@ def _create(database: sqlite3.Connection, origin: str, generation: int, head: He
             database.execute(
                 "INSERT INTO claim SELECT * FROM source.claim WHERE number <= ? ORDER BY key", (head.number,)
             )
-        database.execute(f"PRAGMA user_version={forms.FORMAT}")
+        database.execute(f"PRAGMA user_version={store_format.FORMAT}")
     database.execute("PRAGMA main.journal_mode=WAL")
 
 

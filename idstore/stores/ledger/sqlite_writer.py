@@ -14,11 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from idstore.disk_errors import is_full
+from idstore.disk_errors import failure
 from idstore.errors import AlreadyRegistered, OutcomeUnknown, StoreBusy, StoreUnavailable
 from idstore.stores.ledger.contract import EMPTY_HEAD, Head, NumberedClaim, Row
-from idstore.stores.ledger.forms import FORMAT
 from idstore.stores.ledger.integrity import checked, checksum
+from idstore.stores.ledger.store_format import FORMAT
 from idstore.stores.sqlite_files import PRIMARY_CODE, is_damage, transaction, undo, unreadable, vacuum
 
 _GROW_AFTER: Final = 32
@@ -63,6 +63,7 @@ class SqliteWriter:
         self.path = path
         self.generation = generation
         self.verified: Head | None = None
+        self._log = path.with_name(f"{path.name}-wal")
         self._files = {path: _identity(path)}
         """The files in use, each with its device and inode."""
         self._commits = 0
@@ -91,8 +92,9 @@ class SqliteWriter:
             self.roll_back()
             if not (_wrote_nothing(error) or self._overwrite()):
                 self._unknown = True
+                why, _ = failure(error, self.path)
                 raise OutcomeUnknown(
-                    f"{self.path} cannot be written: {self._why(error)}; whether the change was made shows"
+                    f"{self.path} cannot be written: {why}; whether the change was made shows"
                     " when the store is open again: check the disk, and open the store again",
                     path=str(self.path),
                 ) from error
@@ -107,7 +109,8 @@ class SqliteWriter:
 
         SQLite would go on writing into files that no later opening finds.
         """
-        self._files.setdefault(log := self.path.with_name(f"{self.path.name}-wal"), _identity(log))
+        if self._log not in self._files:
+            self._files[self._log] = _identity(self._log)
         for path, identity in self._files.items():
             if identity is None or _identity(path) != identity:
                 self.roll_back()
@@ -151,16 +154,10 @@ class SqliteWriter:
             )
         if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
             return unreadable(self.path, error)
-        remedy = (
-            "free some space and try again" if is_full(error, self.path) else "check the disk and try again"
-        )
+        why, remedy = failure(error, self.path)
         return StoreUnavailable(
-            f"{self.path} cannot be written: {self._why(error)}; nothing was changed, {remedy}",
-            path=str(self.path),
+            f"{self.path} cannot be written: {why}; nothing was changed, {remedy}", path=str(self.path)
         )
-
-    def _why(self, error: sqlite3.Error) -> str:
-        return "the disk is full" if is_full(error, self.path) else f"{error}"
 
     def _grow_log(self) -> None:
         """Grow SQLite's log to its final size: a commit that makes it grow takes twice as long.
@@ -170,10 +167,7 @@ class SqliteWriter:
         """
         try:
             disk = os.statvfs(self.path)
-            if (
-                disk.f_bavail * disk.f_frsize > _ROOM
-                and self.path.with_name(f"{self.path.name}-wal").stat().st_size < _LOG_SIZE
-            ):
+            if disk.f_bavail * disk.f_frsize > _ROOM and self._log.stat().st_size < _LOG_SIZE:
                 self.database.execute("PRAGMA cache_size=10")
                 self.database.execute("BEGIN IMMEDIATE")
                 self.database.execute(_FILL, (_LOG_SIZE,))

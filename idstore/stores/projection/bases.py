@@ -123,7 +123,7 @@ def mend(generation: Path) -> None:
         engine.rename(generation / _BROKEN)
     draft.rename(engine)
     sync(generation)
-    _LOG.warning("%s: the engine did not open, and was replaced by its base", unnumbered(generation.parent))
+    _LOG.warning("%s: the engine was replaced by its base", unnumbered(generation.parent))
 
 
 def _copy_base(base: Path, draft: Path) -> bool:

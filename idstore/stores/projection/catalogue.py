@@ -167,6 +167,11 @@ class Catalogue:
             (mark, self._intake.publication, sequence),
         )
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self._db.in_transaction
+
     def commit(self) -> None:
         """Commit the transaction."""
         self._db.execute("COMMIT")

@@ -123,7 +123,7 @@ def faults_on_disk(
     """Yield faults of an engine's files on disk, even if the process that uses them has other data in memory.
 
     mark           number of the last journal row that the engine must have.
-    folder         an empty folder on the same disk, for a copy.
+    folder         a folder on the same disk, for a copy.
     shared_engine  a copy that shares the tables, read if the live files change continually.
     """
     opened = None

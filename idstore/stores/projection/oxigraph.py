@@ -274,10 +274,16 @@ class Engine:
     def checkpoint(self, target: Path) -> None:
         """Copy the present state to a new folder, by hard links to immutable files if the disk allows it.
 
-        Raises OSError, RuntimeError.
+        Raises OSError (also if it was closed meanwhile), RuntimeError.
         """
         need_room(target.parent)
-        self._store.backup(str(target))
+        store: Oxigraph | None = vars(self).get("_store")
+        if store is None:
+            raise OSError(f"{self.path} was closed meanwhile")
+        try:
+            store.backup(str(target))
+        finally:
+            del store  # an error would keep the engine open
         conform_tree(target)
 
     @property

@@ -81,11 +81,11 @@ def load_two(bulk: Bulk, first: int = 2) -> None:
     """
     first_mint, second_mint = minted(2, "a"), minted(3, "b")
     commented, fixated = foreign(4, IDS.Comment, "b"), foreign(5, IDS.Fixation, "a")
-    bulk.number(first)
+    bulk.set_next_sequence(first)
     bulk.write(
         lambda transaction: transaction.enlist(Change(((foreign(1, IDS.Import, "source"), PUBLIC_LOG),)))
     )
-    bulk.number(first + 5)
+    bulk.set_next_sequence(first + 5)
     bulk.write(
         lambda transaction: transaction.enlist(Change(((foreign(6, IDS.Comment, "source"), PUBLIC_LOG),)))
     )
@@ -166,7 +166,7 @@ class LoadingTests(StoreCase):
         """A reserved number stays valid for the next enlisted event if an act is refused."""
         with store.bulk() as bulk:
             load_two(bulk, first=1)
-            bulk.number(7)
+            bulk.set_next_sequence(7)
             rehearsed(bulk, commenting("a"))
             assert bulk.sequence == 7
         assert state_of(store).sequence == 7

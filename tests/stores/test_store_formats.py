@@ -17,9 +17,9 @@ from store_files import ALICE, create, labels, ledger, register
 
 import idstore
 from idstore.errors import StoreUnavailable
-from idstore.stores.ledger import forms
+from idstore.stores.ledger import store_format
 
-PRESENT = forms.FORMAT
+PRESENT = store_format.FORMAT
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_the_second_form_is_refused_and_left_as_it_is(folder: Path, run: Run, wo
     assert content(folder) == before
 
 
-# later and earlier forms
+# later and earlier formats
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def next_form(monkeypatch: pytest.MonkeyPatch) -> int:
         assert ledger(place).is_file()
         db.execute("INSERT INTO meta VALUES ('migrated', 'once')")
 
-    monkeypatch.setattr(forms, "FORMAT", PRESENT + 1)
-    monkeypatch.setitem(forms.STEPS, PRESENT, step)
+    monkeypatch.setattr(store_format, "FORMAT", PRESENT + 1)
+    monkeypatch.setitem(store_format.STEPS, PRESENT, step)
     return PRESENT + 1
 
 
@@ -192,8 +192,8 @@ def test_several_steps_are_taken_in_order(folder: Path, monkeypatch: pytest.Monk
         taken.append(number)
 
     for number in range(PRESENT, PRESENT + 3):
-        monkeypatch.setitem(forms.STEPS, number, partial(note, number))
-    monkeypatch.setattr(forms, "FORMAT", PRESENT + 3)
+        monkeypatch.setitem(store_format.STEPS, number, partial(note, number))
+    monkeypatch.setattr(store_format, "FORMAT", PRESENT + 3)
     assert found(folder) == {"a"}
     assert taken == [PRESENT, PRESENT + 1, PRESENT + 2]
     assert form_of(folder) == PRESENT + 3
@@ -202,29 +202,29 @@ def test_several_steps_are_taken_in_order(folder: Path, monkeypatch: pytest.Monk
 def test_a_step_that_fails_leaves_the_earlier_form(
     folder: Path, next_form: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = forms.STEPS[PRESENT]
+    step = store_format.STEPS[PRESENT]
 
     def fail(db: sqlite3.Connection, place: Path) -> None:
         step(db, place)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(forms.STEPS, PRESENT, fail)
+    monkeypatch.setitem(store_format.STEPS, PRESENT, fail)
     with pytest.raises(StoreUnavailable, match=r"full|No space left"):
         idstore.open(folder)
     assert form_of(folder) == PRESENT
-    monkeypatch.setitem(forms.STEPS, PRESENT, step)
+    monkeypatch.setitem(store_format.STEPS, PRESENT, step)
     assert found(folder) == {"a"}
     assert form_of(folder) == next_form
 
 
 KILLED = """
 import os, sys, idstore
-from idstore.stores.ledger import forms
+from idstore.stores.ledger import store_format
 def step(db, place):
     db.execute("INSERT INTO meta VALUES ('migrated', 'once')")
     os._exit(9)
-forms.STEPS[forms.FORMAT] = step
-forms.FORMAT += 1
+store_format.STEPS[store_format.FORMAT] = step
+store_format.FORMAT += 1
 idstore.open(sys.argv[1])
 """
 
@@ -245,7 +245,7 @@ def test_a_step_can_put_another_generation_in_effect(
         shutil.copytree(place / "generation-1", place / "generation-2")
         db.execute("UPDATE meta SET value = '2' WHERE key = 'generation'")
 
-    monkeypatch.setitem(forms.STEPS, PRESENT, step)
+    monkeypatch.setitem(store_format.STEPS, PRESENT, step)
     assert found(folder) == {"a"}
     assert form_of(folder) == next_form
     assert [path.name for path in folder.glob("generation-*")] == ["generation-2"]
@@ -254,7 +254,7 @@ def test_a_step_can_put_another_generation_in_effect(
 def test_an_earlier_form_without_a_step_says_what_to_do(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forms, "FORMAT", PRESENT + 1)
+    monkeypatch.setattr(store_format, "FORMAT", PRESENT + 1)
     for read_only in (False, True):
         with pytest.raises(
             StoreUnavailable,

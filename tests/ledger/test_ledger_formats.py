@@ -14,10 +14,10 @@ import pytest
 from ledger_contract import append, numbers
 
 from idstore.errors import StoreUnavailable
-from idstore.stores.ledger import forms
+from idstore.stores.ledger import store_format
 from idstore.stores.ledger.sqlite import SqliteLedger
 
-PRESENT = forms.FORMAT
+PRESENT = store_format.FORMAT
 
 
 @pytest.fixture
@@ -51,20 +51,20 @@ def next_form(monkeypatch: pytest.MonkeyPatch) -> int:
         assert (folder / "ledger.sqlite").is_file()
         ledger.execute("INSERT INTO meta VALUES ('migrated', 'once')")
 
-    monkeypatch.setattr(forms, "FORMAT", PRESENT + 1)
-    monkeypatch.setitem(forms.STEPS, PRESENT, step)
+    monkeypatch.setattr(store_format, "FORMAT", PRESENT + 1)
+    monkeypatch.setitem(store_format.STEPS, PRESENT, step)
     return PRESENT + 1
 
 
 def test_a_new_ledger_has_the_present_form(path: Path) -> None:
     assert form(path) == PRESENT == 3
-    assert not forms.STEPS, "there is no earlier release"
+    assert not store_format.STEPS, "there is no earlier release"
 
 
 def test_a_store_of_form_one_says_what_to_do(tmp_path: Path) -> None:
-    forms.check_form(tmp_path)
+    store_format.check_first_format(tmp_path)
     (tmp_path / "journal.sqlite").touch()
-    for refuse in (forms.check_form, lambda folder: SqliteLedger(folder / "ledger.sqlite")):
+    for refuse in (store_format.check_first_format, lambda folder: SqliteLedger(folder / "ledger.sqlite")):
         with pytest.raises(
             StoreUnavailable,
             match=r"before 0\.1\.0, .* export it with that version as CSV",
@@ -72,7 +72,7 @@ def test_a_store_of_form_one_says_what_to_do(tmp_path: Path) -> None:
             refuse(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["journal.sqlite"]
     SqliteLedger(tmp_path / "ledger.sqlite", create=True).close()
-    forms.check_form(tmp_path)
+    store_format.check_first_format(tmp_path)
 
 
 def test_an_earlier_form_is_migrated_once(path: Path, next_form: int) -> None:
@@ -93,8 +93,8 @@ def test_several_steps_are_taken_in_order(path: Path, monkeypatch: pytest.Monkey
         taken.append(number)
 
     for number in range(PRESENT, PRESENT + 3):
-        monkeypatch.setitem(forms.STEPS, number, partial(note, number))
-    monkeypatch.setattr(forms, "FORMAT", PRESENT + 3)
+        monkeypatch.setitem(store_format.STEPS, number, partial(note, number))
+    monkeypatch.setattr(store_format, "FORMAT", PRESENT + 3)
     assert opened(path) == [1]
     assert taken == [PRESENT, PRESENT + 1, PRESENT + 2]
     assert form(path) == PRESENT + 3
@@ -103,17 +103,17 @@ def test_several_steps_are_taken_in_order(path: Path, monkeypatch: pytest.Monkey
 def test_a_step_that_fails_leaves_the_earlier_form(
     path: Path, next_form: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = forms.STEPS[PRESENT]
+    step = store_format.STEPS[PRESENT]
 
     def fail(ledger: sqlite3.Connection, folder: Path) -> None:
         step(ledger, folder)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(forms.STEPS, PRESENT, fail)
+    monkeypatch.setitem(store_format.STEPS, PRESENT, fail)
     with pytest.raises(StoreUnavailable, match="No space left"):
         opened(path)
     assert form(path) == PRESENT
-    monkeypatch.setitem(forms.STEPS, PRESENT, step)
+    monkeypatch.setitem(store_format.STEPS, PRESENT, step)
     assert opened(path) == [1]
     assert form(path) == next_form
 
@@ -121,13 +121,13 @@ def test_a_step_that_fails_leaves_the_earlier_form(
 KILLED = """
 import os, sys
 from pathlib import Path
-from idstore.stores.ledger import forms
+from idstore.stores.ledger import store_format
 from idstore.stores.ledger.sqlite import SqliteLedger
 def step(ledger, folder):
     ledger.execute("INSERT INTO meta VALUES ('migrated', 'once')")
     os._exit(9)
-forms.STEPS[forms.FORMAT] = step
-forms.FORMAT += 1
+store_format.STEPS[store_format.FORMAT] = step
+store_format.FORMAT += 1
 SqliteLedger(Path(sys.argv[1]))
 """
 
@@ -146,7 +146,7 @@ def test_a_step_can_change_the_present_generation(
         (folder / "generation-2").mkdir()
         ledger.execute("UPDATE meta SET value = '2' WHERE key = 'generation'")
 
-    monkeypatch.setitem(forms.STEPS, PRESENT, step)
+    monkeypatch.setitem(store_format.STEPS, PRESENT, step)
     with closing(SqliteLedger(path)) as ledger:
         assert ledger.generation == 2
     assert form(path) == next_form
@@ -156,7 +156,7 @@ def test_a_step_can_change_the_present_generation(
 def test_an_earlier_form_without_steps_says_what_to_do(
     path: Path, monkeypatch: pytest.MonkeyPatch, *, read_only: bool
 ) -> None:
-    monkeypatch.setattr(forms, "FORMAT", PRESENT + 1)
+    monkeypatch.setattr(store_format, "FORMAT", PRESENT + 1)
     with pytest.raises(
         StoreUnavailable,
         match=f"has format {PRESENT}, which this idstore can no longer read: open it with an earlier",

@@ -2,11 +2,11 @@
 
 ``PRAGMA user_version`` of its ledger holds the format number. Formats 1 and 2 are those of development
 versions, and are refused. From format 3 on (idstore 0.1.0), the first opening for writing migrates an earlier
-format, in one ledger transaction. `STEPS` holds, for each earlier
-format, the step to the next one. A step gets the ledger's connection, inside the transaction, and the store's
-folder. It changes the ledger by SQL. A step that changes engine or catalogue writes a new generation on disk,
-beside the present one. It sets ``generation`` in the table ``meta``, so that the new generation becomes the
-present one together with the new format.
+format, in one ledger transaction. `STEPS` holds, for each earlier format, the step to the next one. A step
+gets the ledger's connection, inside the transaction, and the store's folder. It changes the ledger by SQL. A
+step that changes engine or catalogue writes a new generation on disk, beside the present one. It sets
+``generation`` in the table ``meta``, so that the new generation becomes the present one together with the new
+format.
 
 To change the format: raise `FORMAT`, add the step from the previous format, keep a store of that format as
 test data.
@@ -35,7 +35,7 @@ STEPS: Final[dict[int, Step]] = {}
 """Steps by their initial format."""
 
 
-def check_form(folder: Path) -> None:
+def check_first_format(folder: Path) -> None:
     """Raise StoreUnavailable for a store of format 1."""
     if (folder / _JOURNAL).is_file() and not (folder / _LEDGER).is_file():
         raise _unreleased(folder, 1)
