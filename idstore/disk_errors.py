@@ -47,18 +47,11 @@ def is_full(error: Exception, path: str | os.PathLike[str] | None = None) -> boo
     return _FULL_TEXT.search(f"{error}") is not None
 
 
-def failure(error: Exception, path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Return why something cannot be written, and what to do then; ``path`` as for `is_full`."""
+def cause_and_remedy(error: Exception, path: str | os.PathLike[str] | None = None) -> tuple[str, str]:
+    """Return why something cannot be read or written, and what to do then; ``path`` as for `is_full`."""
     if is_full(error, path):
         return "the disk is full", "free some space and try again"
-    return f"{error}", "check the disk and try again"
-
-
-def remedy(error: Exception, path: str | os.PathLike[str] | None = None) -> str:
-    """Return the remedy for a disk error; see `is_full`."""
-    if is_full(error, path):
-        return "the disk is full: free some space, and try again"
-    return "check the disk, and the folder's permissions"
+    return unnumbered(error), "check the disk and the folder's permissions, and try again"
 
 
 def _has_little_space(path: str | os.PathLike[str]) -> bool:

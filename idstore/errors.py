@@ -46,8 +46,7 @@ IdstoreError
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from idstore.disk_errors import remedy as disk_remedy
-from idstore.disk_errors import unnumbered
+from idstore.disk_errors import cause_and_remedy, unnumbered
 from idstore.remedies import Remedy
 
 _LONGEST: Final = 10_000
@@ -515,7 +514,8 @@ def engine_error(error: OSError | RuntimeError) -> StoreUnavailable:
     if isinstance(error, StoreUnavailable):
         return error
     if isinstance(error, OSError):
-        return StoreUnavailable(f"the store cannot be read: {unnumbered(error)}; {disk_remedy(error)}")
+        why, remedy = cause_and_remedy(error)
+        return StoreUnavailable(f"the store cannot be read: {why}; {remedy}")
     return StoreDamaged(f"the store is damaged: {unnumbered(error)}; keep its files, and restore a backup")
 
 

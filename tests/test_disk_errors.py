@@ -34,7 +34,7 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
 )
 def test_a_full_disk_is_reported_as_full(tmp_path: Path, error: Exception, full: bool) -> None:
     assert disk_errors.is_full(error, tmp_path) == full
-    assert disk_errors.remedy(error, tmp_path).startswith("the disk is full" if full else "check the disk")
+    assert disk_errors.cause_and_remedy(error, tmp_path)[0].startswith("the disk is full") == full
 
 
 @pytest.mark.parametrize("free", [100, 10_000])

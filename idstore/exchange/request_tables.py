@@ -135,7 +135,8 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
     labelled  whether each row has a label.
     Raises ExchangeError: the file cannot be read, or a column is missing; InvalidData: see `workbooks.read`.
     """
-    with opened(path, name) as table:
+    format = _format(path, name)
+    with tables.read(path, format) as table:
         columns = {column: role for column in table.header if (role := _role(column, fields)) is not None}
         _check_spelling(table, columns, fields)
         _check_columns(table, columns, labelled=labelled)
@@ -168,27 +169,30 @@ def read(path: Path, name: str, base: Request, fields: Sequence[str], *, labelle
             if request.request_key is None:
                 request = replace(request, request_key=_digest(read, base, seen))
             rows.append(RequestRow(row.line, request, given.get(_column_of(columns, _LABEL))))
-    summary, format = _summary(table.name, columns, table.header), _format(path, name)
+    summary = _summary(table.name, columns, table.header)
     workbook = workbooks.content(path) if format == workbooks.FORMAT else None
     return RequestTable(format, table.header, cells, rows, left, summary, flaws, table.divider, workbook)
 
 
 def _check_spelling(table: table_rows.Table, columns: Mapping[str, str], fields: Sequence[str]) -> None:
     """Raise ExchangeError: a column that is not read is another spelling or word for one that would be."""
+    spelled = {bare(name): name for name in (*_ROLES, *_RELATIONS, *fields)}
     for column in table.header:
-        usual = _usual(column, fields)
+        usual = _usual(column, spelled, fields)
         if usual is not None and not {column, usual} & columns.keys():
             reason = f"the column {column!r} is not known; name it {usual!r}"
             raise ExchangeError(table.name, 1, reason, outcome="nothing was done")
 
 
-def _usual(column: str, fields: Sequence[str]) -> str | None:
-    """Return the name of the column that a header means; None if it means none."""
+def _usual(column: str, spelled: Mapping[str, str], fields: Sequence[str]) -> str | None:
+    """Return the name of the column that a header means; None if it means none.
+
+    spelled  letters of a name → name of the column.
+    """
     written = column.strip().lower()
     if language_of_names(written) is not None:
         return written
-    spelled = {bare(name): name for name in (*_ROLES, *_RELATIONS, *fields)}.get(bare(written))
-    return spelled or (meant(column) if fields is FIELDS else None)
+    return spelled.get(bare(written)) or (meant(column) if fields is FIELDS else None)
 
 
 def _check_columns(table: table_rows.Table, columns: Mapping[str, str], *, labelled: bool) -> None:

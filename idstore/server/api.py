@@ -345,14 +345,17 @@ async def _respond(
     """Answer a request for an operation, with the parameters that were read from it."""
     caller, values = request.state.caller, _values(sent)
     if _CANCELLED not in operation.signature.parameters:
-        return await workers.run(operation, partial(_answer, operation, registry, caller, values))
+        return await workers.run(operation, partial(_answer, operation, registry, workers, caller, values))
     async with watched(request) as gone:
-        return await workers.run(operation, partial(_answer, operation, registry, caller, values, gone))
+        return await workers.run(
+            operation, partial(_answer, operation, registry, workers, caller, values, gone)
+        )
 
 
 def _answer(
     operation: ApiOperation,
     registry: Registry,
+    workers: Workers,
     caller: Caller,
     values: Mapping[str, Any],
     cancelled: Callable[[], bool] = never,
@@ -365,7 +368,7 @@ def _answer(
         return _page(operation, registry, arguments, values)
     result = operation.run(registry, **arguments)
     if operation.streams:
-        return lines.stream(result, registry.home, _PRIVATE)
+        return lines.stream(result, registry.home, _PRIVATE, workers)
     if operation.result is Answer:
         return query_response(result, _PRIVATE)
     return JSONResponse(dump(result, registry.home), 201 if operation.creates else 200, _PRIVATE)

@@ -7,11 +7,10 @@ as ``{"problem": …}``.
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from itertools import chain, islice
 from typing import IO, Any, Final
 
-from starlette.concurrency import iterate_in_threadpool
 from starlette.responses import StreamingResponse
 
 from idstore.errors import IdstoreError
@@ -19,24 +18,50 @@ from idstore.operations.operation import LINES, PROGRESS, ApiOperation
 from idstore.operations.wire import Home, dump
 from idstore.registry import Registry
 from idstore.server import problems
-from idstore.server.transfers import Abandoned
+from idstore.server.transfers import BLOCK, Abandoned
+from idstore.server.workers import Workers
 
 _INTERVAL: Final = 1.0
 """Seconds between two lines that tell of the same kind of work."""
+_TURN: Final = 0.05
+"""Seconds for which one answer of items is read before the next."""
 
 
-def stream(items: Iterator[Any], home: Home, headers: Mapping[str, str]) -> StreamingResponse:
-    """Return an answer of one item a line. Raises an error that comes before the first item."""
+def stream(
+    items: Iterator[Any], home: Home, headers: Mapping[str, str], workers: Workers
+) -> StreamingResponse:
+    """Return an answer of one item a line. Raises an error that comes before the first item.
+
+    Answers take turns: each is read for a moment, and then the next one.
+    """
     first = list(islice(items, 1))
+    parts = _parts(_lines(chain(first, items), home))
 
-    def lines() -> Iterator[bytes]:
-        try:
-            for item in chain(first, items):
-                yield _line(dump(item, home))
-        except IdstoreError as error:
-            yield _problem(error)
+    async def body() -> AsyncIterator[bytes]:
+        while part := await workers.go_on(lambda: next(parts, b"")):
+            yield part
 
-    return StreamingResponse(iterate_in_threadpool(lines()), headers=headers, media_type=LINES)
+    return StreamingResponse(body(), headers=headers, media_type=LINES)
+
+
+def _lines(items: Iterator[Any], home: Home) -> Iterator[bytes]:
+    try:
+        for item in items:
+            yield _line(dump(item, home))
+    except IdstoreError as error:
+        yield _problem(error)
+
+
+def _parts(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines in parts: as many as come within a turn, or make a block."""
+    part, size, end = [], 0, time.monotonic() + _TURN
+    for line in lines:
+        part.append(line)
+        size += len(line)
+        if size >= BLOCK or time.monotonic() >= end:
+            yield b"".join(part)
+            part, size, end = [], 0, time.monotonic() + _TURN
+    yield b"".join(part)
 
 
 def write(

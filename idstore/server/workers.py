@@ -52,6 +52,7 @@ class Workers:
         self._careful_until = 0.0
         self._lookups = _Group(2, 500)  # the store answers one question at a time
         self._reads = _Group(2, 62)  # more would take the interpreter from all others
+        self._streams = _Group(2, 62)
         self._acts = _Group(64, 320)  # as many threads as a batch of the store has acts
         self._queries = _Group(4, 12)  # each has a process, with memory of its own
 
@@ -76,6 +77,10 @@ class Workers:
                 raise
             raise (_overloaded() if running.cancelled() else self._late(operation)) from None
 
+    async def go_on(self, work: Callable[[], T]) -> T:
+        """Return a further part of an answer that streams, after the parts of others that wait."""
+        return await asyncio.wrap_future(self._streams.executor.submit(work))
+
     @property
     def _is_free(self) -> bool:
         """Whether a look-up would wait for nothing in the store."""
@@ -95,6 +100,8 @@ class Workers:
             return self._acts
         if operation.result is Answer:
             return self._queries
+        if operation.streams:
+            return self._streams
         return self._lookups if operation.name in LOOKUPS else self._reads
 
     def _late(self, operation: ApiOperation) -> LimitReached | OutcomeUnknown:

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from idstore import permissions
-from idstore.disk_errors import remedy
+from idstore.disk_errors import cause_and_remedy
 from idstore.errors import IdstoreError, StoreUnavailable
 from idstore.stores import files
 from idstore.stores.ledger.contract import EMPTY_HEAD, Head, Ledger, NumberedClaim, Row
@@ -35,8 +35,9 @@ def back_up(source: Path, publish: Callable[[], Use], ledger: Ledger, target: Pa
     except IdstoreError:
         raise
     except FAILURES as error:
+        why, remedy = cause_and_remedy(error, source)
         raise StoreUnavailable(
-            f"no backup can be made in {target}: {error}; {remedy(error, source)}", path=str(target)
+            f"no backup can be made in {target}: {why}; {remedy}", path=str(target)
         ) from error
 
 

@@ -15,7 +15,7 @@ from typing import Final, NoReturn, Self, TypeVar
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.disk_errors import failure
+from idstore.disk_errors import cause_and_remedy
 from idstore.errors import AlreadyRegistered, IdstoreError, StoreDamaged, StoreUnavailable
 from idstore.model import times
 from idstore.model.change import Change, Claim
@@ -192,7 +192,7 @@ class BulkChange(ActTransaction):
     def _translated(self, error: BaseException) -> BaseException:
         if isinstance(error, IdstoreError) or not isinstance(error, FAILURES):
             return error
-        why, remedy = failure(error, self.path)
+        why, remedy = cause_and_remedy(error, self.path)
         return StoreUnavailable(
             f"the store at {self.path} cannot be written: {why}; nothing was changed, {remedy}"
         )

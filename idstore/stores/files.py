@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Final
 
 from idstore.characters import printable
-from idstore.disk_errors import failure
+from idstore.disk_errors import cause_and_remedy
 from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.remedies import Remedy
 
@@ -214,7 +214,7 @@ class Founding:
             raise self._refused(unfinished) from unfinished
 
     def _refused(self, error: Exception) -> StoreUnavailable:
-        why, remedy = failure(error, self._path)
+        why, remedy = cause_and_remedy(error, self._path)
         return StoreUnavailable(
             f"no store can be made at {self._path}: {why}; {remedy}"
             " (the next attempt replaces what this one began)",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import ReferenceType, finalize, ref
 
-from idstore.disk_errors import is_full, remedy, unnumbered
+from idstore.disk_errors import cause_and_remedy, is_full
 from idstore.errors import IdstoreError, StoreUnavailable, engine_error
 from idstore.progress import Progress
 from idstore.stores.contract import Answer, Runner
@@ -150,9 +150,8 @@ class Pins:
         if isinstance(error, RuntimeError):
             return engine_error(error)
         path = self._snapshots.folder.parent
-        return StoreUnavailable(
-            f"no snapshot can be made in {path}: {unnumbered(error)}; {remedy(error, path)}", path=str(path)
-        )
+        why, remedy = cause_and_remedy(error, path)
+        return StoreUnavailable(f"no snapshot can be made in {path}: {why}; {remedy}", path=str(path))
 
     def publish(self) -> Use:
         """Return a snapshot of the newest state, with its catalogue.

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from idstore import forks, permissions
-from idstore.disk_errors import remedy, unnumbered
+from idstore.disk_errors import cause_and_remedy
 from idstore.errors import IdstoreError, StoreForked, StoreUnavailable
 from idstore.remedies import Remedy
 from idstore.stores import files, recovery, redaction
@@ -87,9 +87,9 @@ class DirectoryStore:
             self._give_up()
             if isinstance(error, IdstoreError) or not isinstance(error, FAILURES):
                 raise
+            why, remedy = cause_and_remedy(error, path)
             raise StoreUnavailable(
-                f"the store at {path} cannot be opened: {unnumbered(error)}; {remedy(error, path)}",
-                path=str(path),
+                f"the store at {path} cannot be opened: {why}; {remedy}", path=str(path)
             ) from error
 
     def _open(self, wait: float, open_ledger: OpenLedger | None) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from idstore import forks
-from idstore.disk_errors import failure
+from idstore.disk_errors import cause_and_remedy
 from idstore.errors import IdstoreError, OutcomeUnknown, StoreClosed, StoreDamaged, StoreUnavailable
 from idstore.stores import recovery
 from idstore.stores.commit_queue import CommitQueue
@@ -432,7 +432,7 @@ class Writer:
         except StoreDamaged:
             raise
         except FAILURES as error:
-            why, remedy = failure(error, self.generation.folder)
+            why, remedy = cause_and_remedy(error, self.generation.folder)
             raise StoreUnavailable(f"{_CATCHING_UP}: {why}; {remedy}") from error
         self._stale = False
         _LOG.warning("%s: engine and catalogue were opened anew, and have all changes", self._path)
@@ -464,7 +464,7 @@ class Writer:
         if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
             return unreadable(self.generation.catalogue.path, error)
         path = self.generation.folder.parent
-        why, remedy = failure(error, path)
+        why, remedy = cause_and_remedy(error, path)
         return StoreUnavailable(
             f"the store at {path} cannot be written: {why}; nothing was changed, {remedy}", path=str(path)
         )

@@ -109,7 +109,7 @@ def test_a_switch_that_finds_no_room_changes_nothing(small_disk: Path) -> None:
 
 def test_a_full_disk_makes_no_ledger(small_disk: Path) -> None:
     fill(small_disk)
-    with pytest.raises(StoreUnavailable, match=r"cannot be opened: .* the disk is full: free some space"):
+    with pytest.raises(StoreUnavailable, match="cannot be opened: the disk is full; free some space"):
         SqliteLedger(small_disk / "ledger.sqlite", create=True)
 
 

@@ -118,7 +118,7 @@ class Answers:
         iri = found.record.iri
         if format is HTML:
             values = await self._performer.run(
-                "log", lambda: record_page.values(registry, party, found.record, found.resolution)
+                "remarks", lambda: record_page.values(registry, party, found.record, found.resolution)
             )
             response = record_page.response(request, values, status, headers)
         else:

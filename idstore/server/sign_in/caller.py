@@ -67,10 +67,11 @@ class Caller:
         """Raise NotPermitted unless the token permits all that an operation changes."""
         if operation.name == "add_token" and token.is_limited:
             raise NotPermitted("a token with limits makes no tokens; use another token")
-        names = {operation.name} if operation.name in token.acts else _ones(operation, arguments)
-        missing = _acts(arguments, names) - {*token.acts}
-        if token.acts and missing:
-            raise NotPermitted(f"the token does not permit {min(missing)}; use another token")
+        if token.acts:
+            names = {operation.name} if operation.name in token.acts else _ones(operation, arguments)
+            missing = _acts(arguments, names) - {*token.acts}
+            if missing:
+                raise NotPermitted(f"the token does not permit {min(missing)}; use another token")
         if token.namespaces:
             allowed = {registry.namespace(name).base for name in token.namespaces}
             concerned = self._namespaces(operation, registry, arguments)

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from pyoxigraph import NamedNode
 
-from idstore.disk_errors import remedy
+from idstore.disk_errors import cause_and_remedy
 from idstore.errors import IdstoreError, StoreDamaged, StoreReadOnly, StoreUnavailable
 from idstore.model.change import Claim
 from idstore.stores.ledger import store_format
@@ -86,8 +86,9 @@ class SqliteLedger:
         except (OSError, sqlite3.Error) as error:
             if isinstance(error, IdstoreError):
                 raise
+            why, remedy = cause_and_remedy(error, path)
             raise StoreUnavailable(
-                f"the ledger {path} cannot be opened: {error}; {remedy(error, path)}", path=str(path)
+                f"the ledger {path} cannot be opened: {why}; {remedy}", path=str(path)
             ) from error
 
     @property
@@ -187,8 +188,9 @@ class SqliteLedger:
         except (OSError, sqlite3.Error) as error:
             if isinstance(error, IdstoreError):
                 raise
+            why, remedy = cause_and_remedy(error, target)
             raise StoreUnavailable(
-                f"{target} cannot be written: {error}; {remedy(error, target)}", path=str(target)
+                f"{target} cannot be written: {why}; {remedy}", path=str(target)
             ) from error
 
     def close(self) -> None:

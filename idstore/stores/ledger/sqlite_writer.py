@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from idstore.disk_errors import failure
+from idstore.disk_errors import cause_and_remedy
 from idstore.errors import AlreadyRegistered, OutcomeUnknown, StoreBusy, StoreUnavailable
 from idstore.stores.ledger.contract import EMPTY_HEAD, Head, NumberedClaim, Row
 from idstore.stores.ledger.integrity import checked, checksum
@@ -92,7 +92,7 @@ class SqliteWriter:
             self.roll_back()
             if not (_wrote_nothing(error) or self._overwrite()):
                 self._unknown = True
-                why, _ = failure(error, self.path)
+                why, _ = cause_and_remedy(error, self.path)
                 raise OutcomeUnknown(
                     f"{self.path} cannot be written: {why}; whether the change was made shows"
                     " when the store is open again: check the disk, and open the store again",
@@ -154,7 +154,7 @@ class SqliteWriter:
             )
         if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
             return unreadable(self.path, error)
-        why, remedy = failure(error, self.path)
+        why, remedy = cause_and_remedy(error, self.path)
         return StoreUnavailable(
             f"{self.path} cannot be written: {why}; nothing was changed, {remedy}", path=str(self.path)
         )

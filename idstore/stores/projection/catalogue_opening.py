@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from idstore.disk_errors import remedy, unnumbered
+from idstore.disk_errors import cause_and_remedy, unnumbered
 from idstore.errors import StoreUnavailable
 from idstore.stores.projection.catalogue_rows import SCHEMA
 from idstore.stores.sqlite_files import connect, is_damage, unreadable
@@ -40,7 +40,8 @@ def cannot_be_opened(path: Path, error: OSError | sqlite3.Error) -> StoreUnavail
     """Return the error for an opening failure: StoreDamaged for damaged files, else StoreUnavailable."""
     if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
         return unreadable(path, error)
+    why, remedy = cause_and_remedy(error, path)
     return StoreUnavailable(
-        f"the catalogue {unnumbered(path)} cannot be opened: {error}; {remedy(error, path)}",
+        f"the catalogue {unnumbered(path)} cannot be opened: {why}; {remedy}",
         path=unnumbered(path),
     )

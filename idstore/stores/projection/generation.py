@@ -13,7 +13,7 @@ from typing import Final
 
 from pyoxigraph import Quad
 
-from idstore.disk_errors import remedy, unnumbered
+from idstore.disk_errors import cause_and_remedy, unnumbered
 from idstore.errors import IdstoreError, StoreDamaged, StoreUnavailable
 from idstore.model.event import Event
 from idstore.permissions import conform
@@ -67,9 +67,9 @@ class Generation:
         except IdstoreError:
             raise
         except (OSError, ValueError, RuntimeError) as error:
+            why, remedy = cause_and_remedy(error, folder)
             raise StoreUnavailable(
-                f"the store's folder {unnumbered(folder)} cannot be opened: {unnumbered(error)};"
-                f" {remedy(error, folder)}",
+                f"the store's folder {unnumbered(folder)} cannot be opened: {why}; {remedy}",
                 path=unnumbered(folder),
             ) from error
         try:
