@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope
 
-from idstore.errors import IdstoreError, LimitReached, RequestTooLarge
+from idstore.errors import IdstoreError, LimitReached, RequestTooLarge, UnsupportedMedia
 
 _LEFT: Final = 64 << 20
 """Bytes that are read at most after an early answer."""
@@ -33,6 +33,7 @@ class RequestBody:
     def __init__(self, scope: Scope, receive: Receive) -> None:
         headers = Headers(scope=scope)
         declared = headers.get("Content-Length", "0")
+        self._encoding = headers.get("Content-Encoding", "identity")
         self._receive = receive
         self._declared = int(declared) if declared.isdecimal() else 0
         self.is_small = "Transfer-Encoding" not in headers and self._declared <= self.SMALL
@@ -47,8 +48,13 @@ class RequestBody:
     async def read(self, limit: int, seconds: float) -> bytes:
         """Return the whole body.
 
-        Raises RequestTooLarge, LimitReached (too slow), ClientDisconnect (it did not arrive as a whole).
+        Raises RequestTooLarge, UnsupportedMedia (it is compressed), LimitReached (too slow), ClientDisconnect
+        (it did not arrive as a whole).
         """
+        if self._encoding.lower() != "identity" and not self.has_ended:
+            raise UnsupportedMedia(
+                f"the body is in the encoding {self._encoding}; send it as it is", field="Content-Encoding"
+            )
         check_size(self._declared, limit)
         parts, size = list[bytes](), 0
         try:

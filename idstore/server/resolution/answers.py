@@ -1,13 +1,12 @@
 """Answers to requests for identifiers: a redirect to the target, or the record in the format asked for."""
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from idstore.errors import AmbiguousIdentifier, IdstoreError, InvalidData, InvalidIdentifier, NotRegistered
 from idstore.model.namespace import Namespace
@@ -19,7 +18,7 @@ from idstore.server import problems
 from idstore.server.location import origin
 from idstore.server.performer import Performer
 from idstore.server.resolution import links, namespace_page, negotiation, record_page, representations
-from idstore.server.resolution.negotiation import FORMATS, HTML, PARTS, RecordFormat
+from idstore.server.resolution.negotiation import HTML, PARTS, RecordFormat
 from idstore.web_addresses import location
 
 PRIVATE: Final = "private, no-store"
@@ -61,8 +60,6 @@ class Answers:
         """
         try:
             format = negotiation.chosen(request)
-            if format is None:
-                return unacceptable(request)
             found = await self._find(request, text)
             target = None if format is not HTML else self._target(request, found)
             if target is not None:
@@ -77,8 +74,6 @@ class Answers:
         """Return the answer to a request for the document of a namespace: see `namespace_page`."""
         try:
             format = negotiation.chosen(request, PARTS)
-            if format is None:
-                return unacceptable(request, PARTS)
             registry, party = self._performer.registry, request.state.caller.party
             found: namespace_page.Contents = await self._performer.run(
                 "list", lambda: namespace_page.contents(registry, party, space)
@@ -134,14 +129,6 @@ class Answers:
         linked = links.links(request, found.record, found.namespace)
         control = _cache_control(request, found.record)
         return {**common_headers(request), "Cache-Control": control, "Link": links.header(linked)}
-
-
-def unacceptable(request: Request, formats: Mapping[str, RecordFormat] = FORMATS) -> Response:
-    """Return the answer to a request for formats that there are not: the list of those that there are."""
-    lines = [f"{one.media_type}\t?format={one.name}" for one in formats.values()]
-    text = "There is no such format here. There are:\n" + "".join(f"{line}\n" for line in lines)
-    headers = {**common_headers(request), "Cache-Control": PRIVATE}
-    return PlainTextResponse(text, HTTPStatus.NOT_ACCEPTABLE, headers)
 
 
 def refusal(request: Request, error: IdstoreError, status: int | None = None) -> Response:

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
-from idstore.errors import InvalidData
+from idstore.errors import InvalidData, NotAcceptable
 from idstore.server.accept import preferred
 
 
@@ -51,10 +51,10 @@ def asks_for_record(request: Request) -> bool:
     )
 
 
-def chosen(request: Request, formats: Mapping[str, RecordFormat] = FORMATS) -> RecordFormat | None:
-    """Return the format that a request asks for by parameter or header; None: one that there is not.
+def chosen(request: Request, formats: Mapping[str, RecordFormat] = FORMATS) -> RecordFormat:
+    """Return the format that a request asks for by parameter or header.
 
-    Raises InvalidData: the parameter names no format.
+    Raises InvalidData: the parameter names no format; NotAcceptable.
     """
     asked = request.query_params
     if name := asked.get(_PARAMETER):
@@ -62,8 +62,13 @@ def chosen(request: Request, formats: Mapping[str, RecordFormat] = FORMATS) -> R
             raise InvalidData(f"no format {name!r}; there are {', '.join(formats)}", format=name)
         return formats[name]
     if asked and not _INFLECTIONS.isdisjoint(asked):
-        return formats.get(TEXT.name)
-    return accepted(request.headers, formats)
+        found = formats.get(TEXT.name)
+    else:
+        found = accepted(request.headers, formats)
+    if found is None:
+        listed = ", ".join(f"{one.media_type} (format={name})" for name, one in formats.items())
+        raise NotAcceptable(f"there is no such format here; there are {listed}")
+    return found
 
 
 def accepted(headers: Headers, formats: Mapping[str, RecordFormat] = FORMATS) -> RecordFormat | None:

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from idstore.errors import IdstoreError, InvalidData
@@ -175,6 +175,8 @@ def own_hosts(performer: Performer, settings: ResolutionSettings) -> Interface:
 
 def _no_address(error: HTTPException) -> Response:
     """Answer a request for an address that stands for no identifier, or with another method."""
-    document = {"title": error.detail, "status": error.status_code}
-    headers = {"Cache-Control": "private, no-store", "Vary": "Accept", **(error.headers or {})}
-    return JSONResponse(document, error.status_code, headers, problems.MEDIA_TYPE)
+    known = error.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+    message = f"use {', '.join(_METHODS)} here" if known else "no identifier has this address; see /resolve"
+    response = problems.no_route(error, message)
+    response.headers["Vary"] = "Accept"
+    return response
