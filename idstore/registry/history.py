@@ -13,13 +13,12 @@ from idstore.model.listing import Selection
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record, Stage, written
 from idstore.registry.imports.replay import BEGINNINGS, fold
-from idstore.registry.log import Log, entry
+from idstore.registry.log import QUESTION, Log, entry
 from idstore.registry.visibility import Sight
 from idstore.remedies import Remedy
 from idstore.stores.contract import View
 from idstore.vocabulary import ONTOLOGY
 
-_PAGE = 1000
 _BEGUN = frozenset(kind.value.removeprefix(ONTOLOGY) for kind in BEGINNINGS)
 
 
@@ -79,7 +78,7 @@ class PastStates(Log):
         """
         sight, latest = self.core.sight(view, party), times.milliseconds(moment)
         selection = Selection(self.core.audiences(view, party), until=latest + 1)
-        rows = view.catalogue.events(selection, kinds=_BEGUN, after=after, limit=_PAGE)
+        rows = view.catalogue.events(selection, kinds=_BEGUN, after=after, limit=QUESTION)
         records = []
         for row in rows:
             beginning = entry(view, row).event
@@ -91,7 +90,7 @@ class PastStates(Log):
             # after a merge an identifier can have several beginnings; the first one counts
             if next(event for event in past if event.kind in BEGINNINGS) == beginning:
                 records.append(self._redacted(view, _unless_released(fold(past)), sight))
-        last = rows[-1].sequence if len(rows) == _PAGE else None
+        last = rows[-1].sequence if len(rows) == QUESTION else None
         return [record for record in records if record is not None], last
 
     def differences(
@@ -159,9 +158,9 @@ class PastStates(Log):
             since=times.milliseconds(since) + 1,
             until=times.milliseconds(until) + 1,
         )
-        rows = view.catalogue.events(selection, after=after, limit=_PAGE)
+        rows = view.catalogue.events(selection, after=after, limit=QUESTION)
         about = {about for row in rows if (about := entry(view, row).event.about) not in namespaces}
-        return about, rows[-1].sequence if len(rows) == _PAGE else None
+        return about, rows[-1].sequence if len(rows) == QUESTION else None
 
 
 def _unless_released(record: Record | None) -> Record | None:

@@ -22,7 +22,9 @@ from idstore.stores.contract import View
 from idstore.vocabulary import IDS, RDF
 
 PAGE: Final = 1000
-"""Most events read at once."""
+"""Events of a page at most."""
+QUESTION: Final = 100
+"""Events that are read in one question of a long answer: acts and other questions wait until its end."""
 _COMMIT: Final = "commit:"
 """Prefix of a cursor that counts all events, not only public ones."""
 _DIGITS: Final = 18
@@ -117,14 +119,16 @@ class Log(Lookup):
         def question(view: View) -> tuple[list[LogEntry], int]:
             """Return a page, and the sequence number of its last event."""
             selection = self.core.selection(view, party, filter)
-            rows = view.catalogue.events(selection, about=about, kinds=filter.kinds, after=after, limit=PAGE)
+            rows = view.catalogue.events(
+                selection, about=about, kinds=filter.kinds, after=after, limit=QUESTION
+            )
             numbered = self.core.sight(view, party).everything
             return [entry(view, row, numbered=numbered) for row in rows], rows[-1].sequence if rows else after
 
         while True:
             page, after = self.store.read(question)
             yield from page
-            if len(page) < PAGE:
+            if len(page) < QUESTION:
                 return
 
     def published(self, after: int = 0, limit: int = PAGE) -> Sequence[LogEntry]:

@@ -1,5 +1,6 @@
 """Requests that an attacker writes: each gets a clear refusal, and none a failure of the server."""
 
+import gzip
 import json
 import re
 import socket
@@ -173,6 +174,13 @@ def test_a_value_of_another_kind_mints_nothing(
 def test_a_time_that_is_none_is_told_with_its_parameter(server: Server, alice: str, path: str) -> None:
     reply = server.ask("GET", f"/api/v1/{path}", token=alice)
     assert (reply.status, reply.json["field"]) == (422, re.findall(r"\w+(?==[^&]*$)", path)[0])
+
+
+def test_a_compressed_body_is_refused(server: Server, alice: str) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    reply = server.ask("POST", REGISTER, gzip.compress(b"{}"), token=alice, headers=headers)
+    assert (reply.status, reply.json["error"]) == (415, "unsupported-media")
+    assert reply.json["field"] == "Content-Encoding" and "gzip" in reply.json["detail"]
 
 
 def test_a_body_that_is_null_mints_nothing(server: Server, alice: str) -> None:

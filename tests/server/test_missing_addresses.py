@@ -15,6 +15,10 @@ from serving import Server
         ("TRACE", "/api/v1/counts", 405, "method-not-allowed"),
         ("DELETE", "/sparql", 405, "method-not-allowed"),
         ("POST", "/queries/nope", 405, "method-not-allowed"),
+        ("GET", "/id", 404, "not-registered"),
+        ("GET", "/hdl", 404, "not-registered"),
+        ("PUT", "/id/rdl/1", 405, "method-not-allowed"),
+        ("DELETE", "/hdl/10.1000/1", 405, "method-not-allowed"),
     ],
 )
 def test_what_there_is_not_gets_a_problem(

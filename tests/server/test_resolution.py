@@ -238,7 +238,7 @@ def test_an_answer_has_the_format_asked_for(resolving: Site, media: str) -> None
 def test_an_unknown_format_is_not_acceptable_and_the_known_ones_are_listed(resolving: Site) -> None:
     for accept in ("image/png", "text/html;q=0", "application/pdf, image/*;q=0.5", "nonsense"):
         reply = resolving.get(resolving.at("led"), accept)
-        assert reply.status == 406
+        assert (reply.status, reply.json["error"]) == (406, "not-acceptable")
         assert all(one in reply.body.decode() for one in ("text/html", *MEDIA))
     assert resolving.get(resolving.at("led") + "?format=word", "text/turtle").status == 422
 

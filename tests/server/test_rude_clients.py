@@ -17,6 +17,8 @@ from urllib.parse import quote
 import pytest
 from serving import ALICE, Server, wait_until
 
+import idstore
+
 MINT = "/api/v1/namespaces/rdl/identifiers"
 LISTENING = "0A"
 SENDING = 0.5
@@ -180,3 +182,23 @@ def test_a_crowd_of_new_clients_is_heard_beside_those_that_go_on_asking(impatien
                     answers[client] += 1
                     client.sendall(wanted)
     assert max(answers.values()) <= 20
+
+
+def test_long_answers_hold_up_no_short_ones(prepared: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(prepared, store)
+    with idstore.open(store) as registry:
+        assert sum(1 for _ in registry.mint_several("h", 2000, ALICE)) == 2000
+    whole = "/api/v1/differences?since=2000-01-01T00:00:00Z&until=2100-01-01T00:00:00Z"
+    with Server(store) as server, ExitStack() as clients, selectors.DefaultSelector() as ready:
+        for _ in range(6):
+            client = clients.enter_context(connected(server, request(server, "GET", whole, {})))
+            ready.register(client, selectors.EVENT_READ)
+        lists, begun = 0, 0
+        while begun < 6:
+            assert server.ask("GET", "/api/v1/identifiers?limit=1", token=server.token(ALICE)).status == 200
+            lists += 1
+            for key, _ in ready.select(0):
+                ready.unregister(key.fileobj)
+                begun += 1
+    assert lists >= 12
