@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from idstore.errors import StoreUnavailable
 from idstore.model import times
-from idstore.stores.task import Task
+from idstore.stores.task import ActTask, FunctionTask, Task
 
 _MAX_ACTS: Final = 64
 """Maximum number of acts in a batch: the first act waits for the last."""
@@ -22,16 +22,16 @@ class CommitQueue:
 
     Any thread may call `put`, `end` and `refuse`; only the writer calls the others.
 
-    held  the task that holds the queue; no act runs during a hold.
+    held  the function that holds the queue; no act runs during a hold.
     """
 
     def __init__(self) -> None:
-        self.held: Task[Any] | None = None
+        self.held: FunctionTask[Any] | None = None
         self._tasks: queue.SimpleQueue[Task[Any] | None] = queue.SimpleQueue()
         # postponed acts, each with the name of its waiting line
-        self._postponed: deque[tuple[str, Task[Any]]] = deque()
+        self._postponed: deque[tuple[str, ActTask[Any]]] = deque()
         self._held_back: deque[Task[Any]] = deque()  # tasks that wait for the end of a hold
-        self._next_function: Task[Any] | None = None
+        self._next_function: FunctionTask[Any] | None = None
         self._refusing = threading.Lock()
 
     @property
@@ -47,14 +47,11 @@ class CommitQueue:
         """Make `next` return None after the present tasks."""
         self._tasks.put(None)
 
-    def next(self) -> list[Task[Any]] | None:
-        """Return the tasks to run together: due acts, then waiting ones; or a single function.
-
-        None means the end.
-        """
+    def next(self) -> list[ActTask[Any]] | FunctionTask[Any] | None:
+        """Return the acts to run together, due ones first; or a function; or None for the end."""
         following, self._next_function = self._next_function, None
         if following is not None:
-            return [following]
+            return following
         batch = self._due()
         while len(batch) < _MAX_ACTS:
             try:
@@ -68,16 +65,16 @@ class CommitQueue:
                 break
             if self.held is not None and task.waits:
                 self._held_back.append(task)
-            elif task.between is None:
+            elif isinstance(task, ActTask):
                 batch.append(task)
-            elif batch:
+            elif isinstance(task, FunctionTask):
+                if not batch:
+                    return task
                 self._next_function = task
                 break
-            else:
-                return [task]
         return batch
 
-    def _due(self) -> list[Task[Any]]:
+    def _due(self) -> list[ActTask[Any]]:
         """Return the postponed acts that are due, by due time."""
         if not self._postponed or self.held is not None:
             return []
@@ -94,7 +91,7 @@ class CommitQueue:
         first = min(task.due for _, task in self._postponed)
         return min(max(0.0, (first - times.now()) / 1000), _POLL_INTERVAL)
 
-    def postpone(self, task: Task[Any], moment: int, line: str) -> None:
+    def postpone(self, task: ActTask[Any], moment: int, line: str) -> None:
         """Schedule an act to run again at a moment, or later if another act of the same line has that moment.
 
         Acts of one line stay at least a millisecond apart: at equal moments all but one would run in vain.
@@ -103,11 +100,11 @@ class CommitQueue:
         task.postpone(max(moment, last + 1))
         self._postponed.append((line, task))
 
-    def put_first(self, task: Task[Any]) -> None:
+    def put_first(self, task: ActTask[Any]) -> None:
         """Schedule an act that did not fit into its batch for the next batch."""
         self._postponed.appendleft(("", task))
 
-    def release(self, hold: Task[Any]) -> None:
+    def release(self, hold: FunctionTask[Any]) -> None:
         """End a hold, unless another hold has begun since."""
         if self.held is not hold:
             return
@@ -124,7 +121,7 @@ class CommitQueue:
 
     def _take_all(self) -> list[Task[Any]]:
         """Return all waiting tasks, which wait no more."""
-        waiting = [*self._held_back, *(task for _, task in self._postponed)]
+        waiting: list[Task[Any]] = [*self._held_back, *(task for _, task in self._postponed)]
         waiting += filter(None, [self._next_function])
         self._held_back.clear()
         self._postponed.clear()

@@ -1,4 +1,4 @@
-"""A caller's request to the writer."""
+"""What callers ask of the writer: to run an act, or a function between two batches."""
 
 import threading
 from collections.abc import Callable
@@ -12,38 +12,15 @@ T = TypeVar("T")
 
 
 class Task(Generic[T]):
-    """An act, or a function that runs between two batches; the other attribute is None.
+    """A request: it is answered once, and its caller may withdraw it until it begins.
 
-    waits      whether a held queue keeps it back.
-    asked      time of the request, milliseconds since 1970.
-    due        time at which a postponed act runs again; ``postponed`` is the time of the postponement.
+    waits  whether a held queue keeps it back.
     """
 
-    __slots__ = (
-        "_answer",
-        "_begun",
-        "_done",
-        "_error",
-        "_is_done",
-        "_state",
-        "_withdrawn",
-        "act",
-        "asked",
-        "between",
-        "due",
-        "postponed",
-        "waits",
-    )
+    __slots__ = ("_answer", "_begun", "_done", "_error", "_is_done", "_state", "_withdrawn", "waits")
 
-    def __init__(
-        self,
-        act: Callable[[ActTransaction], T] | None,
-        between: Callable[[], T] | None = None,
-        *,
-        waits: bool = True,
-    ) -> None:
-        self.act, self.between, self.waits = act, between, waits
-        self.asked = self.due = self.postponed = times.now()
+    def __init__(self, *, waits: bool = True) -> None:
+        self.waits = waits
         self._state = threading.Lock()  # guards the next two
         self._begun = self._withdrawn = False
         self._error: BaseException | None = None
@@ -60,15 +37,10 @@ class Task(Generic[T]):
             self._begun = not self._withdrawn
             return self._begun
 
-    def postpone(self, moment: int) -> None:
-        """Schedule the act to run again at a moment."""
+    def unbegin(self) -> None:
+        """Mark the task as waiting again."""
         with self._state:
             self._begun = False
-        self.due, self.postponed = moment, times.now()
-
-    def is_due(self, now: int) -> bool:
-        """Whether its moment has come, or the clock was set back since it was postponed."""
-        return self.due <= now or now < self.postponed
 
     def answer(self, answer: T) -> None:
         """Wake the caller with an answer."""
@@ -112,8 +84,42 @@ class Task(Generic[T]):
                 self._done.acquire()
 
 
+class ActTask(Task[T]):
+    """An act to run in a batch.
+
+    asked      time of the request, milliseconds since 1970.
+    due        time at which a postponed act runs again; ``postponed`` is the time of the postponement.
+    """
+
+    __slots__ = ("act", "asked", "due", "postponed")
+
+    def __init__(self, act: Callable[[ActTransaction], T]) -> None:
+        super().__init__()
+        self.act = act
+        self.asked = self.due = self.postponed = times.now()
+
+    def postpone(self, moment: int) -> None:
+        """Schedule the act to run again at a moment."""
+        self.unbegin()
+        self.due, self.postponed = moment, times.now()
+
+    def is_due(self, now: int) -> bool:
+        """Whether its moment has come, or the clock was set back since it was postponed."""
+        return self.due <= now or now < self.postponed
+
+
+class FunctionTask(Task[T]):
+    """A function to run between two batches."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[[], T], *, waits: bool = True) -> None:
+        super().__init__(waits=waits)
+        self.function = function
+
+
 class Outcome:
-    """The result of a task, kept until its batch is durable."""
+    """The result of an act, kept until its batch is durable."""
 
     __slots__ = ("answer", "error", "task")
 

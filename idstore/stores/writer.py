@@ -33,7 +33,7 @@ from idstore.stores.maintenance import Maintenance
 from idstore.stores.projection import bases
 from idstore.stores.projection.generation import FAILURES, Generation, is_abandoned
 from idstore.stores.sqlite_files import is_damage, unreadable
-from idstore.stores.task import Outcome, Task, without_writer_frames
+from idstore.stores.task import ActTask, FunctionTask, Outcome, Task, without_writer_frames
 from idstore.stores.threads import start
 from idstore.stores.transaction import ActTransaction, Batch, RunLater
 
@@ -72,7 +72,7 @@ class Writer:
         self.versions = count(1)
         self._lock = lock
         self._queue = CommitQueue()
-        self._running: Task[Any] | None = None
+        self._running: FunctionTask[Any] | None = None
         self._end_reason: str | None = None  # why no task runs any more
         self._failure_reason: str | None = None  # why nothing is written any more
         self._stale = False  # whether engine or catalogue lack rows of the ledger
@@ -97,16 +97,16 @@ class Writer:
 
     def write(self, act: Callable[[ActTransaction], T]) -> T:
         """Run an act in the next batch; see `idstore.stores.contract.Store.write`."""
-        return self._submit(Task(act))
+        return self._submit(ActTask(act))
 
     def between(self, function: Callable[[], T], *, shielded: bool = False) -> T:
         """Run a function between two batches. Raises the function's error, StoreUnavailable.
 
         shielded  delay an interrupt until a function that has started is done.
         """
-        return self._submit(Task(None, function, waits=False), shielded=shielded)
+        return self._submit(FunctionTask(function, waits=False), shielded=shielded)
 
-    def hold(self) -> Task[None]:
+    def hold(self) -> FunctionTask[None]:
         """Hold back acts until `release`, which takes the value returned.
 
         Functions between batches still run. Raises StoreUnavailable.
@@ -115,7 +115,7 @@ class Writer:
         def hold() -> None:
             self._queue.held = self._running
 
-        task: Task[None] = Task(None, hold)
+        task = FunctionTask(hold)
         try:
             self._submit(task, shielded=True)
         except BaseException:
@@ -123,9 +123,9 @@ class Writer:
             raise
         return task
 
-    def release(self, hold: Task[None]) -> None:
+    def release(self, hold: FunctionTask[None]) -> None:
         """End a hold, so that acts run again. Returns before they do."""
-        self._put(Task(None, lambda: self._queue.release(hold), waits=False))
+        self._put(FunctionTask(lambda: self._queue.release(hold), waits=False))
 
     def keep_lock(self) -> DirectoryLock:
         """Return the store's lock, held until the returned one is released as well.
@@ -217,13 +217,13 @@ class Writer:
             return
         reason = "the store failed"
         try:
-            while (tasks := self._queue.next()) is not None:
-                if tasks and tasks[0].between is not None:
-                    self._run_function(tasks[0], tasks[0].between)
-                elif tasks:
-                    self._commit(tasks)
+            while (work := self._queue.next()) is not None:
+                if isinstance(work, FunctionTask):
+                    self._run_function(work)
+                elif work:
+                    self._commit(work)
                 # or the thread would keep, while waiting, an answer that an interrupted caller did not take
-                del tasks
+                del work
             reason = _CLOSED
         except BaseException as error:  # noqa: BLE001 every waiting caller must be told
             reason = f"the store failed: {error}; open it again"
@@ -258,12 +258,12 @@ class Writer:
                 with suppress(*FAILURES):
                     part()
 
-    def _run_function(self, task: Task[Any], function: Callable[[], object]) -> None:
+    def _run_function(self, task: FunctionTask[Any]) -> None:
         if not task.begin():
             return
         self._running = task
         try:
-            answer = function()
+            answer = task.function()
         except BaseException as error:  # noqa: BLE001 raised to the caller
             task.fail(without_writer_frames(error))
         else:
@@ -273,7 +273,7 @@ class Writer:
 
     # a batch
 
-    def _commit(self, tasks: Sequence[Task[Any]]) -> None:
+    def _commit(self, tasks: Sequence[ActTask[Any]]) -> None:
         """Run acts, make their changes durable and visible, and answer."""
         outcomes: list[Outcome] = []
         remaining = deque(tasks)
@@ -306,7 +306,7 @@ class Writer:
             outcomes.pop(0).report()
         self._maintenance.start_due()
 
-    def _write_batch(self, remaining: deque[Task[Any]], outcomes: list[Outcome]) -> None:
+    def _write_batch(self, remaining: deque[ActTask[Any]], outcomes: list[Outcome]) -> None:
         """Run acts and commit.
 
         Raises StoreUnavailable, OSError, RuntimeError, sqlite3.Error (all refused); OutcomeUnknown.
@@ -384,10 +384,9 @@ class Writer:
             self.mark = recovery.bring_up(self.ledger, self.generation).number
             self.registry_version = next(self.versions)
 
-    def _run_acts(self, batch: Batch, remaining: deque[Task[Any]], outcomes: list[Outcome]) -> None:
+    def _run_acts(self, batch: Batch, remaining: deque[ActTask[Any]], outcomes: list[Outcome]) -> None:
         while remaining and len(batch.overlay.changes) < _LARGE:
             task = remaining[0]
-            assert task.act is not None
             # the catalogue's transaction is lost, and with it all acts of the batch
             try:
                 if task.begin():
