@@ -203,16 +203,21 @@ def test_one_module_of_the_store_opens_engines() -> None:
 
 def openings(path: Path) -> Iterator[int]:
     """Yield the lines that open a store by path: ``Store(…)`` with an argument, or another constructor."""
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and node.module == "pyoxigraph"
+        for alias in node.names
+        if alias.name == "Store"
+    }
     for node in ast.walk(tree(path)):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "Store"
-            and (node.args or node.keywords)
-        ):
-            yield node.lineno
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Store":
-            yield node.lineno
+        place: ast.expr | None = None
+        if isinstance(node, ast.Call) and (node.args or node.keywords):
+            place = node.func
+        elif isinstance(node, ast.Attribute):
+            place = node.value
+        if isinstance(place, ast.Name) and place.id in names:
+            yield place.lineno
 
 
 def test_public_names_are_unique_and_present() -> None:
