@@ -110,7 +110,7 @@ def test_a_step_that_fails_leaves_the_earlier_form(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setitem(store_format.STEPS, PRESENT, fail)
-    with pytest.raises(StoreUnavailable, match="No space left"):
+    with pytest.raises(StoreUnavailable, match="the disk is full"):
         opened(path)
     assert form(path) == PRESENT
     monkeypatch.setitem(store_format.STEPS, PRESENT, step)
