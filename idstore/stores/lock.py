@@ -45,7 +45,7 @@ class DirectoryLock:
     it has found all that was written before, so that the next writer knows whether unsynced writes can be
     lost.
 
-    restarted  for a writer: whether the system may have started since a writer said `found_whole`.
+    restarted  whether the system may have started since a writer said `found_whole`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -78,8 +78,8 @@ class DirectoryLock:
                 wait=wait,
                 remedy=Remedy.WAIT_LONGER,
             )
+        self.restarted = not _boot() or _STARTED.findall(self._text()) != [_boot()]
         if not shared:
-            self.restarted = not _boot() or _STARTED.findall(self._text()) != [_boot()]
             self._write(handle, f"process {os.getpid()}\n" + ("" if self.restarted else _this_boot()))
         self._file, self._writes = handle, not shared
         self._opened.clear()

@@ -1,23 +1,30 @@
 """A state of a store that nothing changes: see `idstore.stores.contract.Snapshot`."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from pyoxigraph import NamedNode
 
+from idstore import scratch
 from idstore.errors import StoreUnavailable
 from idstore.model.change import Claim
 from idstore.progress import Progress
-from idstore.stores.contract import Answer, Catalogue, Limits, Node, Runner
+from idstore.stores import contract
+from idstore.stores.contract import Answer, Limits, Node, Runner
 from idstore.stores.ledger.contract import Ledger
 from idstore.stores.projection import engine_checks
-from idstore.stores.projection.oxigraph import Engine
+from idstore.stores.projection.catalogue import Catalogue
+from idstore.stores.projection.generation import CATALOGUE
+from idstore.stores.projection.oxigraph import ENGINE, Engine
 from idstore.stores.snapshots import Snapshots
 from idstore.stores.views import EngineView
 
 _CLOSED: Final = "the snapshot was closed"
+_ATTEMPTS: Final = 3
+"""Number of attempts to check a generation before a large change replaces it."""
 
 
 class PinnedView(EngineView):
@@ -31,7 +38,7 @@ class PinnedView(EngineView):
     def __init__(
         self,
         engine: Engine,
-        catalogue: Catalogue,
+        catalogue: contract.Catalogue,
         ledger: Ledger,
         mark: int,
         registry_version: int,
@@ -90,8 +97,7 @@ class PinnedView(EngineView):
 
 
 def files_in_use(
-    engine: Path,
-    catalogue: Any,
+    present: Callable[[], Path],
     ledger: Ledger,
     mark: int,
     snapshots: Snapshots,
@@ -100,13 +106,36 @@ def files_in_use(
 ) -> Iterator[str]:
     """Yield faults of files that a process has open, read from the disk instead of that process's memory.
 
-    snapshots      have room for a copy of the engine's files.
+    present        returns the folder of the present generation: a large change may replace it meanwhile.
+    snapshots      may have room for a copy of the engine's files.
     shared_engine  an engine that shares tables with it, read if the live files change continually.
     """
     yield from ledger.faults()
-    yield from catalogue.faults()
-    try:
-        with snapshots.scratch() as folder:
-            yield from engine_checks.faults_on_disk(engine, mark, folder, shared_engine, progress)
-    except OSError as error:
-        yield f"the engine's files cannot be copied to be checked: {error.strerror}"
+    found: list[str] = []
+    for _ in range(_ATTEMPTS):
+        try:
+            folder = present()
+            found = [*_generation_faults(folder, mark, snapshots, shared_engine, progress)]
+            if not found or present() == folder:
+                break
+        except StoreUnavailable as error:
+            found = [error.message]
+    yield from found
+
+
+def _generation_faults(
+    generation: Path, mark: int, snapshots: Snapshots, shared_engine: Engine, progress: Progress
+) -> Iterator[str]:
+    with closing(Catalogue(generation / CATALOGUE, read_only=True)) as catalogue:
+        yield from catalogue.faults()
+    with ExitStack() as opened:
+        try:
+            try:
+                folder = opened.enter_context(snapshots.scratch())
+            except OSError:  # this account may only read
+                folder = opened.enter_context(scratch.folder())
+            yield from engine_checks.faults_on_disk(
+                generation / ENGINE, mark, folder, shared_engine, progress
+            )
+        except OSError as error:
+            yield f"the engine's files cannot be copied to be checked: {error.strerror}"

@@ -18,7 +18,7 @@ from idstore.stores.files import need_room
 from idstore.stores.pinned import PinnedView, files_in_use
 from idstore.stores.projection.catalogue import PinnedCatalogue
 from idstore.stores.projection.generation import FAILURES
-from idstore.stores.projection.oxigraph import ENGINE, Engine
+from idstore.stores.projection.oxigraph import Engine
 from idstore.stores.snapshots import Snapshots, Use, name_of
 from idstore.stores.writer import Writer
 
@@ -172,10 +172,8 @@ class Pins:
     def _faults(self, shared_engine: Engine, progress: Progress) -> Iterator[str]:
         """Yield faults of the live files, read from the disk."""
         writer = self._writer
-        generation = writer.generation
         return files_in_use(
-            generation.folder / ENGINE,
-            generation.catalogue,
+            writer.folder,
             writer.ledger,
             writer.mark,
             self._snapshots,

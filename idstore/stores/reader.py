@@ -31,10 +31,11 @@ from idstore.stores.ledger.sqlite import SqliteLedger
 from idstore.stores.ledger.store_format import check_first_format
 from idstore.stores.lock import DirectoryLock
 from idstore.stores.pinned import PinnedView, files_in_use
-from idstore.stores.projection.catalogue import Catalogue
-from idstore.stores.projection.generation import CATALOGUE, FAILURES, Generation
+from idstore.stores.projection import bases
+from idstore.stores.projection.generation import FAILURES, Generation
 from idstore.stores.projection.oxigraph import ENGINE, copy_files
 from idstore.stores.snapshots import Snapshots, Use, mark_of, name_of
+from idstore.stores.sqlite_files import copy_file
 from idstore.stores.store import DirectoryStore
 from idstore.stores.views import EngineView
 
@@ -58,6 +59,7 @@ class _ReadState:
     resources    everything to close with the state.
     newest_at    when the state was the newest for certain, by the monotonic clock.
     use          hold on the snapshot; None under the shared lock.
+    copied       whether it is a copy of all files, the ledger's included, for this reader alone.
     stale_error  why the state was not the newest; None if it was.
     version      see `idstore.stores.contract.View.registry_version`.
     """
@@ -71,9 +73,10 @@ class _ReadState:
         newest_at: float,
         *,
         use: Use | None = None,
+        copied: bool = False,
         stale_error: StoreBusy | None = None,
     ) -> None:
-        self.generation, self.ledger, self.mark = generation, ledger, mark
+        self.generation, self.ledger, self.mark, self.copied = generation, ledger, mark, copied
         self.newest_at, self.use, self.stale_error = newest_at, use, stale_error
         self.version = 0
         self.close = finalize(self, _close, os.getpid(), resources)
@@ -206,24 +209,23 @@ class ReadOnlyStore:
     def _faults(self, state: _ReadState, progress: Progress) -> Iterator[str]:
         """Yield faults of the store's own files; for a snapshot too, since it shares most of them."""
         generation = state.generation
-        if state.use is None:
+        if state.use is None or state.copied:
             yield from state.ledger.faults()
             yield from generation.faults(progress)
             return
-        present = files.generation_folder(self.path, state.ledger.generation)
-        try:
-            with closing(Catalogue(present / CATALOGUE, read_only=True)) as catalogue:
-                yield from files_in_use(
-                    present / ENGINE,
-                    catalogue,
-                    state.ledger,
-                    state.mark,
-                    Snapshots(state.use.folder.parent),
-                    generation.engine,
-                    progress,
-                )
-        except StoreUnavailable as error:
-            yield error.message
+        yield from files_in_use(
+            self._present_generation,
+            state.ledger,
+            state.mark,
+            Snapshots(state.use.folder.parent),
+            generation.engine,
+            progress,
+        )
+
+    def _present_generation(self) -> Path:
+        """Return the folder of the generation that the store has now. Raises StoreUnavailable."""
+        with closing(SqliteLedger(self.path / files.LEDGER, read_only=True, locked=False)) as ledger:
+            return files.generation_folder(self.path, ledger.generation)
 
     def backup(self, folder: str | PathLike[str]) -> None:
         """Copy the state, as a store, into an empty or missing folder."""
@@ -296,27 +298,42 @@ def _publish(state: _ReadState, snapshots: Snapshots) -> Use:
 
 
 def _detached(path: Path, state: _ReadState) -> _ReadState:
-    """Return a state without the store's lock: a snapshot in the folder, or else in a temporary folder.
+    """Return a state without the store's lock: a snapshot in the folder, or a copy in a temporary one.
 
     Raises StoreUnavailable.
     """
-    with ExitStack() as own:
-        with closing(state):
+    with closing(state):
+        if os.access(path, os.W_OK):
             try:
                 use = _publish(state, Snapshots(path / files.SNAPSHOTS))
             except (OSError, sqlite3.Error):
-                from idstore import scratch  # imported late: a short command does without it
+                return _copied(path, state)
+            return _snapshot_state(path, use, state.newest_at)
+        return _copied(path, state)
 
-                try:
-                    folder = own.enter_context(scratch.folder())
-                    use = _publish(state, Snapshots(folder / files.SNAPSHOTS))
-                except (OSError, sqlite3.Error) as error:
-                    raise StoreUnavailable(
-                        f"the store at {path} cannot be copied to be read: {error}; free some space for"
-                        " temporary files, or name another folder in TMPDIR",
-                        path=str(path),
-                    ) from error
-        return _snapshot_state(path, use, state.newest_at, resources=own.pop_all())
+
+def _copied(path: Path, state: _ReadState) -> _ReadState:
+    """Return a copy of a state in a temporary folder, made under the store's lock. Raises StoreUnavailable.
+
+    Where the folder may not be written, SQLite reads the ledger as a file that nobody changes. Without the
+    lock that does not hold, so the ledger is copied too.
+    """
+    from idstore import scratch  # imported late: a short command does without it
+
+    with ExitStack() as own:
+        try:
+            folder = own.enter_context(scratch.folder())
+            copy_file(path / files.LEDGER, folder / files.LEDGER)
+            use = _publish(state, Snapshots(folder / files.SNAPSHOTS))
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnavailable(
+                f"the store at {path} cannot be copied to be read: {error}; free some space for"
+                " temporary files, or name another folder in TMPDIR",
+                path=str(path),
+            ) from error
+        return _snapshot_state(
+            path, use, state.newest_at, copied_ledger=folder / files.LEDGER, resources=own.pop_all()
+        )
 
 
 def _snapshot_state(
@@ -325,21 +342,34 @@ def _snapshot_state(
     newest_at: float,
     *,
     stale_error: StoreBusy | None = None,
+    copied_ledger: Path | None = None,
     resources: ExitStack | None = None,
 ) -> _ReadState:
     """Open a snapshot of the store at ``path``, without the store's lock. Raises StoreUnavailable."""
+    place = path / files.LEDGER if copied_ledger is None else copied_ledger
     with resources or ExitStack() as opened:
         opened.callback(use.release)
         generation = opened.enter_context(closing(Generation(use.folder, read_only=True)))
-        ledger = opened.enter_context(closing(SqliteLedger(path / files.LEDGER, read_only=True)))
-        mark = mark_of(use.folder.name)
+        ledger = opened.enter_context(
+            closing(SqliteLedger(place, read_only=True, locked=copied_ledger is not None))
+        )
+        mark, copied = mark_of(use.folder.name), copied_ledger is not None
         return _ReadState(
-            generation, ledger, mark, opened.pop_all(), newest_at, use=use, stale_error=stale_error
+            generation,
+            ledger,
+            mark,
+            opened.pop_all(),
+            newest_at,
+            use=use,
+            copied=copied,
+            stale_error=stale_error,
         )
 
 
 def _locked_state(path: Path, wait: float, unless: Callable[[], bool]) -> _ReadState | None:
     """Open the store under its shared lock. Returns None if engine or catalogue lack rows of the ledger.
+
+    After a restart of the system each row since the base is looked up, until a writer has opened the store.
 
     unless  called repeatedly; a true result ends the wait for the lock.
     Raises StoreUnavailable, StoreBusy, StoreDamaged.
@@ -360,6 +390,8 @@ def _locked_state(path: Path, wait: float, unless: Callable[[], bool]) -> _ReadS
         generation = opened.enter_context(closing(Generation(folder, read_only=True)))
         head = recovery.check_marks(ledger, generation)
         if generation.mark < head.number:
+            return None
+        if lock.restarted and not recovery.is_whole(ledger, generation, bases.mark(folder)):
             return None
         return _ReadState(generation, ledger, head.number, opened.pop_all(), time.monotonic())
 

@@ -1,6 +1,7 @@
 """Opening of the store's SQLite files, and translation of their errors."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from idstore.disk_errors import is_full, unnumbered
-from idstore.errors import StoreDamaged, StoreUnavailable
+from idstore.errors import StoreBusy, StoreDamaged, StoreUnavailable
 from idstore.forks import Connection, refuse_inherited, register
 from idstore.permissions import conform
 from idstore.remedies import Remedy
@@ -28,12 +29,14 @@ PRIMARY_CODE: Final = 0xFF
 """Mask of the primary code in an extended error code."""
 
 
-def address(path: Path, mode: str) -> str:
+def address(path: Path, mode: str, *, locked: bool = True) -> str:
     """Return the URI of a SQLite file; ``mode`` is ``ro`` or ``rw``.
 
     In a folder without write permission SQLite cannot keep its shared memory. It needs none while no process
-    writes (the store's lock ensures that) and the log is empty.
-    Raises StoreUnavailable: the log is not empty, and there is no shared memory.
+    writes and the log is empty.
+    locked  whether no process can write: the store's lock is held, or the file is of nobody else.
+    Raises StoreUnavailable: the log is not empty, and there is no shared memory; StoreBusy: a process may
+    begin to write.
     """
     immutable = False
     if mode == "ro" and not os.access(path.parent, os.W_OK):
@@ -46,13 +49,16 @@ def address(path: Path, mode: str) -> str:
                 path=str(path),
                 remedy=Remedy.OPEN_ONCE,
             )
+    if immutable and not locked:
+        raise StoreBusy(f"another process may write {path} meanwhile; try again", path=str(path))
     return f"{path.resolve().as_uri()}?mode={mode}" + ("&immutable=1" if immutable else "")
 
 
-def connect(path: Path, *, create: bool = False, read_only: bool = False) -> Connection:
+def connect(path: Path, *, create: bool = False, read_only: bool = False, locked: bool = True) -> Connection:
     """Open a connection without implicit transactions, for several threads: at a time if it only reads.
 
     create  create the file, which must not exist; its log gets the same permissions.
+    locked  as for `address`.
     Raises OSError, sqlite3.Error; StoreUnavailable in a fork of a process that had the file open, and where
     only a writer can make it readable.
     """
@@ -60,7 +66,7 @@ def connect(path: Path, *, create: bool = False, read_only: bool = False) -> Con
         _make(path)
     refuse_inherited(path)
     database = sqlite3.connect(
-        address(path, "ro" if read_only else "rw"),
+        address(path, "ro" if read_only else "rw", locked=locked),
         timeout=_LOCK_TIMEOUT,
         uri=True,
         isolation_level=None,
@@ -122,6 +128,13 @@ def vacuum(database: sqlite3.Connection) -> None:
     [(busy, *_)] = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     if busy:
         raise sqlite3.OperationalError("its log is in use by another reader")
+
+
+def copy_file(path: Path, target: Path) -> None:
+    """Copy a SQLite file with its log, byte by byte, while no process writes. Raises OSError."""
+    shutil.copyfile(path, target)
+    with suppress(FileNotFoundError):
+        shutil.copyfile(_log(path), _log(target))
 
 
 def settle(database: sqlite3.Connection, path: Path) -> None:

@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from pyoxigraph import Store
@@ -230,13 +231,8 @@ def test_a_backup_has_a_base_of_its_own(place: Path, tmp_path: Path) -> None:
     assert ledger(copy).exists()
 
 
-@pytest.mark.parametrize("refused", [False, True])
-def test_an_engine_that_lost_a_change_in_a_loss_of_power_is_rebuilt(tmp_path: Path, *, refused: bool) -> None:
-    """Its log can lose a batch in the middle. That is looked for once after each start of the system.
-
-    refused  whether the first opening since the start got no further than the lock.
-    """
-    folder = tmp_path / "store"
+def without_a_change(folder: Path) -> idstore.Record:
+    """Make a store whose engine lacks an identifier, as after a restart of the system. Return that one."""
     with idstore.open(folder, administrator=ALICE) as registry:
         registry.add_namespace("rdl", "http://rdl.example.org/data#", "rdswip", ALICE)
         lost, *_ = [registry.mint("rdl", ALICE, idstore.Request(name="valve")) for _ in range(9)]
@@ -250,12 +246,37 @@ def test_an_engine_that_lost_a_change_in_a_loss_of_power_is_rebuilt(tmp_path: Pa
     with idstore.open(folder) as registry:
         assert list(registry.verify(ALICE))
     (folder / "lock").write_text("boot of another time\n")
+    return lost
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_an_engine_that_lost_a_change_in_a_loss_of_power_is_rebuilt(tmp_path: Path, *, refused: bool) -> None:
+    """Its log can lose a batch in the middle. That is looked for once after each start of the system.
+
+    refused  whether the first opening since the start got no further than the lock.
+    """
+    folder = tmp_path / "store"
+    lost = without_a_change(folder)
     if refused:
         kept = ledger(folder).rename(tmp_path / "kept")
         with pytest.raises(idstore.StoreDamaged):
             idstore.open(folder)
         kept.rename(ledger(folder))
     with idstore.open(folder) as registry:
+        assert list(registry.verify(ALICE)) == []
+        assert registry.show(lost, ALICE) == lost
+
+
+@pytest.mark.parametrize("mode", ["shared", "read"])
+def test_the_first_reader_after_a_loss_of_power_has_the_engine_rebuilt(
+    tmp_path: Path, mode: Literal["shared", "read"]
+) -> None:
+    folder, copy = tmp_path / "store", tmp_path / "copy"
+    lost = without_a_change(folder)
+    with idstore.open(folder, mode=mode) as registry:
+        assert registry.show(lost, ALICE) == lost
+        registry.backup(copy, ALICE)
+    with idstore.open(copy) as registry:
         assert list(registry.verify(ALICE)) == []
         assert registry.show(lost, ALICE) == lost
 

@@ -512,6 +512,38 @@ def test_a_folder_that_may_only_be_read(open_folder: Path) -> None:
     assert sound(open_folder) == {"a"}
 
 
+def test_a_reader_that_may_not_write_reads_no_file_that_a_writer_changes(open_folder: Path) -> None:
+    """Without the store's lock and its shared memory, SQLite would not notice a change of the ledger."""
+    with create(open_folder) as registry:
+        registry.register("names", "a", ALICE)
+    opened = """{os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")}"""
+    look = f"""(sys.argv[1] + "/ledger.sqlite") in {opened}, registry.show("names:a", alice).label"""
+    assert as_other_user(open_folder, look, "read") == "False a\n"
+
+
+def test_a_reader_that_may_not_write_checks_files_beside_a_snapshot_of_another(open_folder: Path) -> None:
+    with create(open_folder) as registry:
+        registry.register("names", "a", ALICE)
+    with idstore.open(open_folder, mode="read"):  # leaves its snapshot in the folder
+        pass
+    assert [*open_folder.glob("snapshots/*")]
+    findings = "[str(finding) for finding in registry.verify(alice)]"
+    assert as_other_user(open_folder, findings, "read") == "[]\n"
+
+
+def test_a_large_change_meanwhile_is_no_fault(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    with create(place) as registry:
+        registry.register("names", "a", ALICE)
+    with (
+        idstore.open(place, mode="read") as reader,
+        reader.store.snapshot() as snapshot,
+        idstore.open(place) as registry,
+    ):
+        registry.repair_counters(ALICE)
+        assert list(snapshot.faults(lambda *_: None)) == []
+
+
 def test_a_reader_that_may_not_write_makes_a_snapshot_of_its_own(open_folder: Path) -> None:
     """It is in a private folder, holds no lock, and goes with its reader."""
     with create(open_folder) as registry:

@@ -49,6 +49,7 @@ class SqliteLedger:
     create     create the file, which must not exist.
     origin     UUID of a new store; random by default.
     read_only  `transaction` raises StoreUnavailable.
+    locked     whether no other process can write: see `idstore.stores.sqlite_files.address`.
     Raises StoreUnavailable, StoreDamaged.
     """
 
@@ -58,16 +59,19 @@ class SqliteLedger:
         *,
         create: bool = False,
         read_only: bool = False,
+        locked: bool = True,
         origin: str | None = None,
     ) -> None:
-        self._path = path
+        self._path, self._locked = path, locked
         self._lock = RLock()
         self._verified: Head | None = None
         if not create:
             store_format.check_first_format(path.parent)
         try:
             with ExitStack() as opened:
-                writing = opened.enter_context(closing(connect(path, create=create, read_only=read_only)))
+                writing = opened.enter_context(
+                    closing(connect(path, create=create, read_only=read_only, locked=locked))
+                )
                 writing.text_factory = lossless
                 if create:
                     _create(writing, origin or str(uuid4()), generation=1)
@@ -167,7 +171,7 @@ class SqliteLedger:
     def faults(self) -> Iterator[str]:
         """Yield the faults of the file. Reads the whole file on a separate connection."""
         try:
-            with closing(connect(self._path, read_only=True)) as database:
+            with closing(connect(self._path, read_only=True, locked=self._locked)) as database:
                 database.text_factory = lossless
                 yield from _faults(database, self._path)
         except (OSError, sqlite3.Error) as error:
@@ -181,7 +185,7 @@ class SqliteLedger:
         """
         try:
             with closing(connect(target, create=True)) as database:
-                database.execute("ATTACH ? AS source", (address(self._path, "ro"),))
+                database.execute("ATTACH ? AS source", (address(self._path, "ro", locked=self._locked),))
                 _create(database, self.origin, generation, head)
             for path in (target, target.parent):
                 _sync(path)
