@@ -8,7 +8,14 @@ from urllib.parse import quote
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.errors import AlreadyRegistered, InvalidData, NamespaceExhausted, NotPermitted, StageConflict
+from idstore.errors import (
+    AlreadyRegistered,
+    InvalidData,
+    NamespaceExhausted,
+    NotPermitted,
+    StageConflict,
+    StoreDamaged,
+)
 from idstore.model import terms, times
 from idstore.model.change import Change, Claim
 from idstore.model.namespace import Namespace
@@ -293,6 +300,7 @@ class Allocations(Bindings, Lifecycle):
     ) -> Record:
         scheme, context, (label, claim_node) = namespace.scheme, namespace.context, name
         iri = NamedNode(scheme.iri(terms.check_size(label, "label"), context))
+        _check_never_issued(transaction, iri)
         head: list[_Argument] = [
             (IDS.inNamespace, namespace.iri),
             (SKOS.notation, Literal(label)),
@@ -397,6 +405,15 @@ class Allocations(Bindings, Lifecycle):
                 return label, claim_node
         raise NamespaceExhausted(
             f"namespace {namespace.name} has no free identifier left", namespace=namespace.name
+        )
+
+
+def _check_never_issued(transaction: Transaction, iri: NamedNode) -> None:
+    """Raise StoreDamaged if there are events about an identifier whose label no claim holds."""
+    if transaction.catalogue.mentions(iri.value) and any(transaction.quads(None, IDS.about, iri)):
+        raise StoreDamaged(
+            f"the store is damaged: its ledger lacks the claim of {iri.value}, which was issued before;"
+            " keep its files, and restore a backup"
         )
 
 

@@ -263,7 +263,7 @@ META = {
 @pytest.mark.parametrize("what", META)
 def test_a_ledger_without_valid_metadata_is_refused(behind: Path, what: str) -> None:
     edit(ledger(behind), META[what])
-    check_refused(behind, r"ledger\.sqlite lacks")
+    check_refused(behind, r"ledger\.sqlite: it lacks")
 
 
 @pytest.mark.parametrize("generation", ["2", "999999999999999999999"])
@@ -460,3 +460,25 @@ def test_rows_have_the_form_that_these_tests_assume(place: Path) -> None:
     for *numbers, checksum, body in rows:
         assert checksum == zlib.crc32(f"{' '.join(map(str, numbers))}\n{body}".encode())
         assert isinstance(json.loads(body), list)
+
+
+def test_a_label_without_its_claim_is_not_issued_again(place: Path) -> None:
+    with create(place) as registry:
+        register(registry, ["one", "two"])
+        registry.release("names:two", ALICE)
+    key = ask(ledger(place), "SELECT key FROM claim WHERE key LIKE '%two'")
+    edit(ledger(place), "UPDATE claim SET key = ? WHERE key = ?", f"{key[:-1]}n", key)
+    with idstore.open(place) as registry:
+        with pytest.raises(StoreDamaged, match="which was issued before"):
+            register(registry, ["two"])
+        register(registry, ["three"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_another_uuid_of_the_store_is_damage(place: Path, way: str) -> None:
+    create(place).close()
+    origin = ask(ledger(place), "SELECT value FROM meta WHERE key = 'store'")
+    other = origin[:-1] + ("0" if origin[-1] != "0" else "1")
+    edit(ledger(place), "UPDATE meta SET value = ? WHERE key = 'store'", other)
+    with pytest.raises(StoreDamaged, match="the store's UUID differs from the data written"):
+        idstore.open(place, **WAYS[way])

@@ -7,6 +7,7 @@ fetch row by row or page by page. They keep no read transaction open, so SQLite 
 import os
 import re
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -17,7 +18,7 @@ from uuid import uuid4
 from pyoxigraph import NamedNode
 
 from idstore.disk_errors import cause_and_remedy
-from idstore.errors import IdstoreError, StoreDamaged, StoreReadOnly, StoreUnavailable
+from idstore.errors import IdstoreError, StoreReadOnly, StoreUnavailable
 from idstore.model.change import Claim
 from idstore.stores.ledger import store_format
 from idstore.stores.ledger.contract import Head, NumberedClaim, Row
@@ -26,6 +27,7 @@ from idstore.stores.ledger.sqlite_writer import SqliteTransaction, SqliteWriter,
 from idstore.stores.sqlite_files import address, connect, iterating, lossless, reading, transaction
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ORIGIN_CHECKSUM: Final = "store-checksum"
 _PAGE: Final = 1000
 """Number of claims read at once."""
 _SCHEMA: Final = """
@@ -210,7 +212,8 @@ def _create(database: sqlite3.Connection, origin: str, generation: int, head: He
         for statement in _SCHEMA.split(";")[:-1]:
             database.execute(statement)
         database.executemany(
-            "INSERT INTO meta VALUES (?, ?)", [("store", origin), ("generation", str(generation))]
+            "INSERT INTO meta VALUES (?, ?)",
+            [("store", origin), ("generation", str(generation)), (_ORIGIN_CHECKSUM, _checksum_of(origin))],
         )
         if head is not None and head.number:
             database.execute("INSERT INTO row VALUES (?, ?, ?, ?, ?, NULL)", (*head, checksum(head, None)))
@@ -222,16 +225,18 @@ def _create(database: sqlite3.Connection, origin: str, generation: int, head: He
 
 
 def _read_meta(database: sqlite3.Connection, path: Path) -> tuple[str, int]:
-    """Return the store's UUID and the present generation."""
+    """Return the store's UUID and the present generation. Raises StoreDamaged."""
     meta: dict[str, str] = dict(database.execute("SELECT key, value FROM meta"))
     origin, generation = meta.get("store", ""), meta.get("generation", "")
     if not (_UUID.fullmatch(origin) and generation.isdecimal()):
-        raise StoreDamaged(
-            f"the store is damaged: {path} lacks the store's UUID or its present generation;"
-            f" keep its files, and restore a backup",
-            path=str(path),
-        )
+        raise damaged(str(path), "it lacks the store's UUID or its present generation")
+    if meta.get(_ORIGIN_CHECKSUM, _checksum_of(origin)) != _checksum_of(origin):
+        raise damaged(str(path), "the store's UUID differs from the data written")
     return origin, int(generation)
+
+
+def _checksum_of(origin: str) -> str:
+    return str(zlib.crc32(origin.encode(errors="surrogateescape")))
 
 
 def _faults(database: sqlite3.Connection, path: Path) -> Iterator[str]:
