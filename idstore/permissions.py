@@ -155,6 +155,12 @@ def _is_usable(path: Path) -> bool:
 
 def _need(path: Path) -> None:
     if not _is_usable(path):
+        if os.statvfs(path).f_flag & os.ST_RDONLY:
+            raise StoreUnavailable(
+                f"{path} is on a file system that is mounted for reading only; mount it for writing, or"
+                " restore a backup elsewhere",
+                path=str(path),
+            )
         raise StoreUnavailable(
             f"{path} may not be read and written by this account; its owner must give the store's group the"
             " rights of the owner on every file, or use the store once",

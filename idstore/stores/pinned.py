@@ -9,13 +9,13 @@ from typing import Final, Self
 from pyoxigraph import NamedNode
 
 from idstore import scratch
-from idstore.errors import StoreUnavailable
+from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.model.change import Claim
 from idstore.progress import Progress
 from idstore.stores import contract
 from idstore.stores.contract import Answer, Limits, Node, Runner
 from idstore.stores.ledger.contract import Ledger
-from idstore.stores.projection import engine_checks
+from idstore.stores.projection import bases, engine_checks
 from idstore.stores.projection.catalogue import Catalogue
 from idstore.stores.projection.generation import CATALOGUE
 from idstore.stores.projection.oxigraph import ENGINE, Engine
@@ -116,11 +116,24 @@ def files_in_use(
         try:
             folder = present()
             found = [*_generation_faults(folder, mark, snapshots, shared_engine, progress)]
+            if _lacks_base(folder, ledger):
+                found.append("the engine has no base, and the ledger no longer has every row")
             if not found or present() == folder:
                 break
         except StoreUnavailable as error:
             found = [error.message]
     yield from found
+
+
+def _lacks_base(generation: Path, ledger: Ledger) -> bool:
+    """Whether neither a base nor the ledger has the first changes. Raises StoreUnavailable."""
+    if bases.mark(generation) or not ledger.head().number:
+        return False
+    try:
+        next(ledger.rows(0))
+    except StoreDamaged:
+        return True
+    return False
 
 
 def _generation_faults(
@@ -137,5 +150,6 @@ def _generation_faults(
             yield from engine_checks.faults_on_disk(
                 generation / ENGINE, mark, folder, shared_engine, progress
             )
+            yield from bases.faults(generation, folder, progress)
         except OSError as error:
             yield f"the engine's files cannot be copied to be checked: {error.strerror}"

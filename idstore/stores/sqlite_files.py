@@ -1,6 +1,7 @@
 """Opening of the store's SQLite files, and translation of their errors."""
 
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ _CACHED: Final = 128
 
 Threads must share none: from Python 3.12 on, one thread can get a statement that another has not ended.
 """
+_ALTERED: Final = re.compile("Could not decode to UTF-8|no such (column|table)")
+"""Recognises errors about altered texts and definitions."""
 PRIMARY_CODE: Final = 0xFF
 """Mask of the primary code in an extended error code."""
 
@@ -211,8 +214,8 @@ def iterating(
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether SQLite reports a damaged file."""
-    return getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE in (
+    """Whether SQLite reports a damaged file, or one that lacks what idstore wrote."""
+    return _ALTERED.match(str(error)) is not None or getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE in (
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
     )

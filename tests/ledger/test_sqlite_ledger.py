@@ -207,7 +207,7 @@ def test_a_ledger_without_metadata_is_damage(
 ) -> None:
     ledger.close()
     place.damage(META[what])
-    with pytest.raises(StoreDamaged, match=r"ledger.sqlite: it lacks .*; keep its files, and restore a backup"):
+    with pytest.raises(StoreDamaged, match=r"ledger.sqlite: it lacks .*; keep its files, and restore a"):
         SqliteLedger(place.path, read_only=read_only)
 
 

@@ -12,7 +12,7 @@ It loses the name, on disk, before its removal begins. Other folders with a simi
 import logging
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,9 @@ from typing import Final
 from idstore.disk_errors import is_full, unnumbered
 from idstore.errors import StoreDamaged
 from idstore.permissions import conform
+from idstore.progress import Progress
 from idstore.stores.files import discard, sync, sync_tree
+from idstore.stores.projection import engine_checks
 from idstore.stores.projection.oxigraph import ENGINE, Engine, copy_files, make_empty
 
 _LOG: Final = logging.getLogger(__name__)
@@ -100,6 +102,30 @@ def _tables(engine: Path) -> dict[str, int]:
         with suppress(FileNotFoundError):  # meanwhile merged into another table
             sizes[file.name] = file.stat().st_size
     return sizes
+
+
+def faults(generation: Path, folder: Path, progress: Progress) -> Iterator[str]:
+    """Yield faults of the newest base.
+
+    folder  a folder on the same disk, for a copy.
+    """
+    bases = _named(generation)
+    if not bases:
+        return
+    base = max(bases)[1]
+    found, copy = [], folder / "base"
+    try:
+        copy_files(base / ENGINE, copy)
+        engine = Engine(copy, read_only=True)
+        try:
+            found = [*engine_checks.read_all(engine, progress)]
+        finally:
+            engine.close()
+    except (OSError, RuntimeError, ValueError) as error:
+        found = [f"{error}"]
+    if base.exists():  # else another one took its place meanwhile
+        beside = f"the base beside {unnumbered(generation / ENGINE)}"
+        yield from (f"{beside}: {unnumbered(fault)}" for fault in found)
 
 
 def mend(generation: Path) -> None:

@@ -51,6 +51,25 @@ def faults(engine: Engine, progress: Progress) -> Iterator[str]:
     progress("files", done, done)
 
 
+def read_all(engine: Engine, progress: Progress) -> Iterator[str]:
+    """Yield what is unreadable, without comparing. Cost: about 10 µs for each quad.
+
+    It reads four of the engine's six indexes, and its texts.
+    """
+    try:
+        graphs = engine.graphs()
+        predicates = dict.fromkeys(quad.predicate for quad in engine.scan(None, None, None, None))
+        patterns = [(predicate, graph) for predicate in (None, *predicates) for graph in (None, *graphs)]
+        for done, (predicate, graph) in enumerate(patterns[1:]):
+            progress("files", done, len(patterns))
+            for _ in engine.scan(None, predicate, None, graph):
+                pass
+    except StoreUnavailable as error:
+        yield error.message
+    except (OSError, RuntimeError) as error:
+        yield engine_error(error).message
+
+
 def _predicate_faults(
     engine: Engine, predicate: NamedNode, count: int, named_graphs: Container[object]
 ) -> Iterator[str]:
