@@ -482,3 +482,17 @@ def test_another_uuid_of_the_store_is_damage(place: Path, way: str) -> None:
     edit(ledger(place), "UPDATE meta SET value = ? WHERE key = 'store'", other)
     with pytest.raises(StoreDamaged, match="the store's UUID differs from the data written"):
         idstore.open(place, **WAYS[way])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE identifier SET iri = iri || CAST(X'FF' AS TEXT)", "ALTER TABLE identifier RENAME COLUMN iri TO irj"],
+    ids=["text", "column"],
+)
+def test_altered_texts_of_the_catalogue_are_damage(place: Path, statement: str) -> None:
+    with create(place) as registry:
+        register(registry, ["one"])
+    with closing(sqlite3.connect(generation(place) / "catalogue.sqlite")) as database, database:
+        database.execute(statement)
+    with pytest.raises(StoreDamaged), idstore.open(place, mode="read") as registry:
+        registry.list(ALICE)

@@ -225,6 +225,20 @@ def test_a_reader_without_write_permission_is_told_what_makes_the_store_readable
     assert as_user(shared, COLLEAGUES[1], 0o022, READ) == "2\n"
 
 
+def test_a_file_system_for_reading_only_is_named(shared: Path) -> None:
+    assert as_user(shared, COLLEAGUES[0], 0o022, MAKE) == "made\n"
+    bound = ["mount", "--bind", str(shared), str(shared)]
+    if subprocess.run(bound, capture_output=True, check=False).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(shared)], check=True)
+        told = as_user(shared, COLLEAGUES[0], 0o022, ACT, "n0")
+        assert told.startswith("StoreUnavailable") and "mounted for reading only; mount it" in told
+        assert as_user(shared, COLLEAGUES[0], 0o022, READ) == "0\n"
+    finally:
+        subprocess.run(["umount", str(shared)], check=True)
+
+
 @pytest.mark.parametrize("umask", SHARING_UMASKS)
 def test_a_store_is_usable_by_colleagues_after_a_kill(shared: Path, umask: int) -> None:
     assert as_user(shared, COLLEAGUES[0], umask, MAKE) == "made\n"
