@@ -214,8 +214,10 @@ def iterating(
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether SQLite reports a damaged file, or one that lacks what idstore wrote."""
-    return _ALTERED.match(str(error)) is not None or getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE in (
+    """Whether SQLite reports a damaged file, or contents that idstore never writes."""
+    if isinstance(error, sqlite3.IntegrityError) or _ALTERED.match(str(error)):
+        return True
+    return getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE in (
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
     )
