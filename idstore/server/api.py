@@ -11,7 +11,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Header, Path, Query
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
@@ -25,7 +25,7 @@ from idstore.operations.wire import dump
 from idstore.queries.limits import never
 from idstore.registry import Registry
 from idstore.server import description, health, lines, problems
-from idstore.server.admission import API, Figures, ServerLimits
+from idstore.server.admission import API, CLIENT_GONE, Figures, ServerLimits
 from idstore.server.hot_routes import HotRoutes
 from idstore.server.performer import permitted
 from idstore.server.query_answers import query_response, watched
@@ -95,6 +95,7 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
     app.add_exception_handler(IdstoreError, _refused)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _invalid)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_route)  # type: ignore[arg-type]
+    app.add_exception_handler(ClientDisconnect, lambda _, __: Response(status_code=CLIENT_GONE))
     app.add_exception_handler(Exception, lambda _, error: problems.response(problems.failure(error)))
     answer = partial(_respond, registry, workers)
     app.hot_routes = HotRoutes(partial(FastAPI.__call__, app), f"{API}{VERSION}", answer)

@@ -133,6 +133,27 @@ def test_clients_that_vanish_leave_nothing(impatient: Server) -> None:
     wait_until(lambda: b"\nidstore_active_requests 1.0\n" in impatient.ask("GET", "/metrics").body)
 
 
+def test_an_upload_whose_client_leaves_is_no_failure(impatient: Server) -> None:
+    head = b"POST /api/v1/imports?format=list HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n"
+    sign_in = f"Authorization: Bearer {impatient.token(ALICE)}\r\n\r\n".encode()
+    connected(impatient, head + sign_in + b"12345/a\n").close()
+    impatient.log_after('"operation": "import_file"')
+    entries = [json.loads(line) for line in impatient.lines]
+    assert [one["status"] for one in entries if one.get("operation") == "import_file"] == [499]
+    assert "error" not in {one.get("level") for one in entries}
+
+
+def test_pipelined_requests_of_a_client_that_leaves_are_no_failure(impatient: Server) -> None:
+    client = connected(impatient, request(impatient, "POST", MINT, {}) * 50)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.recv(1)
+    client.close()
+    assert minted(impatient)
+    wait_until(lambda: connections(impatient) == 0)
+    assert minted(impatient)
+    assert '"level": "error"' not in "".join(impatient.lines)
+
+
 def test_pipelined_requests_are_answered_in_their_order(impatient: Server) -> None:
     names = [f"name {number}" for number in range(20)]
     requests = [request(impatient, "POST", MINT, {"name": name}) for name in names]
