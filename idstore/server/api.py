@@ -28,6 +28,7 @@ from idstore.server import description, health, lines, problems
 from idstore.server.admission import API, CLIENT_GONE, Figures, ServerLimits
 from idstore.server.hot_routes import HotRoutes
 from idstore.server.performer import permitted
+from idstore.server.places import Places
 from idstore.server.query_answers import query_response, watched
 from idstore.server.request_errors import request_error
 from idstore.server.schema import body_model, parameter_type
@@ -235,6 +236,7 @@ def _upload_endpoint(
 
     Once the file is there, it has no time limit.
     """
+    places = Places(limits.uploads, limits.uploads_of_one, "send files", "send this one later")
 
     def prepared(caller: Caller, values: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         arguments = _arguments(operation, registry, caller, values)
@@ -244,16 +246,16 @@ def _upload_endpoint(
     async def endpoint(request: Request, **sent: Any) -> Response:
         caller = request.state.caller
         arguments, trusted = await workers.run(operation, partial(prepared, caller, _values(sent)))
-        async with upload(
-            request,
-            str(arguments[_NAME]),
-            limit=limits.upload if trusted else limits.upload // UNTRUSTED,
-            seconds=limits.sending,
-            packed=trusted,
-        ) as path:
-            result = await to_thread.run_sync(
-                partial(operation.run, registry, **{operation.upload: path}, **arguments), limiter=importers
-            )
+        with places.place(request):
+            async with upload(
+                request,
+                str(arguments[_NAME]),
+                limit=limits.upload if trusted else limits.upload // UNTRUSTED,
+                seconds=limits.sending,
+                packed=trusted,
+            ) as path:
+                work = partial(operation.run, registry, **{operation.upload: path}, **arguments)
+                result = await to_thread.run_sync(work, limiter=importers)
         return JSONResponse(dump(result, registry.home), headers=_PRIVATE)
 
     return endpoint

@@ -15,7 +15,7 @@ from typing import cast
 from urllib.parse import quote
 
 import pytest
-from serving import ALICE, Server, wait_until
+from serving import ALICE, BOB, Server, wait_until
 
 import idstore
 
@@ -112,6 +112,32 @@ def test_requests_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp
         assert server.ask("POST", "/nope", b"0" * 100_000).status == 503  # it would take memory
         clients.close()
         wait_until(lambda: server.ask("POST", "/nope", b"0" * 100_000).status != 503)
+
+
+def test_files_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp_path: Path) -> None:
+    shutil.copytree(prepared, tmp_path / "s")
+    limits = {"requests": 4, "uploads": 7, "uploads_of_one": 5}
+    file, path = b"12345/a-file\n", "/api/v1/imports?format=list&namespace=h"
+    with Server(tmp_path / "s", limits=limits) as server, ExitStack() as clients:
+        alice, bob = server.token(ALICE), server.token(BOB)
+
+        def stall(token: str) -> None:
+            head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+            sent = f"{head}Content-Length: 1000\r\n\r\n{path}"
+            clients.enter_context(connected(server, sent.encode()))
+
+        for _ in range(5):
+            stall(bob)
+        wait_until(lambda: server.ask("POST", path, file, token=bob).status == 503)
+        assert server.ask("POST", path, file, token=alice).status == 200
+        assert minted(server)
+        for _ in range(2):
+            stall(alice)
+        wait_until(lambda: server.ask("POST", path, file, token=alice).status == 503)
+        assert "retry-after" in server.ask("POST", path, file, token=alice).headers
+        assert minted(server)
+        clients.close()
+        wait_until(lambda: server.ask("POST", path, file, token=bob).status != 503)
 
 
 def test_a_client_that_takes_no_answer_is_ended(impatient: Server) -> None:
