@@ -153,6 +153,7 @@ def _add_generator(app: FastAPI, registry: Registry, workers: Workers) -> None:
         namespace: Annotated[str, Path(description="The namespace, by name or base.")],
         key: Annotated[str | None, _KEY_FIELD] = None,
     ) -> Response:
+        _check_key(request, mint)
         values = {"namespace": namespace} | ({} if key is None else {_KEY: key})
         label = await workers.run(mint, partial(generated, request.state.caller, values))
         return PlainTextResponse(f"{label}\n", HTTPStatus.CREATED, _PRIVATE)
@@ -266,7 +267,6 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
     known = {
         one.name: one.is_mapping or get_origin(parameter_type(one)) is list for one in operation.parameters
     }
-    keyed = _KEY in known
 
     async def endpoint_of_known(request: Request, **sent: Any) -> Response:
         for name in request.query_params if operation.in_query else ():
@@ -277,17 +277,30 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
                 )
             if not known[name] and len(request.query_params.getlist(name)) > 1:
                 raise InvalidData(f"{name} stands twice; give it once", field=name)
-        keys = request.headers.getlist(_KEY_HEADER)
-        if operation.writes and len(keys) > (1 if keyed else 0):
-            reason = (
-                "stands twice; send it once" if keyed else f"has no effect on {operation.name}; leave it out"
-            )
-            raise InvalidData(f"the header {_KEY_HEADER} {reason}", field=_KEY_HEADER)
+        if operation.writes:
+            _check_key(request, operation)
         if not operation.in_query and (await request.body()).strip() == b"null":
             raise InvalidData("the body is no JSON object; send one", field="body")
         return await endpoint(request, **sent)
 
     return endpoint_of_known
+
+
+def _check_key(request: Request, operation: ApiOperation) -> None:
+    """Raise InvalidData unless the header for a request key is one that the operation reads, if there is one.
+
+    Header fields are bytes: other characters than those of ASCII would give another key than in JSON.
+    """
+    keys = request.headers.getlist(_KEY_HEADER)
+    keyed = any(one.name == _KEY for one in operation.parameters)
+    if len(keys) > (1 if keyed else 0):
+        reason = "stands twice; send it once" if keyed else f"has no effect on {operation.name}; leave it out"
+        raise InvalidData(f"the header {_KEY_HEADER} {reason}", field=_KEY_HEADER)
+    if not all(key.isascii() for key in keys):
+        raise InvalidData(
+            f"the header {_KEY_HEADER} is not ASCII; send ASCII, or {_KEY} in a JSON body",
+            field=_KEY_HEADER,
+        )
 
 
 def _with_parameters(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:

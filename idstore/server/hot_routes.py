@@ -101,7 +101,7 @@ class _HotRoute:
         key = headers.get(b"idempotency-key")
         return {
             "body": self._body.model_validate_json(scope["state"]["body"]),
-            "key": None if key is None else key.decode("latin-1"),
+            "key": None if key is None else key.decode("ascii"),
         }
 
 

@@ -190,6 +190,18 @@ def test_a_body_that_is_null_mints_nothing(server: Server, alice: str) -> None:
     assert server.ask("GET", "/api/v1/counts", token=alice).body == before
 
 
+@pytest.mark.parametrize("path", ["/api/v1/namespaces/rdl/identifiers", REGISTER, "/generate/rdl"])
+@pytest.mark.parametrize("sent", [b"\xc3\xa9", b"a\r\nIdempotency-Key: b"])
+def test_a_request_key_that_can_be_misread_is_refused(
+    server: Server, alice: str, path: str, sent: bytes
+) -> None:
+    body = b"" if path.startswith("/generate") else b'{"label": "a-key"}' if path == REGISTER else b"{}"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {alice}\r\n"
+    length = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nIdempotency-Key: "
+    status, answer = exchange(server, (head + length).encode() + sent + b"\r\n\r\n" + body)
+    assert (status, json.loads(answer.partition(b"\r\n\r\n")[2])["field"]) == (422, "Idempotency-Key")
+
+
 def test_no_redirect_takes_the_host_from_a_request(server: Server) -> None:
     for path in ("/sparql/", "/queries", "/static", "/reconcile/x/"):
         reply = server.ask("GET", path, headers={"Host": "evil.example"})
