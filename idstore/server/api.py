@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from http import HTTPStatus
-from typing import IO, Annotated, Any, Final, get_origin
+from typing import IO, Annotated, Any, Final, NoReturn, get_origin
 from urllib.parse import urlencode
 
 from anyio import CapacityLimiter, to_thread
@@ -154,6 +154,9 @@ def _add_generator(app: FastAPI, registry: Registry, workers: Workers) -> None:
         key: Annotated[str | None, _KEY_FIELD] = None,
     ) -> Response:
         _check_key(request, mint)
+        _check_no_query(request, "generate")
+        if await request.body():
+            _refuse_body("generate")
         values = {"namespace": namespace} | ({} if key is None else {_KEY: key})
         label = await workers.run(mint, partial(generated, request.state.caller, values))
         return PlainTextResponse(f"{label}\n", HTTPStatus.CREATED, _PRIVATE)
@@ -264,11 +267,12 @@ def _upload_endpoint(
 
 def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
     """Return an endpoint that refuses what FastAPI would pass over: unknown parameters and request keys."""
-    known = {
-        one.name: one.is_mapping or get_origin(parameter_type(one)) is list for one in operation.parameters
-    }
+    others = [one for one in operation.parameters if f"{{{one.name}}}" not in operation.path]
+    known = {one.name: one.is_mapping or get_origin(parameter_type(one)) is list for one in others}
 
     async def endpoint_of_known(request: Request, **sent: Any) -> Response:
+        if not operation.in_query:
+            _check_no_query(request, operation.name)
         for name in request.query_params if operation.in_query else ():
             if name not in known:
                 raise InvalidData(
@@ -279,11 +283,24 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
                 raise InvalidData(f"{name} stands twice; give it once", field=name)
         if operation.writes:
             _check_key(request, operation)
-        if not operation.in_query and (await request.body()).strip() == b"null":
+        body = b"" if operation.in_query else (await request.body()).strip()
+        if body == b"null":
             raise InvalidData("the body is no JSON object; send one", field="body")
+        if not known and body not in (b"", b"{}"):
+            _refuse_body(operation.name)
         return await endpoint(request, **sent)
 
     return endpoint_of_known
+
+
+def _check_no_query(request: Request, name: str) -> None:
+    """Raise InvalidData for a parameter in the query of a URL, of an operation that reads none there."""
+    for parameter in request.query_params:
+        raise InvalidData(f"{name} reads no {parameter!r} in the query; leave it out there", field=parameter)
+
+
+def _refuse_body(name: str) -> NoReturn:
+    raise InvalidData(f"{name} reads no body; send none", field="body")
 
 
 def _check_key(request: Request, operation: ApiOperation) -> None:

@@ -95,6 +95,8 @@ class _HotRoute:
 
     def _content(self, scope: Scope) -> dict[str, Any]:
         """Return the values of the body and of the header for a request key. Raises ValueError."""
+        if scope["query_string"]:
+            raise ValueError("parameters that the operation does not read")
         headers = dict(scope["headers"])
         if headers.get(b"content-type") != _JSON or len(headers) < len(scope["headers"]):
             raise ValueError("not a plain request with JSON")

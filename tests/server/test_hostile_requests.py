@@ -202,6 +202,23 @@ def test_a_request_key_that_can_be_misread_is_refused(
     assert (status, json.loads(answer.partition(b"\r\n\r\n")[2])["field"]) == (422, "Idempotency-Key")
 
 
+@pytest.mark.parametrize(
+    ("path", "sent", "field"),
+    [
+        ("/api/v1/namespaces/rdl/identifiers?name=a", {}, "name"),
+        ("/api/v1/fixate?ids=a&dryRun=true", {"ids": []}, "ids"),
+        ("/generate/rdl?name=a", None, "name"),
+        ("/generate/rdl", {"name": "a"}, "body"),
+        ("/api/v1/repair-counters", {"name": "a"}, "body"),
+    ],
+)
+def test_what_an_operation_does_not_read_is_refused(
+    server: Server, alice: str, path: str, sent: dict[str, object] | None, field: str
+) -> None:
+    reply = server.ask("POST", path, sent, token=alice)
+    assert (reply.status, reply.json["field"]) == (422, field), reply.body
+
+
 def test_no_redirect_takes_the_host_from_a_request(server: Server) -> None:
     for path in ("/sparql/", "/queries", "/static", "/reconcile/x/"):
         reply = server.ask("GET", path, headers={"Host": "evil.example"})
