@@ -30,6 +30,7 @@ from idstore.server.hot_routes import HotRoutes
 from idstore.server.performer import permitted
 from idstore.server.places import Places
 from idstore.server.query_answers import query_response, watched
+from idstore.server.request_body import check_keys
 from idstore.server.request_errors import request_error
 from idstore.server.schema import body_model, parameter_type
 from idstore.server.sign_in import Caller
@@ -69,6 +70,13 @@ class _Application(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
+        body = scope.get("state", {}).get("body")
+        try:
+            if body:
+                check_keys(body)
+        except InvalidData as error:
+            await problems.response(error)(scope, receive, send)
+            return
         await self.hot_routes(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:

@@ -219,6 +219,22 @@ def test_what_an_operation_does_not_read_is_refused(
     assert (reply.status, reply.json["field"]) == (422, field), reply.body
 
 
+@pytest.mark.parametrize(
+    ("path", "sent", "key"),
+    [
+        ("/api/v1/namespaces/rdl/identifiers", b'{"name": "a", "n\\u0061me": "b"}', "name"),
+        ("/api/v1/namespaces/h/tables", b'{"rows": [{"line": 1, "request": {"a": 1, "a": 1}}]}', "a"),
+        ("/api/v1/fixate", b'{"ids": [], "ids": ["rdl:R1"]}', "ids"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(
+    server: Server, alice: str, path: str, sent: bytes, key: str
+) -> None:
+    reply = server.ask("POST", path, sent, token=alice)
+    assert (reply.status, reply.json["field"]) == (422, key), reply.body
+    assert "twice" in reply.json["detail"]
+
+
 def test_no_redirect_takes_the_host_from_a_request(server: Server) -> None:
     for path in ("/sparql/", "/queries", "/static", "/reconcile/x/"):
         reply = server.ask("GET", path, headers={"Host": "evil.example"})
