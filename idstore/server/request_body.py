@@ -42,6 +42,14 @@ def _check_pairs(pairs: list[tuple[str, object]]) -> None:
         keys.add(key)
 
 
+def check_encoding(encoding: str) -> None:
+    """Raise UnsupportedMedia if the header ``Content-Encoding`` says that a body is compressed."""
+    if encoding.lower() != "identity":
+        raise UnsupportedMedia(
+            f"the body is in the encoding {encoding}; send it as it is", field="Content-Encoding"
+        )
+
+
 class RequestBody:
     """The body of a request as it arrives. It knows whether its end has been read.
 
@@ -73,10 +81,8 @@ class RequestBody:
         Raises RequestTooLarge, UnsupportedMedia (it is compressed), LimitReached (too slow), ClientDisconnect
         (it did not arrive as a whole).
         """
-        if self._encoding.lower() != "identity" and not self.has_ended:
-            raise UnsupportedMedia(
-                f"the body is in the encoding {self._encoding}; send it as it is", field="Content-Encoding"
-            )
+        if not self.has_ended:
+            check_encoding(self._encoding)
         check_size(self._declared, limit)
         parts, size = list[bytes](), 0
         try:
