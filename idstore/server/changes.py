@@ -41,6 +41,7 @@ HEARTBEAT: Final = 15.0
 _INTERVAL: Final = 0.1
 """Seconds between two questions to the store while requests wait."""
 _JSON, _PATCH, _EVENTS = "application/json", "application/rdf-patch", "text/event-stream"
+_PARAMETERS: Final = ("after", "limit", "wait")
 _HEADERS: Final = {"Cache-Control": "private, no-store", "Vary": "Accept", "X-Accel-Buffering": "no"}
 
 
@@ -117,6 +118,7 @@ class ChangeFeed:
 
         place  gives up the place of a stream after the response.
         """
+        _check_parameters(request)
         kind = preferred(request.headers, (_JSON, _PATCH, _EVENTS)) or _JSON
         if kind == _EVENTS:
             after = _last_event(request) or _number(request, "after", 0)
@@ -171,6 +173,17 @@ class _Route:
 
 _ROUTE: Final = _Route()
 """What stands in the access log and in the figures."""
+
+
+def _check_parameters(request: Request) -> None:
+    """Raise InvalidData for a parameter that changes have not, or one that stands twice."""
+    for name in request.query_params:
+        if name not in _PARAMETERS:
+            raise InvalidData(
+                f"{name!r} is no parameter of changes; it has {', '.join(_PARAMETERS)}", field=name
+            )
+        if len(request.query_params.getlist(name)) > 1:
+            raise InvalidData(f"{name} stands twice; give it once", field=name)
 
 
 def _number(request: Request, name: str, default: int) -> int:
