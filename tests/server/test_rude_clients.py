@@ -116,9 +116,11 @@ def test_requests_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp
 
 def test_files_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp_path: Path) -> None:
     shutil.copytree(prepared, tmp_path / "s")
-    limits = {"requests": 4, "uploads": 7, "uploads_of_one": 5}
     file, path = b"12345/a-file\n", "/api/v1/imports?format=list&namespace=h"
-    with Server(tmp_path / "s", limits=limits) as server, ExitStack() as clients:
+    with (
+        Server(tmp_path / "s", limits={"requests": 4, "uploads": 7, "uploads_of_one": 5}) as server,
+        ExitStack() as clients,
+    ):
         alice, bob = server.token(ALICE), server.token(BOB)
 
         def stall(token: str) -> None:
