@@ -226,9 +226,10 @@ class RemoteRegistry(_Base):
             cursor.follows,
             cursor.last,
             cursor.publication,
-            sorted(cursor.shown),
+            [str(event) for event in sorted(cursor.shown)],
         )
-        cursor.last, cursor.publication, cursor.shown = page.last, page.publication, set(page.shown)
+        cursor.last, cursor.publication = page.last, page.publication
+        cursor.shown = {int(event) for event in page.shown}
         return cast("list[LogEntry]", page.entries)
 
     def query(self, text: str, party: Party, format: str | None = None, **limits: Any) -> Answer:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from idstore import arguments
-from idstore.errors import InvalidData, NotRegistered, StoreUnavailable
+from idstore.errors import InvalidData, NotRegistered, StoreBusy, StoreUnavailable
 from idstore.model import times
 from idstore.model.party import Party
 from idstore.permissions import conform
@@ -25,6 +25,9 @@ from idstore.registry.redaction import Redacted
 from idstore.stores.contract import View
 
 FILE: Final = "tokens.sqlite"
+_WAIT: Final = 10.0
+"""Seconds to wait for another process that changes the file."""
+_PRIMARY_CODE: Final = 0xFF
 _PREFIX: Final = "ids_"
 """First characters of a secret, by which scanners for leaked secrets find it."""
 _TABLE: Final = """
@@ -101,6 +104,11 @@ class Tokens:
             database.execute("insert into token values (?, ?, ?, ?, ?, ?, ?)", row)
         return made
 
+    def make(self) -> None:
+        """Make the file, unless it is there. Raises StoreBusy at once: another process changes it."""
+        with self._database(wait=0):
+            pass
+
     def all(self) -> list[Token]:
         """Return every token, oldest first."""
         with self._database() as database:
@@ -119,15 +127,15 @@ class Tokens:
             database.execute("delete from token where party = ?", (party,))
 
     @contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction. Raises StoreUnavailable."""
+    def _database(self, wait: float = _WAIT) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction. Raises StoreUnavailable, StoreBusy."""
         with _errors(self.path):
             try:
                 self.path.touch(mode=0o600)
                 conform(self.path)
             except OSError as error:
                 raise sqlite3.OperationalError(str(error)) from error
-            with closing(sqlite3.connect(self.path, timeout=10)) as database, database:
+            with closing(sqlite3.connect(self.path, timeout=wait)) as database, database:
                 database.execute(_TABLE)
                 yield database
 
@@ -148,11 +156,14 @@ class TokenReader:
             self._version = -1
 
     def find(self, secret: str) -> Token | None:
-        """Return the valid token with a secret. Raises StoreUnavailable."""
+        """Return the valid token with a secret.
+
+        Raises StoreBusy at once: another process changes the file. Raises StoreUnavailable.
+        """
         with _errors(self._tokens.path):
             if self._database is None:
-                self._tokens.all()  # makes the file
-                self._database = sqlite3.connect(self._tokens.path, timeout=10)
+                self._tokens.make()
+                self._database = sqlite3.connect(self._tokens.path, timeout=0)
             [version] = self._database.execute("pragma data_version").fetchone()
             if version != self._version:
                 rows = self._database.execute(_HASHED)
@@ -241,10 +252,14 @@ def _tokens(registry: Registry) -> Tokens:
 
 @contextmanager
 def _errors(path: Path) -> Iterator[None]:
-    """Raise StoreUnavailable if the file of the tokens cannot be used."""
+    """Raise StoreUnavailable if the file of the tokens cannot be used, StoreBusy if that may pass."""
     try:
         yield
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE == sqlite3.SQLITE_BUSY:
+            raise StoreBusy(
+                f"another process is changing the tokens in {path}; try again", path=str(path)
+            ) from error
         raise StoreUnavailable(
             f"the tokens in {path} cannot be used: {error}; check the file and its permissions",
             path=str(path),

@@ -70,6 +70,8 @@ _EXPORTS: Final[Mapping[str, Any]] = {
     "unused": NOT_EXPORTED,
     "choices": {"stage": LISTED},
 }
+_DIGITS: Final = 19
+"""Digits of the token of an event, which has 62 bits: JSON writes it as text, since readers round numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class NewsPage:
     entries: list[LogEntry]
     last: str | None
     publication: int | None
-    shown: list[int]
+    shown: list[str]
 
 
 @arguments.checks
@@ -94,7 +96,7 @@ def news_page(
     follows: bool = False,  # noqa: FBT002 a parameter of the operation
     last: str | None = None,
     publication: int | None = None,
-    shown: Sequence[int] = (),
+    shown: Sequence[str] = (),
 ) -> NewsPage:
     """Return the next events that the party may see, and the position after them: see `Log.news`.
 
@@ -103,9 +105,18 @@ def news_page(
     """
     if last is not None and not _names_event(last):
         raise InvalidData(f"{last!r} is no position in a log; give the last one that was returned", text=last)
-    position = LogPosition(follows, last, publication, set(shown))
+    for text in shown:
+        if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+            raise InvalidData(
+                f"shown holds {text!r}, which is no event; give what the answer before returned",
+                field="shown",
+                value=text,
+            )
+    position = LogPosition(follows, last, publication, {int(text) for text in shown})
     entries = registry.news(party, filter, position)
-    return NewsPage(entries, position.last, position.publication, sorted(position.shown))
+    return NewsPage(
+        entries, position.last, position.publication, [str(event) for event in sorted(position.shown)]
+    )
 
 
 def _names_event(text: str) -> bool:
@@ -235,12 +246,12 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             creates=True,
             route="/namespaces",
         ),
-        _act("allow", (*_NAMED, NotPermitted)),
-        _act("freeze", (*_NAMED, NotPermitted)),
-        _act("set_namespace", (*_NAMED, NotPermitted, StageConflict)),
-        _act("add_type", (*_NAMED, NotPermitted, AlreadyRegistered)),
-        _act("transfer_namespace", (*_NAMED, NotPermitted, StageConflict)),
-        _act("comment_namespace", (*_NAMED, NotPermitted)),
+        _act("allow", (*_NAMED, NotPermitted), namespace="name"),
+        _act("freeze", (*_NAMED, NotPermitted), namespace="name"),
+        _act("set_namespace", (*_NAMED, NotPermitted, StageConflict), namespace="name"),
+        _act("add_type", (*_NAMED, NotPermitted, AlreadyRegistered), namespace="name"),
+        _act("transfer_namespace", (*_NAMED, NotPermitted, StageConflict), namespace="name"),
+        _act("comment_namespace", (*_NAMED, NotPermitted), namespace="name"),
         # parties
         _read("parties"),
         _read("administers"),

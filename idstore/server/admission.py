@@ -49,6 +49,8 @@ class ServerLimits:
     body         bytes of a request.
     upload       bytes of a file that an administrator sends.
     requests     requests that are answered at the same time, and larger ones that arrive at the same time.
+    uploads      files that arrive or are imported at the same time.
+    uploads_of_one  those of one party.
     connections  connections at the same time, as far as the process may open so many files.
     sending      seconds in which a request must arrive, and a part of an answer must be taken.
     idle         seconds that a connection may wait between two requests.
@@ -59,6 +61,8 @@ class ServerLimits:
     body: int = 4 << 20
     upload: int = 1 << 30
     requests: int = 512
+    uploads: int = 64
+    uploads_of_one: int = 8
     connections: int = 4096
     sending: float = 30.0
     idle: float = 15.0
@@ -177,13 +181,14 @@ class Admission:
             error = InvalidData("the request has no header Host, or several; send one", field="Host")
             await problems.response(error, status=HTTPStatus.BAD_REQUEST)(scope, receive, answer.send)
             return
+        is_upload = scope["path"].removeprefix(self._prefix) in self._uploads
         try:
             if not probe:
                 with self._counted():
                     if self._prepare is not None:
                         await self._prepare(scope)
                     state["caller"] = await self._sign_in.caller(scope)
-            if scope["path"].removeprefix(self._prefix) not in self._uploads:
+            if not is_upload:
                 state["body"] = b"" if body.has_ended else await self._received(body, probe=probe)
                 receive = body.replayed(state["body"])
             if not probe:
@@ -194,11 +199,12 @@ class Admission:
         except IdstoreError as error:
             await self._refuse(scope, error)(scope, body.receive, answer.send)
             return
-        self._answering += 1
+        places = 0 if is_upload else 1  # uploads have places of their own
+        self._answering += places
         try:
             await self._app(scope, receive, answer.send)
         finally:
-            self._answering -= 1
+            self._answering -= places
 
     @contextmanager
     def _counted(self) -> Iterator[None]:

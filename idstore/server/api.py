@@ -4,14 +4,14 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from http import HTTPStatus
-from typing import IO, Annotated, Any, Final, get_origin
+from typing import IO, Annotated, Any, Final, NoReturn, get_origin
 from urllib.parse import urlencode
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Header, Path, Query
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
@@ -25,10 +25,12 @@ from idstore.operations.wire import dump
 from idstore.queries.limits import never
 from idstore.registry import Registry
 from idstore.server import description, health, lines, problems
-from idstore.server.admission import API, Figures, ServerLimits
+from idstore.server.admission import API, CLIENT_GONE, Figures, ServerLimits
 from idstore.server.hot_routes import HotRoutes
 from idstore.server.performer import permitted
+from idstore.server.places import Places
 from idstore.server.query_answers import query_response, watched
+from idstore.server.request_body import check_keys
 from idstore.server.request_errors import request_error
 from idstore.server.schema import body_model, parameter_type
 from idstore.server.sign_in import Caller
@@ -68,6 +70,13 @@ class _Application(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
+        body = scope.get("state", {}).get("body")
+        try:
+            if body:
+                check_keys(body)
+        except InvalidData as error:
+            await problems.response(error)(scope, receive, send)
+            return
         await self.hot_routes(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
@@ -95,6 +104,7 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
     app.add_exception_handler(IdstoreError, _refused)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _invalid)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_route)  # type: ignore[arg-type]
+    app.add_exception_handler(ClientDisconnect, lambda _, __: Response(status_code=CLIENT_GONE))
     app.add_exception_handler(Exception, lambda _, error: problems.response(problems.failure(error)))
     answer = partial(_respond, registry, workers)
     app.hot_routes = HotRoutes(partial(FastAPI.__call__, app), f"{API}{VERSION}", answer)
@@ -151,6 +161,10 @@ def _add_generator(app: FastAPI, registry: Registry, workers: Workers) -> None:
         namespace: Annotated[str, Path(description="The namespace, by name or base.")],
         key: Annotated[str | None, _KEY_FIELD] = None,
     ) -> Response:
+        _check_key(request, mint)
+        _check_no_query(request, "generate")
+        if await request.body():
+            _refuse_body("generate")
         values = {"namespace": namespace} | ({} if key is None else {_KEY: key})
         label = await workers.run(mint, partial(generated, request.state.caller, values))
         return PlainTextResponse(f"{label}\n", HTTPStatus.CREATED, _PRIVATE)
@@ -234,6 +248,7 @@ def _upload_endpoint(
 
     Once the file is there, it has no time limit.
     """
+    places = Places(limits.uploads, limits.uploads_of_one, "send files", "send this one later")
 
     def prepared(caller: Caller, values: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         arguments = _arguments(operation, registry, caller, values)
@@ -243,16 +258,16 @@ def _upload_endpoint(
     async def endpoint(request: Request, **sent: Any) -> Response:
         caller = request.state.caller
         arguments, trusted = await workers.run(operation, partial(prepared, caller, _values(sent)))
-        async with upload(
-            request,
-            str(arguments[_NAME]),
-            limit=limits.upload if trusted else limits.upload // UNTRUSTED,
-            seconds=limits.sending,
-            packed=trusted,
-        ) as path:
-            result = await to_thread.run_sync(
-                partial(operation.run, registry, **{operation.upload: path}, **arguments), limiter=importers
-            )
+        with places.place(request):
+            async with upload(
+                request,
+                str(arguments[_NAME]),
+                limit=limits.upload if trusted else limits.upload // UNTRUSTED,
+                seconds=limits.sending,
+                packed=trusted,
+            ) as path:
+                work = partial(operation.run, registry, **{operation.upload: path}, **arguments)
+                result = await to_thread.run_sync(work, limiter=importers)
         return JSONResponse(dump(result, registry.home), headers=_PRIVATE)
 
     return endpoint
@@ -260,12 +275,12 @@ def _upload_endpoint(
 
 def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
     """Return an endpoint that refuses what FastAPI would pass over: unknown parameters and request keys."""
-    known = {
-        one.name: one.is_mapping or get_origin(parameter_type(one)) is list for one in operation.parameters
-    }
-    keyed = _KEY in known
+    others = [one for one in operation.parameters if f"{{{one.name}}}" not in operation.path]
+    known = {one.name: one.is_mapping or get_origin(parameter_type(one)) is list for one in others}
 
     async def endpoint_of_known(request: Request, **sent: Any) -> Response:
+        if not operation.in_query:
+            _check_no_query(request, operation.name)
         for name in request.query_params if operation.in_query else ():
             if name not in known:
                 raise InvalidData(
@@ -274,17 +289,43 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
                 )
             if not known[name] and len(request.query_params.getlist(name)) > 1:
                 raise InvalidData(f"{name} stands twice; give it once", field=name)
-        keys = request.headers.getlist(_KEY_HEADER)
-        if operation.writes and len(keys) > (1 if keyed else 0):
-            reason = (
-                "stands twice; send it once" if keyed else f"has no effect on {operation.name}; leave it out"
-            )
-            raise InvalidData(f"the header {_KEY_HEADER} {reason}", field=_KEY_HEADER)
-        if not operation.in_query and (await request.body()).strip() == b"null":
+        if operation.writes:
+            _check_key(request, operation)
+        body = b"" if operation.in_query else (await request.body()).strip()
+        if body == b"null":
             raise InvalidData("the body is no JSON object; send one", field="body")
+        if not known and body not in (b"", b"{}"):
+            _refuse_body(operation.name)
         return await endpoint(request, **sent)
 
     return endpoint_of_known
+
+
+def _check_no_query(request: Request, name: str) -> None:
+    """Raise InvalidData for a parameter in the query of a URL, of an operation that reads none there."""
+    for parameter in request.query_params:
+        raise InvalidData(f"{name} reads no {parameter!r} in the query; leave it out there", field=parameter)
+
+
+def _refuse_body(name: str) -> NoReturn:
+    raise InvalidData(f"{name} reads no body; send none", field="body")
+
+
+def _check_key(request: Request, operation: ApiOperation) -> None:
+    """Raise InvalidData unless the header for a request key is one that the operation reads, if there is one.
+
+    Header fields are bytes: other characters than those of ASCII would give another key than in JSON.
+    """
+    keys = request.headers.getlist(_KEY_HEADER)
+    keyed = any(one.name == _KEY for one in operation.parameters)
+    if len(keys) > (1 if keyed else 0):
+        reason = "stands twice; send it once" if keyed else f"has no effect on {operation.name}; leave it out"
+        raise InvalidData(f"the header {_KEY_HEADER} {reason}", field=_KEY_HEADER)
+    if not all(key.isascii() for key in keys):
+        raise InvalidData(
+            f"the header {_KEY_HEADER} is not ASCII; send ASCII, or {_KEY} in a JSON body",
+            field=_KEY_HEADER,
+        )
 
 
 def _with_parameters(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:

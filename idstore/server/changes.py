@@ -7,9 +7,8 @@ import asyncio
 import io
 import json
 import math
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, suppress
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -18,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from idstore.errors import IdstoreError, InvalidData, Overloaded
+from idstore.errors import IdstoreError, InvalidData
 from idstore.exchange import patch
 from idstore.exchange.changes import LONGEST, ChangePage, newest_public, public_changes
 from idstore.model.party import NOBODY
@@ -27,8 +26,8 @@ from idstore.server import problems
 from idstore.server.accept import preferred
 from idstore.server.admission import CLIENT_GONE
 from idstore.server.performer import Performer
+from idstore.server.places import Places
 from idstore.server.query_answers import has_left
-from idstore.server.sign_in import counted_as
 
 PATH: Final = "/api/v1/changes"
 LISTENERS: Final = 200
@@ -42,6 +41,7 @@ HEARTBEAT: Final = 15.0
 _INTERVAL: Final = 0.1
 """Seconds between two questions to the store while requests wait."""
 _JSON, _PATCH, _EVENTS = "application/json", "application/rdf-patch", "text/event-stream"
+_PARAMETERS: Final = ("after", "limit", "wait")
 _HEADERS: Final = {"Cache-Control": "private, no-store", "Vary": "Accept", "X-Accel-Buffering": "no"}
 
 
@@ -94,7 +94,7 @@ class ChangeFeed:
         self._api, self._performer, self._stopping = api, performer, stopping
         registry = performer.registry
         self._new = NewChanges(lambda: newest_public(registry), stopping)
-        self._listeners = Counter[str]()
+        self._listeners = Places(LISTENERS, LISTENERS_OF_ONE, "wait for changes", "ask without a wait")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -118,17 +118,18 @@ class ChangeFeed:
 
         place  gives up the place of a stream after the response.
         """
+        _check_parameters(request)
         kind = preferred(request.headers, (_JSON, _PATCH, _EVENTS)) or _JSON
         if kind == _EVENTS:
             after = _last_event(request) or _number(request, "after", 0)
             await self._page(after, 1)  # tells whether the number is one
-            place.enter_context(self._listening(request))
+            place.enter_context(self._listeners.place(request))
             return StreamingResponse(self._events(after), headers=_HEADERS, media_type=_EVENTS)
         seconds = _seconds(request)
         if seconds:
             after = _number(request, "after", 0)
             if not (await self._page(after, 1)).changes:
-                with self._listening(request):
+                with self._listeners.place(request):
                     if await has_left(request, self._new.wait(after, seconds)):
                         return Response(status_code=CLIENT_GONE)
         if kind == _PATCH:
@@ -165,25 +166,6 @@ class ChangeFeed:
             if not page.changes and not await self._new.wait(after, HEARTBEAT):
                 yield b": no change\n\n"
 
-    @contextmanager
-    def _listening(self, request: Request) -> Iterator[None]:
-        """Count a request that waits. Raises Overloaded."""
-        caller = counted_as(request)
-        if self._listeners[caller] >= LISTENERS_OF_ONE:
-            raise Overloaded(
-                f"{LISTENERS_OF_ONE} requests of this party or address wait for changes already, and no more"
-                " may; end one of them, or ask without a wait"
-            )
-        if self._listeners.total() >= LISTENERS:
-            raise Overloaded("too many requests wait for changes; ask later, or without a wait")
-        self._listeners[caller] += 1
-        try:
-            yield
-        finally:
-            self._listeners[caller] -= 1
-            if not self._listeners[caller]:
-                del self._listeners[caller]
-
 
 class _Route:
     name = "changes"
@@ -191,6 +173,17 @@ class _Route:
 
 _ROUTE: Final = _Route()
 """What stands in the access log and in the figures."""
+
+
+def _check_parameters(request: Request) -> None:
+    """Raise InvalidData for a parameter that changes have not, or one that stands twice."""
+    for name in request.query_params:
+        if name not in _PARAMETERS:
+            raise InvalidData(
+                f"{name!r} is no parameter of changes; it has {', '.join(_PARAMETERS)}", field=name
+            )
+        if len(request.query_params.getlist(name)) > 1:
+            raise InvalidData(f"{name} stands twice; give it once", field=name)
 
 
 def _number(request: Request, name: str, default: int) -> int:

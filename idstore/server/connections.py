@@ -31,6 +31,7 @@ class ClientConnection(HttpToolsProtocol):
         self._most = connections
         self._reading, self._writing = _Deadline(stalled), _Deadline(stalled)
         self._head = 0
+        self._unanswered = list[RequestResponseCycle]()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -59,6 +60,8 @@ class ClientConnection(HttpToolsProtocol):
         if self.client is not None:
             self.scope["state"]["peer"] = self.client[0]  # also behind a proxy, which tells another one
         super().on_headers_complete()
+        if self.cycle is not None:
+            self._unanswered.append(self.cycle)
 
     def pause_writing(self) -> None:
         """Wait for a client that does not take an answer."""
@@ -72,6 +75,7 @@ class ClientConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """End the connection, or begin to wait for the next request."""
+        self._unanswered = [one for one in self._unanswered if not one.response_complete]
         super().on_response_complete()
         if self.transport.is_closing():
             self._close()
@@ -81,9 +85,13 @@ class ClientConnection(HttpToolsProtocol):
         self._close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Forget the connection. The requests that have no answer yet learn of it, also pipelined ones."""
         self._reading.cancel()
         self._writing.cancel()
+        for one in self._unanswered:
+            one.disconnected = True
+            one.message_event.set()
+        self._unanswered.clear()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 the parser's words are for programmers

@@ -34,7 +34,7 @@ _BUSY: Final = {
 _UNKNOWN: Final = {504: "outcome-unknown"}
 """The same of acts."""
 _COMPRESSED: Final = {415: "unsupported-media"}
-"""The same of operations with a JSON body."""
+"""The same of operations with a body."""
 _LINK: Final[Json] = {
     "Link": {"description": 'Of a full page: <?…>; rel="next".', "schema": {"type": "string"}},
 }
@@ -50,7 +50,8 @@ _NULL: Final[Json] = {"type": "null"}
 def responses(operation: ApiOperation) -> dict[int | str, Json]:
     """Return the documented answers of an operation."""
     answers: dict[int | str, Json] = {201 if operation.creates else 200: _success(operation)}
-    usual = _BUSY | (_UNKNOWN if operation.writes else {}) | ({} if operation.in_query else _COMPRESSED)
+    bodiless = operation.in_query and not operation.upload
+    usual = _BUSY | (_UNKNOWN if operation.writes else {}) | ({} if bodiless else _COMPRESSED)
     slugs = {status: [text] for status, text in usual.items()}
     for error in operation.errors:
         known = slugs.setdefault(problems.status(error), [])

@@ -95,13 +95,15 @@ class _HotRoute:
 
     def _content(self, scope: Scope) -> dict[str, Any]:
         """Return the values of the body and of the header for a request key. Raises ValueError."""
+        if scope["query_string"]:
+            raise ValueError("parameters that the operation does not read")
         headers = dict(scope["headers"])
         if headers.get(b"content-type") != _JSON or len(headers) < len(scope["headers"]):
             raise ValueError("not a plain request with JSON")
         key = headers.get(b"idempotency-key")
         return {
             "body": self._body.model_validate_json(scope["state"]["body"]),
-            "key": None if key is None else key.decode("latin-1"),
+            "key": None if key is None else key.decode("ascii"),
         }
 
 

@@ -124,7 +124,7 @@ def no_route(error: HTTPException, message: str = "", address: str = "") -> JSON
     message  what to say instead of the error's own words.
     address  the path of the request, which tells clients that it is about that.
     """
-    slug = "method-not-allowed" if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED else "not-registered"
+    slug = no_route_code(error)
     document: Problem = {
         "type": f"{SPACE}error/{slug}",
         "title": slug.replace("-", " ").capitalize(),
@@ -135,6 +135,11 @@ def no_route(error: HTTPException, message: str = "", address: str = "") -> JSON
     }
     headers = {"Cache-Control": "private, no-store", **(error.headers or {})}
     return JSONResponse(document, error.status_code, headers, MEDIA_TYPE)
+
+
+def no_route_code(error: HTTPException) -> str:
+    """Return the slug for an address, or a method, that there is not."""
+    return "method-not-allowed" if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED else "not-registered"
 
 
 def failure(error: Exception) -> errors.IdstoreError:

@@ -159,7 +159,7 @@ def interface(performer: Performer, settings: ReconciliationSettings) -> Interfa
             Route(f"{PREFIXES}/bioregistry.json", maps.bioregistry, name="prefixes"),
         ],
         problems.response,
-        lambda error: Response(status_code=error.status_code, headers=error.headers),
+        problems.no_route,
     )
 
 

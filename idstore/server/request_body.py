@@ -1,6 +1,7 @@
 """The body of a request: read as a whole within limits, or what an early answer has left unread."""
 
 import asyncio
+import json
 from contextlib import suppress
 from typing import Final
 
@@ -8,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope
 
-from idstore.errors import IdstoreError, LimitReached, RequestTooLarge, UnsupportedMedia
+from idstore.errors import IdstoreError, InvalidData, LimitReached, RequestTooLarge, UnsupportedMedia
 
 _LEFT: Final = 64 << 20
 """Bytes that are read at most after an early answer."""
@@ -18,6 +19,35 @@ def check_size(size: int, limit: int) -> None:
     """Raise RequestTooLarge if a body of ``size`` bytes, or of at least as many, is over the limit."""
     if size > limit:
         raise RequestTooLarge(f"the request is larger than {limit} bytes; send less at once", limit=limit)
+
+
+def check_keys(body: bytes) -> None:
+    """Raise InvalidData if an object in JSON has a key twice: readers differ in which value counts.
+
+    Whatever is no JSON is refused by its reader.
+    """
+    try:
+        json.loads(body, object_pairs_hook=_check_pairs)
+    except InvalidData:
+        raise
+    except (ValueError, RecursionError):
+        return
+
+
+def _check_pairs(pairs: list[tuple[str, object]]) -> None:
+    keys = set[str]()
+    for key, _ in pairs:
+        if key in keys:
+            raise InvalidData(f"{key!r} stands twice in an object of the body; give it once", field=key)
+        keys.add(key)
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise UnsupportedMedia if the header ``Content-Encoding`` says that a body is compressed."""
+    if encoding.lower() != "identity":
+        raise UnsupportedMedia(
+            f"the body is in the encoding {encoding}; send it as it is", field="Content-Encoding"
+        )
 
 
 class RequestBody:
@@ -51,10 +81,8 @@ class RequestBody:
         Raises RequestTooLarge, UnsupportedMedia (it is compressed), LimitReached (too slow), ClientDisconnect
         (it did not arrive as a whole).
         """
-        if self._encoding.lower() != "identity" and not self.has_ended:
-            raise UnsupportedMedia(
-                f"the body is in the encoding {self._encoding}; send it as it is", field="Content-Encoding"
-            )
+        if not self.has_ended:
+            check_encoding(self._encoding)
         check_size(self._declared, limit)
         parts, size = list[bytes](), 0
         try:

@@ -140,9 +140,15 @@ def _sent_model(kind: Any) -> Any:
     for one in dataclasses.fields(kind):
         sent, may_be_none = optional(kinds[one.name])
         sent = str if is_moment(kinds[one.name]) else _sent(sent)
-        default = ... if one.default is dataclasses.MISSING else one.default
-        fields[camel(one.name)] = (sent | None if may_be_none else sent, default)
+        fields[camel(one.name)] = (sent | None if may_be_none else sent, _field(one))
     return create_model(kind.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _field(field: "dataclasses.Field[Any]") -> Any:
+    """Return a field of a model that has the default of a dataclass's field."""
+    if field.default_factory is not dataclasses.MISSING:
+        return Field(default_factory=field.default_factory)
+    return ... if field.default is dataclasses.MISSING else field.default
 
 
 def _received(kind: Any) -> Any:

@@ -102,6 +102,10 @@ class SignInPages:
         self._sessions.begin(response, person, secure=_secure(request))
         return response
 
+    async def sign_out(self, request: Request) -> Response:
+        """Answer the page, or its form. Raises as `end`."""
+        return await (self.end(request) if request.method == "POST" else self.ask(request))
+
     async def ask(self, request: Request) -> Response:
         """Return the page with the form that ends the session."""
         return page(
@@ -140,11 +144,10 @@ def interface(provider: Provider, threads: ProviderThreads, sessions: Sessions) 
         [
             Route(SIGN_IN, _told(pages.begin), name="sign in"),
             Route(CALLBACK, _told(pages.finish), name="sign in"),
-            Route(SIGN_OUT, _told(pages.ask), methods=["GET"], name="sign out"),
-            Route(SIGN_OUT, _told(pages.end), methods=["POST"], name="sign out"),
+            Route(SIGN_OUT, _told(pages.sign_out), methods=["GET", "POST"], name="sign out"),
         ],
         problems.response,
-        lambda error: Response(status_code=error.status_code, headers=error.headers),
+        problems.no_route,
     )
 
 

@@ -21,7 +21,7 @@ from starlette.requests import Request
 
 from idstore import scratch
 from idstore.errors import IdstoreError, InvalidData, LimitReached, Overloaded, StoreUnavailable
-from idstore.server.request_body import check_size
+from idstore.server.request_body import check_encoding, check_size
 
 BLOCK: Final = 1 << 16
 """Bytes that are written, read or sent at once."""
@@ -188,8 +188,10 @@ async def upload(
     limit    bytes.
     seconds  in which each part of the body must come.
     packed   whether gzip data are accepted: what they unpack to is not limited.
-    Raises RequestTooLarge, LimitReached (too slow), InvalidData (gzip), StoreUnavailable (no room).
+    Raises RequestTooLarge, UnsupportedMedia (a ``Content-Encoding``), LimitReached (too slow), InvalidData
+    (gzip), StoreUnavailable (no room).
     """
+    check_encoding(request.headers.get("Content-Encoding", "identity"))
     declared = request.headers.get("Content-Length", "")
     if declared.isdecimal():
         check_size(int(declared), limit)

@@ -134,6 +134,13 @@ def test_wrong_parameters_are_named(server: Server, kind: str, query: dict[str, 
     assert (reply.status, reply.headers["content-type"]) == (422, "application/problem+json")
 
 
+@pytest.mark.parametrize("accept", [JSON, PATCH, EVENTS])
+@pytest.mark.parametrize("query", ["aftr=1", "after=0&after=1", "wait=1&wait=60"])
+def test_other_and_repeated_parameters_are_refused(shared: Server, accept: str, query: str) -> None:
+    reply = shared.ask("GET", f"{FEED}?{query}", headers={"Accept": accept})
+    assert (reply.status, reply.json["field"]) == (422, query.partition("=")[0])
+
+
 def test_a_wait_ends_with_the_next_public_change_alone(shared: Server) -> None:
     newest, id = page(shared)["newest"], mint(shared, "valve")
     with ThreadPoolExecutor(1) as thread:

@@ -190,6 +190,51 @@ def test_a_body_that_is_null_mints_nothing(server: Server, alice: str) -> None:
     assert server.ask("GET", "/api/v1/counts", token=alice).body == before
 
 
+@pytest.mark.parametrize("path", ["/api/v1/namespaces/rdl/identifiers", REGISTER, "/generate/rdl"])
+@pytest.mark.parametrize("sent", [b"\xc3\xa9", b"a\r\nIdempotency-Key: b"])
+def test_a_request_key_that_can_be_misread_is_refused(
+    server: Server, alice: str, path: str, sent: bytes
+) -> None:
+    body = b"" if path.startswith("/generate") else b'{"label": "a-key"}' if path == REGISTER else b"{}"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {alice}\r\n"
+    length = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nIdempotency-Key: "
+    status, answer = exchange(server, (head + length).encode() + sent + b"\r\n\r\n" + body)
+    assert (status, json.loads(answer.partition(b"\r\n\r\n")[2])["field"]) == (422, "Idempotency-Key")
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "field"),
+    [
+        ("/api/v1/namespaces/rdl/identifiers?name=a", {}, "name"),
+        ("/api/v1/fixate?ids=a&dryRun=true", {"ids": []}, "ids"),
+        ("/generate/rdl?name=a", None, "name"),
+        ("/generate/rdl", {"name": "a"}, "body"),
+        ("/api/v1/repair-counters", {"name": "a"}, "body"),
+    ],
+)
+def test_what_an_operation_does_not_read_is_refused(
+    server: Server, alice: str, path: str, sent: dict[str, object] | None, field: str
+) -> None:
+    reply = server.ask("POST", path, sent, token=alice)
+    assert (reply.status, reply.json["field"]) == (422, field), reply.body
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "key"),
+    [
+        ("/api/v1/namespaces/rdl/identifiers", b'{"name": "a", "n\\u0061me": "b"}', "name"),
+        ("/api/v1/namespaces/h/tables", b'{"rows": [{"line": 1, "request": {"a": 1, "a": 1}}]}', "a"),
+        ("/api/v1/fixate", b'{"ids": [], "ids": ["rdl:R1"]}', "ids"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(
+    server: Server, alice: str, path: str, sent: bytes, key: str
+) -> None:
+    reply = server.ask("POST", path, sent, token=alice)
+    assert (reply.status, reply.json["field"]) == (422, key), reply.body
+    assert "twice" in reply.json["detail"]
+
+
 def test_no_redirect_takes_the_host_from_a_request(server: Server) -> None:
     for path in ("/sparql/", "/queries", "/static", "/reconcile/x/"):
         reply = server.ask("GET", path, headers={"Host": "evil.example"})

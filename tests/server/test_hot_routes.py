@@ -88,6 +88,7 @@ KNOWN = {"requestKey": "known", "target": "http://x.example.org/"}
         ("POST", MINT, "", JSON, {"fixate": "yes"}, ALICE, False),
         ("POST", MINT, "", JSON, {"fixate": 1}, ALICE, False),
         ("POST", MINT, "", JSON, b"{", ALICE, False),
+        ("POST", MINT, "name=x", JSON, {}, ALICE, False),
         ("POST", MINT, "", JSON, b'{"name":"\\ud800"}', ALICE, False),
         ("GET", SHOW, "id=rdl:R1", {}, b"", ALICE, True),
         ("GET", SHOW, "id=ID", {}, b"", ALICE, True),

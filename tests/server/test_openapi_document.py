@@ -47,6 +47,13 @@ def test_what_may_be_absent_is_not_null(described: dict[str, Any]) -> None:
     ]
 
 
+def test_a_row_needs_no_more_than_a_request(server: Server, alice: str, described: dict[str, Any]) -> None:
+    assert "required" not in described["components"]["schemas"]["Request"]
+    rows = [{"line": 2, "request": {"name": "valve of a row"}}]
+    reply = server.ask("POST", "/api/v1/namespaces/h/tables", {"rows": rows}, token=alice)
+    assert (reply.status, [row["verdict"] for row in reply.json]) == (200, ["new"]), reply.body
+
+
 def test_names_of_types_are_plain(described: dict[str, Any]) -> None:
     assert all(name.isalpha() and name[0].isupper() for name in described["components"]["schemas"])
 

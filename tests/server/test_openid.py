@@ -144,6 +144,9 @@ def test_a_person_signs_in_and_out(served: Server) -> None:
         f"{served.address}sign-out", data={"token": "0" * 64}, allow_redirects=False, timeout=20
     )
     assert wrong.status_code == 403
+    other = served.ask("PUT", "/sign-out", {})
+    assert (other.status, other.json["error"]) == (405, "method-not-allowed")
+    assert set(other.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
     large = browser.post(f"{served.address}sign-out", data={"token": "0" * 4096}, timeout=20)
     assert large.status_code == 413
     ended = browser.post(

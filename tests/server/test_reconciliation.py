@@ -213,7 +213,9 @@ def test_other_bodies_and_jsonp_are_refused(served: Server) -> None:
     assert served.ask("POST", "/reconcile", {"queries": {}}).status == 422
     assert served.ask("POST", "/reconcile", b"queries=%FF", headers=FORM).status == 422
     assert served.ask("GET", "/reconcile", query={"callback": "f"}).status == 422
-    assert served.ask("DELETE", "/reconcile").status == 405
+    reply = served.ask("DELETE", "/reconcile")
+    assert (reply.status, reply.json["error"]) == (405, "method-not-allowed")
+    assert set(reply.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
 def test_a_form_has_room_for_all_queries_and_no_more(served: Server, known: dict[str, str]) -> None:

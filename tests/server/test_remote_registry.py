@@ -9,6 +9,8 @@ from serving import Server
 import idstore
 from idstore import NOBODY, NotRegistered, Party, Request, SignInRequired, StoreClosed
 from idstore.model.party import SIGNED_IN
+from idstore.registry.log import LogPosition
+from idstore.remote import connect_folder
 
 ALICE = Party("alice")
 
@@ -40,6 +42,24 @@ def test_functions_of_the_library_take_a_registry_over_a_connection(server: Serv
         idstore.revoke_token(far, made.id, ALICE)
         assert idstore.digest(far, ALICE).sha256 == far.digest(ALICE).sha256
         assert idstore.public_changes(far, limit=1).store.startswith("urn:uuid:")
+
+
+def test_the_log_goes_on_after_a_draft(server: Server) -> None:
+    position = LogPosition()
+    with connect_folder(server.store) as far:
+        while far.news(ALICE, position=position):
+            pass
+        for name in ("first", "second"):
+            draft = far.mint("rdl", ALICE, Request(name=name)).iri
+            assert draft in {entry.event.about for entry in far.news(ALICE, position=position)}
+            assert position.shown
+        assert far.news(ALICE, position=position) == []
+
+
+@pytest.mark.parametrize("shown", ["x", "-1", "9" * 5000])
+def test_a_position_without_events_is_refused(server: Server, shown: str) -> None:
+    reply = server.ask("POST", "/api/v1/news", {"follows": True, "shown": [shown]})
+    assert (reply.status, reply.json["field"]) == (422, "shown")
 
 
 def test_a_closed_connection_does_nothing(server: Server, alice: str) -> None:

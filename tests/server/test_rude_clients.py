@@ -15,7 +15,7 @@ from typing import cast
 from urllib.parse import quote
 
 import pytest
-from serving import ALICE, Server, wait_until
+from serving import ALICE, BOB, Server, wait_until
 
 import idstore
 
@@ -114,6 +114,34 @@ def test_requests_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp
         wait_until(lambda: server.ask("POST", "/nope", b"0" * 100_000).status != 503)
 
 
+def test_files_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp_path: Path) -> None:
+    shutil.copytree(prepared, tmp_path / "s")
+    file, path = b"12345/a-file\n", "/api/v1/imports?format=list&namespace=h"
+    with (
+        Server(tmp_path / "s", limits={"requests": 4, "uploads": 7, "uploads_of_one": 5}) as server,
+        ExitStack() as clients,
+    ):
+        alice, bob = server.token(ALICE), server.token(BOB)
+
+        def stall(token: str) -> None:
+            head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+            sent = f"{head}Content-Length: 1000\r\n\r\n{path}"
+            clients.enter_context(connected(server, sent.encode()))
+
+        for _ in range(5):
+            stall(bob)
+        wait_until(lambda: server.ask("POST", path, file, token=bob).status == 503)
+        assert server.ask("POST", path, file, token=alice).status == 200
+        assert minted(server)
+        for _ in range(2):
+            stall(alice)
+        wait_until(lambda: server.ask("POST", path, file, token=alice).status == 503)
+        assert "retry-after" in server.ask("POST", path, file, token=alice).headers
+        assert minted(server)
+        clients.close()
+        wait_until(lambda: server.ask("POST", path, file, token=bob).status != 503)
+
+
 def test_a_client_that_takes_no_answer_is_ended(impatient: Server) -> None:
     wanted = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
     with connected(impatient, wanted * 100, receive_buffer=4096):
@@ -131,6 +159,27 @@ def test_clients_that_vanish_leave_nothing(impatient: Server) -> None:
     assert minted(impatient)
     wait_until(lambda: connections(impatient) == 0)
     wait_until(lambda: b"\nidstore_active_requests 1.0\n" in impatient.ask("GET", "/metrics").body)
+
+
+def test_an_upload_whose_client_leaves_is_no_failure(impatient: Server) -> None:
+    head = b"POST /api/v1/imports?format=list HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n"
+    sign_in = f"Authorization: Bearer {impatient.token(ALICE)}\r\n\r\n".encode()
+    connected(impatient, head + sign_in + b"12345/a\n").close()
+    impatient.log_after('"operation": "import_file"')
+    entries = [json.loads(line) for line in impatient.lines]
+    assert [one["status"] for one in entries if one.get("operation") == "import_file"] == [499]
+    assert "error" not in {one.get("level") for one in entries}
+
+
+def test_pipelined_requests_of_a_client_that_leaves_are_no_failure(impatient: Server) -> None:
+    client = connected(impatient, request(impatient, "POST", MINT, {}) * 50)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.recv(1)
+    client.close()
+    assert minted(impatient)
+    wait_until(lambda: connections(impatient) == 0)
+    assert minted(impatient)
+    assert '"level": "error"' not in "".join(impatient.lines)
 
 
 def test_pipelined_requests_are_answered_in_their_order(impatient: Server) -> None:

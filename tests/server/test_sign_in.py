@@ -3,7 +3,10 @@
 import asyncio
 import base64
 import shutil
+import sqlite3
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +16,17 @@ pytest.importorskip("starlette", reason="the extra server is not installed")
 
 from serving import ALICE, BOB, Server
 
-from idstore.errors import IdstoreError, InvalidData, NotPermitted, SignInRequired, TooManyAttempts
+from idstore.errors import (
+    IdstoreError,
+    InvalidData,
+    NotPermitted,
+    SignInRequired,
+    StoreBusy,
+    TooManyAttempts,
+)
 from idstore.model import times
 from idstore.model.party import NOBODY, Party
-from idstore.server.sign_in import Caller, SignIn, SocketSignIn, TokenWay, attempts
+from idstore.server.sign_in import Caller, SignIn, SocketSignIn, TokenWay, attempts, token_way
 from idstore.server.sign_in.attempts import ATTEMPTS, WINDOW, Attempts
 from idstore.tokens import TokenReader, Tokens
 
@@ -79,6 +89,34 @@ def test_a_token_signs_in_in_both_ways(tokens: ReadTokens) -> None:
     assert ask(bearer(secret)).party == ask(basic("bob", secret)).party == BOB
     assert ask([]).party == NOBODY
     assert error(lambda: ask(basic("alice", secret))) is SignInRequired
+
+
+@pytest.mark.parametrize("held", [0.2, 9.0])
+def test_a_process_that_changes_the_tokens_holds_up_no_other_request(
+    tokens: ReadTokens, monkeypatch: pytest.MonkeyPatch, held: float
+) -> None:
+    monkeypatch.setattr(token_way, "_WAIT", 0.5)
+    secret, sign_in = tokens.add(BOB).token, SignIn([TokenWay(tokens.reader())])
+    scope = {"type": "http", "scheme": "http", "client": (NEAR, 1)}
+    sent = {**scope, "headers": [(b"authorization", f"Bearer {secret}".encode())]}
+
+    async def ask() -> None:
+        with closing(sqlite3.connect(tokens.path, isolation_level=None)) as database:
+            database.execute("begin exclusive")
+            asked = asyncio.create_task(sign_in.caller(sent))
+            begin = time.monotonic()
+            await asyncio.sleep(0.05)
+            assert time.monotonic() - begin < 0.3
+            await asyncio.wait([asked], timeout=held)
+            database.execute("commit")
+            if held > 1:
+                with pytest.raises(StoreBusy):
+                    await asked
+        assert (await sign_in.caller(sent)).party == BOB
+        if held < 1:
+            assert (await asked).party == BOB
+
+    asyncio.run(ask())
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,18 @@ def test_who_may_do_an_act_may_do_it_to_several(server: Server, alice: str) -> N
             limited.change_many([idstore.ChangeRow(2, "target", minted.id)], ALICE)
 
 
+def test_a_token_for_a_namespace_changes_nothing_else(server: Server) -> None:
+    token = server.token(ALICE, namespaces=["rdl"])
+    for path, sent, status in (
+        ("freeze", {"name": "rdl", "frozen": False}, 200),
+        ("freeze", {"name": "h", "frozen": False}, 403),
+        ("place", {"name": "rdl", "publisher": "alice", "size": 1}, 403),
+        ("suspend", {"name": "rdl", "reason": "none"}, 403),
+    ):
+        reply = server.ask("POST", f"/api/v1/{path}", sent, token=token)
+        assert reply.status == status, reply.body
+
+
 def test_tokens_of_others_are_for_administrators(server: Server, alice: str, bob: str) -> None:
     with idstore.connect(server.address, token=alice) as registry:
         earlier = {one.id for one in registry.tokens(ALICE)}

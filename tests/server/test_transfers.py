@@ -228,6 +228,18 @@ def test_files_of_others_are_small_and_plain(server: Server, bob: str, tmp_path:
     assert (reply.status, reply.json["error"]) == (422, "invalid-data")
 
 
+def test_a_file_with_a_content_encoding_is_refused(server: Server, alice: str) -> None:
+    reply = server.ask(
+        "POST",
+        IMPORT,
+        gzip.compress(b"12345/encoded\n"),
+        query={"format": "list", "namespace": "h"},
+        headers={"Content-Encoding": "gzip"},
+        token=alice,
+    )
+    assert (reply.status, reply.json["field"]) == (415, "Content-Encoding")
+
+
 def test_a_sender_that_stalls_is_ended() -> None:
     async def receive() -> dict[str, object]:
         await anyio.sleep(5)

@@ -62,9 +62,8 @@ def refuse(error: IdstoreError) -> Response:
 
 def not_found(error: HTTPException) -> Response:
     """Return the answer to an address that is none, or to a method that it has not."""
-    answer = _error(
-        "not-registered", f"{error.detail}; /registry?registry-op=ui shows the operations", error.status_code
-    )
+    message = f"{error.detail}; /registry?registry-op=ui shows the operations"
+    answer = _error(problems.no_route_code(error), message, error.status_code)
     answer.headers.update(error.headers or {})
     return answer
 

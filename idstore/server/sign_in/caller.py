@@ -87,10 +87,7 @@ class Caller:
         subjects = [arguments[name] for name in _SUBJECTS if arguments.get(name) is not None]
         subjects += [[row.id for row in _rows(arguments, ChangeRow)]]
         texts = [text for one in subjects for text in (one if isinstance(one, list) else [one])]
-        named = operation.argument("namespace", arguments)
-        about_namespace = "name" in arguments and not texts and operation.rights is Rights.PARTY
-        if named is None and about_namespace and not operation.upload:
-            named = arguments["name"]
+        named = operation.argument(operation.namespace, arguments)
         bases = {registry.show(str(text), self.party).namespace for text in texts}
         return bases if named is None else bases | {registry.namespace(str(named)).base}
 
