@@ -486,7 +486,10 @@ def test_another_uuid_of_the_store_is_damage(place: Path, way: str) -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["UPDATE identifier SET iri = iri || CAST(X'FF' AS TEXT)", "ALTER TABLE identifier RENAME COLUMN iri TO irj"],
+    [
+        "UPDATE identifier SET iri = iri || CAST(X'FF' AS TEXT)",
+        "ALTER TABLE identifier RENAME COLUMN iri TO irj",
+    ],
     ids=["text", "column"],
 )
 def test_altered_texts_of_the_catalogue_are_damage(place: Path, statement: str) -> None:
