@@ -97,6 +97,7 @@ class ApiOperation:
     near      parameters for callers that have the folder of the store; they are not sent.
     unused    fields of arguments that it always refuses: they are no parameters.
     choices   parameter → the texts that it may be, where its type does not say it.
+    most      parameter → how many items it has at most, unless an administrator sends it.
     media     value of the parameter ``format`` → media type of the download; an operation without that
               parameter has one for the empty text.
     """
@@ -117,6 +118,7 @@ class ApiOperation:
     near: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     choices: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
     media: Mapping[str, str] = field(default_factory=dict)
 
     @property
