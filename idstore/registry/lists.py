@@ -147,15 +147,23 @@ class Lists(Bindings):
             raise InvalidData("released identifiers have no bindings; leave released out", field="released")
         place = None if after is None else _place(after)
 
-        def question(view: View) -> Sequence[Record]:
+        def question(view: View, most: int | None = None) -> Sequence[Record] | None:
+            """Return the records; None if more than ``most`` are bound."""
             sight = self.core.sight(view, party)
             bound = self._bound_to(view, text, party)
+            if most is not None and len(bound) > most:
+                return None
             if filter.doi is not None:
                 articles = {iri.value for iri in self._articles(view, filter.doi, sight)}
                 bound = [iri for iri in bound if iri in articles]
             return self._passing(view, sight, _until(bound, cancelled), filter)
 
-        return _following(self.store.read(question), place)[:limit]
+        found = self.store.read(lambda view: question(view, _PAGE))
+        if found is None:
+            with self.store.snapshot() as snapshot:  # a long read must not block writers
+                found = question(snapshot)
+        assert found is not None
+        return _following(found, place)[:limit]
 
     def _with_doi(self, view: View, party: Party, doi: str, filter: Filter) -> Sequence[Record]:
         sight = self.core.sight(view, party)
