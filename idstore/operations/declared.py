@@ -67,6 +67,8 @@ _LISTS: Final[Mapping[str, Any]] = {
     "choices": {"stage": LISTED},
     "position": position,
 }
+_OF_LOG: Final = ("party", "since", "until", "id", "kinds")
+"""Restrictions of events: those that do not pass are read too."""
 _EXPORTS: Final[Mapping[str, Any]] = {
     "names": {"party": "owner"},
     "unused": NOT_EXPORTED,
@@ -273,12 +275,14 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             verb="POST",
             function=news_page,
             unused=OF_LISTS,
+            scanning=_OF_LOG,
         ),
         _read("published"),
         _read(
             "events_since",
             (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted),
             unused=OF_LISTS,
+            scanning=_OF_LOG,
         ),
         _read("changes", (InvalidData,), function=public_changes),
         ApiOperation("pace", PARTY, scanning=("since",)),

@@ -161,7 +161,8 @@ class ApiOperation:
 
     def scans(self, values: Mapping[str, Any]) -> bool:
         """Return whether a request with these values in JSON may read all that its caller sees."""
-        return any(values.get(name) not in (None, False) for name in self.scanning)
+        many = self.position is None and (values.get("limit") or 0) > LONGEST_PAGE
+        return many or any(values.get(name) not in (None, False, []) for name in self.scanning)
 
     @property
     def streams(self) -> bool:

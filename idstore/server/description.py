@@ -52,7 +52,7 @@ def responses(operation: ApiOperation) -> dict[int | str, Json]:
     answers: dict[int | str, Json] = {201 if operation.creates else 200: _success(operation)}
     usual = _BUSY | (_UNKNOWN if operation.writes else {}) | ({} if operation.in_query else _COMPRESSED)
     slugs = {status: [text] for status, text in usual.items()}
-    slugs[429] += ["too-many-queries"] * bool(operation.scanning)
+    slugs[429] += ["too-many-queries"] * (not operation.writes)
     for error in operation.errors:
         known = slugs.setdefault(problems.status(error), [])
         if error.code not in known:

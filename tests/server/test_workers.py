@@ -63,6 +63,13 @@ def test_scans_of_a_caller_run_one_after_the_other(tmp_path: Path) -> None:
         ("list", {"withoutName": "und"}, True),
         ("list", {"deprecated": True}, True),
         ("list", {"released": True}, True),
+        ("list", {"limit": 10**9}, False),
+        ("events_since", {"cursor": "0", "kinds": [], "limit": 1000}, False),
+        ("events_since", {"cursor": "0", "party": "nobody"}, True),
+        ("events_since", {"cursor": "0", "limit": 1001}, True),
+        ("news", {"kinds": ["Mint"]}, True),
+        ("published", {"limit": 1000}, False),
+        ("published", {"limit": 1001}, True),
         ("list_bound", {"text": "http://x.example.org/"}, True),
     ],
 )
