@@ -18,8 +18,9 @@ from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.exchange import rdf
 from idstore.model import times
 from idstore.model.change import Change
+from idstore.registry import log
 from idstore.registry.log import LogEntry, LogPosition
-from idstore.stores.contract import Transaction
+from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF
 
 ROOT, ALICE, BOB, EVE = (Party(name) for name in ("root", "alice", "bob", "eve"))
@@ -330,6 +331,23 @@ def test_newly_public_events_get_new_numbers_in_their_order(registry: Registry) 
         ("Fixation", 7),
     ]
     assert [entry.publication for entry in registry.log(ALICE, Filter(id=draft))] == [5, 6, None, 7]
+
+
+def test_a_long_page_of_the_public_feed_is_read_in_short_questions(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.fixate([mint(registry) for _ in range(4)], ALICE)
+    whole, read, questions = registry.published(), registry.store.read, []
+
+    def counted(question: Callable[[View], Any]) -> Any:
+        questions.append(question)
+        return read(question)
+
+    monkeypatch.setattr(log, "QUESTION", 3)
+    monkeypatch.setattr(registry.store, "read", counted)
+    assert registry.published() == whole
+    assert len(questions) == len(whole) // 3 + 1
+    assert registry.published(2, 5) == whole[2:7]
 
 
 @pytest.mark.parametrize("seed", range(6))

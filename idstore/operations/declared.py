@@ -59,12 +59,16 @@ _NEW: Final[_Errors] = (
     NamespaceExhausted,
     RequestConflict,
 )
+_ITEMS: Final = 500
+"""Rows or identifiers of one request: all other acts wait for its one act, about 2 ms for each."""
 _LISTS: Final[Mapping[str, Any]] = {
     "names": {"party": "owner"},
     "unused": ("id", "kinds"),
     "choices": {"stage": LISTED},
     "position": position,
 }
+_OF_LOG: Final = ("party", "since", "until", "id", "kinds")
+"""Restrictions of events: those that do not pass are read too."""
 _EXPORTS: Final[Mapping[str, Any]] = {
     "names": {"party": "owner"},
     "unused": NOT_EXPORTED,
@@ -183,7 +187,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _act("mint", _NEW, creates=True, route="/namespaces/{namespace}/identifiers"),
         _act("mint_once", _NEW, creates=True, route="/namespaces/{namespace}/requests"),
         _act("mint_several", _NEW, route="/namespaces/{namespace}/batches"),
-        _act("mint_many", _NEW, route="/namespaces/{namespace}/tables"),
+        _act("mint_many", _NEW, route="/namespaces/{namespace}/tables", most={"rows": _ITEMS}),
         _act("register", _NEW, creates=True, route="/namespaces/{namespace}/registrations"),
         _act("add_version", (*_ACT, *_NEW), creates=True),
         _act("replace", (*_ACT, UnknownNamespace)),
@@ -191,10 +195,16 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _read("identify", _FOUND),
         _read("show", _FOUND, route="/identifier"),
         _read("remarks", _FOUND, route="/comments"),
-        _read("list", _NAMED, route="/identifiers", **_LISTS),
-        _read("list_bound", _NAMED, **_LISTS),
+        _read(
+            "list",
+            _NAMED,
+            route="/identifiers",
+            scanning=("deprecated", "withoutName", "released"),
+            **_LISTS,
+        ),
+        _read("list_bound", _NAMED, scanning=("text",), **_LISTS),
         _read("bound_to", (InvalidData,)),
-        _read("shared_targets", (InvalidData,), verb="POST"),
+        _read("shared_targets", (InvalidData,), verb="POST", most={"ids": _ITEMS}),
         _read("resolve", (*_FOUND, InvalidData)),
         _read("citation", _FOUND),
         _read("cite", _FOUND),
@@ -222,14 +232,14 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _act("put_handle", (*_ACT, *_NEW), creates=True),
         _act("delete_handle"),
         # lifecycle
-        _act("fixate"),
+        _act("fixate", most={"ids": _ITEMS}),
         _act("release"),
         _act("undeprecate"),
         _act("deprecate"),
         _act("supersede"),
         _act("transfer"),
         _act("grant"),
-        _act("change_many", _ACT),
+        _act("change_many", _ACT, most={"rows": _ITEMS}),
         _act("ungrant"),
         _administer("revoke", (*_FOUND, StageConflict, InvalidData)),
         _administer("revoke_all", (StageConflict, InvalidData)),
@@ -276,15 +286,17 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             verb="POST",
             function=news_page,
             unused=OF_LISTS,
+            scanning=_OF_LOG,
         ),
         _read("published"),
         _read(
             "events_since",
             (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted),
             unused=OF_LISTS,
+            scanning=_OF_LOG,
         ),
         _read("changes", (InvalidData,), function=public_changes),
-        ApiOperation("pace", PARTY),
+        ApiOperation("pace", PARTY, scanning=("since",)),
         _read(
             "query",
             (QueryRefused, LimitReached),

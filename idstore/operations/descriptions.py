@@ -97,7 +97,9 @@ def parameter_text(operation: ApiOperation, parameter: Parameter) -> str:
         usual = _USUAL["party"]
     elif parameter.name == "name" and UnknownNamespace in operation.errors:
         usual = _USUAL["namespace"]
-    return entries(of).get(parameter.path[-1], usual)
+    text = entries(of).get(parameter.path[-1], usual)
+    most = operation.most.get(parameter.name)
+    return text if most is None else f"{text} At most {most}, unless an administrator sends them."
 
 
 def field_texts(kind: Any) -> Mapping[str, str]:

@@ -97,6 +97,8 @@ class ApiOperation:
     near      parameters for callers that have the folder of the store; they are not sent.
     unused    fields of arguments that it always refuses: they are no parameters.
     choices   parameter → the texts that it may be, where its type does not say it.
+    most      parameter → how many items it has at most, unless an administrator sends it.
+    scanning  parameters: a request with one of them may read all that its caller sees.
     namespace  the parameter that names the namespace it changes, if it has that parameter.
     media     value of the parameter ``format`` → media type of the download; an operation without that
               parameter has one for the empty text.
@@ -118,6 +120,8 @@ class ApiOperation:
     near: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     choices: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
+    scanning: tuple[str, ...] = ()
     media: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "namespace"
 
@@ -156,6 +160,11 @@ class ApiOperation:
         """Return the media type of the download for values in JSON."""
         default = next((one.default for one in self.parameters if one.name == "format"), "")
         return self.media.get(values.get("format", default), "application/octet-stream")
+
+    def scans(self, values: Mapping[str, Any]) -> bool:
+        """Return whether a request with these values in JSON may read all that its caller sees."""
+        many = self.position is None and (values.get("limit") or 0) > LONGEST_PAGE
+        return many or any(values.get(name) not in (None, False, []) for name in self.scanning)
 
     @property
     def streams(self) -> bool:

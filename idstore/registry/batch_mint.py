@@ -159,6 +159,7 @@ class BatchMint(Allocations):
         """Return, by line, the target of a row, and what has it: visible identifiers, and an earlier row."""
         found: dict[int, list[str]] = {}
         first: dict[str, int] = {}
+        bound: dict[str, Sequence[str]] = {}
         facts = self.store.read(self.core.facts)
         for row in rows:
             target = row.request.target
@@ -166,9 +167,12 @@ class BatchMint(Allocations):
                 continue
             with suppress(*_OF_ROWS):  # the row itself is refused for that
                 target = iris.target(target, facts, force=True).value
-                before = first.setdefault(facts.names.key(target), row.line)
-                others = [*self.bound_to(target, party)]
-                found[row.line] = [target, *others, *([f"line {before}"] if before != row.line else [])]
+                key = facts.names.key(target)
+                before = first.setdefault(key, row.line)
+                if key not in bound:
+                    bound[key] = self.bound_to(target, party)
+                earlier = [f"line {before}"] if before != row.line else []
+                found[row.line] = [target, *bound[key], *earlier]
         return found
 
     def _outcome(

@@ -1,29 +1,31 @@
 """Lists and counts of identifiers, and allocation rates of parties."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from idstore.arguments import check_number
-from idstore.errors import InvalidData, NotRegistered, UnknownScheme
+from idstore.errors import InvalidData, LimitReached, NotRegistered, UnknownScheme
 from idstore.model import terms, times
 from idstore.model.filter import Filter
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
-from idstore.model.terms import iri_of
+from idstore.model.terms import iri_of, name_of
+from idstore.queries.limits import never
 from idstore.registry.bindings import Bindings
 from idstore.registry.imports.replay import fold
-from idstore.registry.visibility import Sight
+from idstore.registry.visibility import Sight, graph_of
 from idstore.schemes import Generating
 from idstore.stores.contract import View
-from idstore.vocabulary import IDS, OWL, RDF
+from idstore.vocabulary import IDS, OWL, RDF, RDFS
 
+T = TypeVar("T")
 _PAGE: Final = 1000
 """Most records that `list` reads at once; it reads longer lists from a snapshot."""
 
@@ -82,29 +84,33 @@ class Lists(Bindings):
         *,
         limit: int | None = 100,
         after: str | None = None,
+        cancelled: Callable[[], bool] = never,
     ) -> list[Record]:
         """Return the records that the party may see, newest first. Raises UnknownNamespace, InvalidData.
 
         after  only those that follow a record: the time of its creation, a blank and its IRI (`position`).
                New identifiers do not move those that follow.
-        Cost: grows with the records returned; of deprecated or released ones, with all that are visible.
+        cancelled  is called for each identifier that is looked at; once it returns True, the list ends.
+        Cost: grows with the records returned; of deprecated or released ones, with all that are visible; of
+        those without a name, 20 µs for each that is looked at.
+        Raises LimitReached: it was cancelled.
         """
         filter.check_identifiers()
         check_number(limit, "limit")
         place = None if after is None else _place(after)
         if filter.released:
             with self.store.snapshot() as snapshot:
-                return [*_following(self._released(snapshot, party, filter), place)[:limit]]
+                return [*_following(self._released(snapshot, party, filter, cancelled), place)[:limit]]
         if filter.doi is not None:
             doi = filter.doi
             articles = self.store.read(lambda view: self._with_doi(view, party, doi, filter))
             return [*_following(articles, place)[:limit]]
         if filter.without_name is not None and not filter.deprecated:
             with self.store.snapshot() as snapshot:
-                return [*islice(self._unnamed(snapshot, party, filter, place), limit)]
+                return [*islice(self._unnamed(snapshot, party, filter, place, cancelled), limit)]
         if filter.deprecated:
             with self.store.snapshot() as snapshot:  # how many there are is not known before
-                return [*_following(self._deprecated(snapshot, party, filter), place)[:limit]]
+                return [*_following(self._deprecated(snapshot, party, filter, cancelled), place)[:limit]]
 
         def question(view: View) -> list[Record]:
             selection, sight = self.core.selection(view, party, filter), self.core.sight(view, party)
@@ -126,13 +132,14 @@ class Lists(Bindings):
         *,
         limit: int | None = 100,
         after: str | None = None,
+        cancelled: Callable[[], bool] = never,
     ) -> Sequence[Record]:
         """Return the visible records that are bound to a URI or have it as target, newest first, then by IRI.
 
         text   the URI, in any written form.
-        after  as in `list`.
+        after, cancelled  as in `list`.
         Cost: all of them are read at once, also with a limit.
-        Raises InvalidData, AmbiguousIdentifier, UnknownNamespace.
+        Raises InvalidData, AmbiguousIdentifier, UnknownNamespace, LimitReached.
         """
         filter.check_identifiers()
         check_number(limit, "limit")
@@ -140,42 +147,64 @@ class Lists(Bindings):
             raise InvalidData("released identifiers have no bindings; leave released out", field="released")
         place = None if after is None else _place(after)
 
-        def question(view: View) -> Sequence[Record]:
+        def question(view: View, most: int | None = None) -> Sequence[Record] | None:
+            """Return the records; None if more than ``most`` are bound."""
             sight = self.core.sight(view, party)
             bound = self._bound_to(view, text, party)
+            if most is not None and len(bound) > most:
+                return None
             if filter.doi is not None:
                 articles = {iri.value for iri in self._articles(view, filter.doi, sight)}
                 bound = [iri for iri in bound if iri in articles]
-            return self._passing(view, sight, bound, filter)
+            return self._passing(view, sight, _until(bound, cancelled), filter)
 
-        return _following(self.store.read(question), place)[:limit]
+        found = self.store.read(lambda view: question(view, _PAGE))
+        if found is None:
+            with self.store.snapshot() as snapshot:  # a long read must not block writers
+                found = question(snapshot)
+        assert found is not None
+        return _following(found, place)[:limit]
 
     def _with_doi(self, view: View, party: Party, doi: str, filter: Filter) -> Sequence[Record]:
         sight = self.core.sight(view, party)
         return self._passing(view, sight, [iri.value for iri in self._articles(view, doi, sight)], filter)
 
     def _unnamed(
-        self, view: View, party: Party, filter: Filter, place: tuple[int, str] | None
+        self,
+        view: View,
+        party: Party,
+        filter: Filter,
+        place: tuple[int, str] | None,
+        cancelled: Callable[[], bool],
     ) -> Iterator[Record]:
-        """Yield the visible records without a name in the filter's language. Cost: a scan."""
-        selection, sight = self.core.selection(view, party, filter), self.core.sight(view, party)
-        for iri in view.catalogue.identifiers(selection, None, place):
-            record = self.core.load(view, NamedNode(iri), sight)
-            if _is_unnamed(record, filter):
-                yield record
+        """Yield the visible records without a name in the filter's language.
 
-    def _deprecated(self, view: View, party: Party, filter: Filter) -> Sequence[Record]:
+        Cost: a scan, which reads the names alone of other records.
+        """
+        selection, sight = self.core.selection(view, party, filter), self.core.sight(view, party)
+        for iri in _until(view.catalogue.identifiers(selection, None, place), cancelled):
+            node = NamedNode(iri)
+            names = [quad.object for quad in view.quads(node, RDFS.label) if sight.sees(graph_of(quad))]
+            if not any(isinstance(one, Literal) and name_of(one)[0] == filter.without_name for one in names):
+                yield self.core.load(view, node, sight)
+
+    def _deprecated(
+        self, view: View, party: Party, filter: Filter, cancelled: Callable[[], bool]
+    ) -> Sequence[Record]:
         sight = self.core.sight(view, party)
         quads = self.core.visible_quads(view, sight, None, OWL.deprecated, TRUE, of_records=True)
-        return self._passing(view, sight, {terms.iri_of(quad.subject).value for quad in quads}, filter)
+        iris = {terms.iri_of(quad.subject).value for quad in _until(quads, cancelled)}
+        return self._passing(view, sight, _until(iris, cancelled), filter)
 
-    def _released(self, view: View, party: Party, filter: Filter) -> Sequence[Record]:
+    def _released(
+        self, view: View, party: Party, filter: Filter, cancelled: Callable[[], bool]
+    ) -> Sequence[Record]:
         """Return the visible released identifiers that pass a filter, as they were, newest first."""
         sight = self.core.sight(view, party)
         base = None if filter.namespace is None else self.core.namespace(view, filter.namespace).base
-        quads = [*self.core.visible_quads(view, sight, None, RDF.type, IDS.Release)]
+        quads = [*_until(self.core.visible_quads(view, sight, None, RDF.type, IDS.Release), cancelled)]
         abouts = {about.object for quad in quads for about in view.quads(iri_of(quad.subject), IDS.about)}
-        pasts = (self.core.history(view, iri_of(about), sight) for about in abouts)
+        pasts = (self.core.history(view, iri_of(about), sight) for about in _until(abouts, cancelled))
         folded = (fold([event for event, _ in past]) for past in pasts)
         return _newest_first(
             record
@@ -245,6 +274,14 @@ def _place(position: str) -> tuple[int, str]:
         field="after",
         text=position,
     )
+
+
+def _until(items: Iterable[T], cancelled: Callable[[], bool]) -> Iterator[T]:
+    """Yield the items. Raises LimitReached once ``cancelled`` returns True."""
+    for item in items:
+        if cancelled():
+            raise LimitReached("the list was cancelled", limit="cancelled")
+        yield item
 
 
 def _order(record: Record) -> tuple[int, str]:

@@ -139,9 +139,15 @@ class Log(Lookup):
         """
         check_number(after, "after")
         check_number(limit, "limit")
-        return self.store.read(
-            lambda view: [entry(view, row) for row in view.catalogue.published(after, limit)]
-        )
+        entries = list[LogEntry]()
+        more = True
+        while more and len(entries) < limit:
+            size = min(limit - len(entries), QUESTION)
+            found = self.store.read(partial(_published, after, size))
+            entries += found
+            more = len(found) == size
+            after += len(found)
+        return entries
 
     def events_since(
         self, party: Party, cursor: str = "0", filter: Filter = Filter(), *, limit: int = PAGE
@@ -294,6 +300,10 @@ def entry(view: View, row: EventRow, *, numbered: bool = False) -> LogEntry:
         row.sequence if numbered else None,
         row.publication,
     )
+
+
+def _published(after: int, limit: int, view: View) -> list[LogEntry]:
+    return [entry(view, row) for row in view.catalogue.published(after, limit)]
 
 
 def _read_cursor(text: str) -> tuple[bool, int]:

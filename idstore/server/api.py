@@ -33,7 +33,7 @@ from idstore.server.query_answers import query_response, watched
 from idstore.server.request_body import check_keys
 from idstore.server.request_errors import request_error
 from idstore.server.schema import body_model, parameter_type
-from idstore.server.sign_in import Caller
+from idstore.server.sign_in import Caller, counted_as
 from idstore.server.transfers import Download, upload
 from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
@@ -385,12 +385,14 @@ async def _respond(
 ) -> Response:
     """Answer a request for an operation, with the parameters that were read from it."""
     caller, values = request.state.caller, _values(sent)
-    if _CANCELLED not in operation.signature.parameters:
-        return await workers.run(operation, partial(_answer, operation, registry, workers, caller, values))
-    async with watched(request) as gone:
-        return await workers.run(
-            operation, partial(_answer, operation, registry, workers, caller, values, gone)
-        )
+    answer = partial(_answer, operation, registry, workers, caller, values)
+    if operation.scans(values):
+        async with watched(request) as gone:
+            return await workers.scan(operation, partial(answer, gone), counted_as(request))
+    if operation.result is Answer:
+        async with watched(request) as gone:
+            return await workers.run(operation, partial(answer, gone))
+    return await workers.run(operation, answer)
 
 
 def _answer(

@@ -53,6 +53,7 @@ def responses(operation: ApiOperation) -> dict[int | str, Json]:
     bodiless = operation.in_query and not operation.upload
     usual = _BUSY | (_UNKNOWN if operation.writes else {}) | ({} if bodiless else _COMPRESSED)
     slugs = {status: [text] for status, text in usual.items()}
+    slugs[429] += ["too-many-queries"] * (not operation.writes)
     for error in operation.errors:
         known = slugs.setdefault(problems.status(error), [])
         if error.code not in known:

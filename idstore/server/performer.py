@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from idstore.errors import RequestTooLarge
+from idstore.model.party import Party
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.operation import ApiOperation
 from idstore.registry import Registry
@@ -49,7 +51,23 @@ def permitted(
 ) -> dict[str, Any]:
     """Return the arguments with the acting party.
 
-    Raises SignInRequired, NotPermitted: not for this caller.
+    Raises SignInRequired, NotPermitted: not for this caller. Raises RequestTooLarge.
     """
+    _check_items(caller.party, registry, operation, arguments)
     caller.check(operation, registry, arguments)
     return arguments | ({"party": caller.party} if operation.knows_party else {})
+
+
+def _check_items(
+    party: Party, registry: Registry, operation: ApiOperation, arguments: dict[str, Any]
+) -> None:
+    """Raise RequestTooLarge for more items than a party sends that does not administer the registry."""
+    for name, most in operation.most.items():
+        items = len(arguments.get(name, ()))
+        if items > most and not registry.administers(party):
+            raise RequestTooLarge(
+                f"a request has at most {most} {name}, unless an administrator sends it, and this one has"
+                f" {items}; divide them, or use the folder of the store while no server has it",
+                field=name,
+                limit=most,
+            )

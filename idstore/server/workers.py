@@ -4,11 +4,13 @@ import asyncio
 import resource
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar, cast
+from weakref import WeakValueDictionary
 
-from idstore.errors import LimitReached, OutcomeUnknown, Overloaded
+from idstore.errors import LimitReached, OutcomeUnknown, Overloaded, TooManyQueries
 from idstore.operations.operation import ApiOperation
 from idstore.registry import Registry
 from idstore.stores.contract import Answer, HeldStore
@@ -23,6 +25,9 @@ _THREAD: Final = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
 """Linux tells it of a thread, other systems of the process."""
 _CAREFUL: Final = 5.0
 """Seconds after a slow look-up in which all have threads."""
+
+_SCANS: Final = 16
+"""Scans of one caller that are not answered yet; one of them runs."""
 
 
 def _waits() -> int:
@@ -52,9 +57,12 @@ class Workers:
         self._careful_until = 0.0
         self._lookups = _Group(2, 500)  # the store answers one question at a time
         self._reads = _Group(2, 62)  # more would take the interpreter from all others
+        self._scans = _Group(2, 62)
         self._streams = _Group(2, 62)
         self._acts = _Group(64, 320)  # as many threads as a batch of the store has acts
         self._queries = _Group(4, 12)  # each has a process, with memory of its own
+        self._turns = WeakValueDictionary[str, asyncio.Lock]()
+        self._scanning = Counter[str]()
 
     async def run(self, operation: ApiOperation, work: Callable[[], T]) -> T:
         """Return the result of ``work``, which carries out an operation or a part of it.
@@ -64,7 +72,27 @@ class Workers:
         """
         if operation.name in LOOKUPS and time.monotonic() >= self._careful_until and self._is_free:
             return self._look_up(work)
-        group = self._group(operation)
+        return await self._run_in(self._group(operation), operation, work)
+
+    async def scan(self, operation: ApiOperation, work: Callable[[], T], caller: str) -> T:
+        """Return the result of ``work``, which may read all that its caller sees: see `run`.
+
+        caller  a name for the caller, whose scans run one after the other.
+        Raises TooManyQueries: the caller has several scans that are not answered yet.
+        """
+        if self._scanning[caller] >= _SCANS:
+            raise TooManyQueries(
+                f"{_SCANS} lists of this caller that take long are not answered yet; wait for their answers"
+            )
+        self._scanning[caller] += 1
+        turn = self._turns.setdefault(caller, asyncio.Lock())
+        try:
+            async with turn:
+                return await self._run_in(self._scans, operation, work)
+        finally:
+            self._scanning -= Counter((caller,))
+
+    async def _run_in(self, group: _Group, operation: ApiOperation, work: Callable[[], T]) -> T:
         if not group.room.acquire(blocking=False):
             raise _overloaded()
         running = group.executor.submit(work)

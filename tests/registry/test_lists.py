@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 import idstore
 from idstore import Filter, Party, Registry, Request, Stage, Statement
-from idstore.errors import InvalidData, UnknownNamespace
+from idstore.errors import InvalidData, LimitReached, UnknownNamespace
+from idstore.registry import lists
 from idstore.registry.lists import position
 
 ALICE, BOB, CAROL = Party("alice"), Party("bob"), Party("carol")
@@ -134,3 +136,39 @@ def test_a_position_tells_nothing_of_hidden_identifiers(registry: Registry) -> N
         )
         assert (after_hidden == after_absent) or party == BOB
         assert shown in after_hidden
+
+
+def test_a_long_list_of_bound_identifiers_holds_up_no_act(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lists, "_PAGE", 2)
+    bound = [published(registry, target=URI) for _ in range(3)]
+    minted = []
+
+    def act() -> bool:
+        acting = Thread(target=lambda: minted.append(registry.mint("rdl", BOB)))
+        acting.start()
+        acting.join(10)
+        return not minted
+
+    records = registry.list_bound(URI, BOB, cancelled=act)
+    assert {record.iri for record in records} == {*bound}
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [DEPRECATED, Filter(without_name="en"), Filter(released=True)],
+    ids=["deprecated", "", "released"],
+)
+def test_a_cancelled_list_ends(registry: Registry, filter: Filter) -> None:
+    registry.deprecate(published(registry), "old", BOB)
+    registry.release(registry.mint("rdl", BOB).iri, BOB)
+    asked = []
+
+    def cancelled() -> bool:
+        asked.append(1)
+        return True
+
+    with pytest.raises(LimitReached):
+        registry.list(BOB, filter, cancelled=cancelled)
+    assert len(asked) == 1

@@ -363,3 +363,17 @@ def test_a_served_store_is_found_and_left(run: Run, rdl: str, store: Path) -> No
         server.process.kill()
     run("show", iri)
     run("mint", rdl)
+
+
+@pytest.mark.usefixtures("rdl")
+def test_a_large_table_is_for_administrators_or_for_a_folder_without_a_server(
+    run: Run, store: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("uvicorn")
+    table = tmp_path / "table.csv"
+    table.write_text("name\n" + 501 * "valve\n", encoding="utf-8")
+    with Server(store):
+        refused = run("mint", "h", "--from", table, by="bob", code=9).err
+        assert "at most 500 rows, unless an administrator sends it, and this one has 501" in refused
+        assert run("mint", "h", "--from", table).err.endswith("501 new\n")
+    assert run("mint", "h", "--from", table, by="bob").err.endswith("501 new\n")

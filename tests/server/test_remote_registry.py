@@ -7,12 +7,22 @@ import pytest
 from serving import Server
 
 import idstore
-from idstore import NOBODY, NotRegistered, Party, Request, SignInRequired, StoreClosed
+from idstore import (
+    NOBODY,
+    ChangeRow,
+    NotRegistered,
+    Party,
+    Request,
+    RequestRow,
+    RequestTooLarge,
+    SignInRequired,
+    StoreClosed,
+)
 from idstore.model.party import SIGNED_IN
 from idstore.registry.log import LogPosition
 from idstore.remote import connect_folder
 
-ALICE = Party("alice")
+ALICE, BOB = Party("alice"), Party("bob")
 
 
 def test_nobody_sees_and_does_nothing_over_a_connection_with_a_token(server: Server, alice: str) -> None:
@@ -75,3 +85,26 @@ def test_signatures_are_those_of_the_library() -> None:
     for name in ("mint", "list", "grant"):
         near = inspect.signature(getattr(idstore.Registry, name)).parameters
         assert [*inspect.signature(getattr(far, name)).parameters] == [*near][1:]
+
+
+def test_only_administrators_send_tables_that_all_others_wait_for(
+    server: Server, alice: str, bob: str
+) -> None:
+    rows = [RequestRow(line, Request(name="valve")) for line in range(501)]
+    with idstore.connect(server.address, token=bob) as far:
+        minted = far.mint_many("h", rows[:500], BOB)
+        assert {one.verdict for one in minted} == {"new"}
+        changes = [ChangeRow(one.line, "name", one.id, names={"de": "Ventil"}) for one in minted]
+        assert {one.verdict for one in far.change_many(changes, BOB)} == {"new"}
+        for dry_run in (False, True):
+            with pytest.raises(RequestTooLarge, match=r"at most 500 rows, .* this one has 501") as caught:
+                far.mint_many("h", rows, BOB, dry_run=dry_run)
+            assert (caught.value.field, caught.value.fields["limit"]) == ("rows", 500)
+        with pytest.raises(RequestTooLarge, match=r"at most 500 rows, .* this one has 501"):
+            far.change_many([*changes, changes[0]], BOB)
+        with pytest.raises(RequestTooLarge, match="at most 500 ids"):
+            far.fixate([minted[0].id] * 501, BOB)
+        with pytest.raises(RequestTooLarge, match="at most 500 ids"):
+            far.shared_targets([minted[0].id] * 501, BOB, 1)
+    with idstore.connect(server.address, token=alice) as far:
+        assert {one.verdict for one in far.mint_many("h", rows, ALICE)} == {"new"}

@@ -251,3 +251,24 @@ def test_long_answers_hold_up_no_short_ones(prepared: Path, tmp_path: Path) -> N
                 ready.unregister(key.fileobj)
                 begun += 1
     assert lists >= 12
+
+
+def test_scans_hold_up_no_short_lists(prepared: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(prepared, store)
+    with idstore.open(store) as registry:
+        requests = [idstore.Request(name="valve", lang="en", fixate=True)] * 3000
+        assert all(outcome.record for outcome in registry.load("h", ALICE, requests))
+    scan = b"GET /api/v1/identifiers?withoutName=en&limit=1000 HTTP/1.1\r\nHost: x\r\n\r\n"
+    with Server(store) as server, ExitStack() as clients, selectors.DefaultSelector() as ready:
+        for _ in range(4):
+            ready.register(clients.enter_context(connected(server, scan)), selectors.EVENT_READ)
+        lists, ended = 0, 0
+        while ended < 3:
+            assert server.ask("GET", "/api/v1/identifiers?limit=1").status == 200
+            lists += 1
+            for key, _ in ready.select(0):
+                assert cast("socket.socket", key.fileobj).recv(100).startswith(b"HTTP/1.1 200 ")
+                ready.unregister(key.fileobj)
+                ended += 1
+    assert lists >= 8
