@@ -16,6 +16,11 @@ def unwatched(what: str, done: int, total: int) -> None:
     """Ignore progress."""
 
 
+def never() -> bool:
+    """Return that work is not cancelled."""
+    return False
+
+
 class Meter:
     """Reports the progress of one kind of work on many items, from any sources."""
 

@@ -35,8 +35,9 @@ from idstore.model.event import split
 from idstore.model.filter import LISTED, NOT_EXPORTED, OF_LISTS, Filter
 from idstore.model.party import Party
 from idstore.operations.operation import ApiOperation, Rights
+from idstore.progress import never
 from idstore.queries.formats import FORMATS
-from idstore.queries.limits import ROWS, SECONDS, never
+from idstore.queries.limits import ROWS, SECONDS
 from idstore.registry import Registry
 from idstore.registry.lists import position
 from idstore.registry.log import LogEntry, LogPosition

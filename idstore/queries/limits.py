@@ -7,6 +7,7 @@ from typing import Final
 from pyoxigraph import NamedNode
 
 from idstore.errors import InvalidData, QueryRefused
+from idstore.progress import never
 from idstore.queries import formats
 from idstore.queries.bindings import Value
 from idstore.stores.contract import GraphSelection
@@ -21,11 +22,6 @@ MEMORY: Final = 2 << 30
 """Default memory limit, in bytes."""
 LEAST_MEMORY: Final = 256 << 20
 """Lowest memory limit in bytes: with less the engine cannot be opened."""
-
-
-def never() -> bool:
-    """Return that a query is not cancelled."""
-    return False
 
 
 @dataclass(frozen=True, slots=True)

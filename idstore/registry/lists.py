@@ -17,7 +17,7 @@ from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.terms import iri_of, name_of
-from idstore.queries.limits import never
+from idstore.progress import never
 from idstore.registry.bindings import Bindings
 from idstore.registry.imports.replay import fold
 from idstore.registry.visibility import Sight, graph_of

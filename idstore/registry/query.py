@@ -9,7 +9,8 @@ from pyoxigraph import Literal, NamedNode, Quad
 from idstore.arguments import check_number
 from idstore.model.party import Party
 from idstore.model.terms import Term
-from idstore.queries.limits import MEMORY, ROWS, SECONDS, QueryLimits, check, never
+from idstore.progress import never
+from idstore.queries.limits import MEMORY, ROWS, SECONDS, QueryLimits, check
 from idstore.registry.core import Part
 from idstore.stores.contract import Answer, GraphSelection, Snapshot, View
 

@@ -22,7 +22,7 @@ from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import parameter_text, summary
 from idstore.operations.operation import LINES, LONGEST_PAGE, REQUIRED, ApiOperation, Parameter
 from idstore.operations.wire import dump
-from idstore.queries.limits import never
+from idstore.progress import never
 from idstore.registry import Registry
 from idstore.server import description, health, lines, problems
 from idstore.server.admission import API, CLIENT_GONE, Figures, ServerLimits

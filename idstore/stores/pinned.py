@@ -8,7 +8,6 @@ from typing import Final, Self
 
 from pyoxigraph import NamedNode
 
-from idstore import scratch
 from idstore.errors import StoreDamaged, StoreUnavailable
 from idstore.model.change import Claim
 from idstore.progress import Progress
@@ -146,6 +145,8 @@ def _generation_faults(
             try:
                 folder = opened.enter_context(snapshots.scratch())
             except OSError:  # this account may only read
+                from idstore import scratch  # imported late: a short command does without it
+
                 folder = opened.enter_context(scratch.folder())
             yield from engine_checks.faults_on_disk(
                 generation / ENGINE, mark, folder, shared_engine, progress

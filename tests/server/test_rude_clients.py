@@ -124,18 +124,21 @@ def test_files_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp_pa
         alice, bob = server.token(ALICE), server.token(BOB)
 
         def stall(token: str) -> None:
+            """Begin to send a file, and wait until the server reads it."""
             head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-            sent = f"{head}Content-Length: 1000\r\n\r\n{path}"
-            clients.enter_context(connected(server, sent.encode()))
+            head += "Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
+            client = clients.enter_context(connected(server, head.encode()))
+            assert b" 100 " in client.recv(1 << 16)
+            client.sendall(file)
 
         for _ in range(5):
             stall(bob)
-        wait_until(lambda: server.ask("POST", path, file, token=bob).status == 503)
+        assert server.ask("POST", path, file, token=bob).status == 503
         assert server.ask("POST", path, file, token=alice).status == 200
         assert minted(server)
         for _ in range(2):
             stall(alice)
-        wait_until(lambda: server.ask("POST", path, file, token=alice).status == 503)
+        assert server.ask("POST", path, file, token=alice).status == 503
         assert "retry-after" in server.ask("POST", path, file, token=alice).headers
         assert minted(server)
         clients.close()
