@@ -186,6 +186,9 @@ def test_a_compressed_body_is_refused(server: Server, alice: str) -> None:
     reply = server.ask("POST", REGISTER, gzip.compress(b"{}"), token=alice, headers=headers)
     assert (reply.status, reply.json["error"]) == (415, "unsupported-media")
     assert reply.json["field"] == "Content-Encoding" and "gzip" in reply.json["detail"]
+    sent = b"POST /nope HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    status, answer = exchange(server, sent)
+    assert status == 415 and b"Transfer-Encoding" in answer
 
 
 def test_a_body_that_is_null_mints_nothing(server: Server, alice: str) -> None:
