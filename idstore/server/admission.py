@@ -19,7 +19,7 @@ from prometheus_client import (
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -29,6 +29,7 @@ from idstore.operations.descriptions import field_texts
 from idstore.registry import Registry
 from idstore.server import problems
 from idstore.server.head_requests import HeadRequests
+from idstore.server.places import Places
 from idstore.server.request_body import RequestBody
 from idstore.server.sign_in import SignIn, SocketSignIn
 from idstore.stores.contract import StoreCounters
@@ -49,6 +50,7 @@ class ServerLimits:
     body         bytes of a request.
     upload       bytes of a file that an administrator sends.
     requests     requests that are answered at the same time, and larger ones that arrive at the same time.
+    requests_of_one  larger ones of one party or address that arrive at the same time.
     uploads      files that arrive or are imported at the same time.
     uploads_of_one  those of one party.
     connections  connections at the same time, as far as the process may open so many files.
@@ -61,6 +63,7 @@ class ServerLimits:
     body: int = 4 << 20
     upload: int = 1 << 30
     requests: int = 512
+    requests_of_one: int = 32
     uploads: int = 64
     uploads_of_one: int = 8
     connections: int = 4096
@@ -150,7 +153,10 @@ class Admission:
         self._app, self._sign_in, self._figures = HeadRequests(app), sign_in, figures
         self._limits, self._log, self._prefix = limits, log, prefix
         self._uploads, self._refuse, self._prepare = uploads, refuse, prepare
-        self._answering, self._receiving = 0, 0
+        self._answering = 0
+        self._arriving = Places(
+            limits.requests, limits.requests_of_one, "send large bodies", "send smaller ones"
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -189,7 +195,7 @@ class Admission:
                         await self._prepare(scope)
                     state["caller"] = await self._sign_in.caller(scope)
             if not is_upload:
-                state["body"] = b"" if body.has_ended else await self._received(body, probe=probe)
+                state["body"] = b"" if body.has_ended else await self._received(scope, body, probe=probe)
                 receive = body.replayed(state["body"])
             if not probe:
                 self._check_room(self._answering)
@@ -216,7 +222,7 @@ class Admission:
         finally:
             self._answering -= 1
 
-    async def _received(self, body: RequestBody, *, probe: bool) -> bytes:
+    async def _received(self, scope: Scope, body: RequestBody, *, probe: bool) -> bytes:
         """Return the body of a request.
 
         One that does not arrive takes no place among those that are answered, but memory: larger ones have a
@@ -224,12 +230,8 @@ class Admission:
         """
         if probe or body.is_small:
             return await body.read(min(body.SMALL, self._limits.body), self._limits.sending)
-        self._check_room(self._receiving)
-        self._receiving += 1
-        try:
+        with self._arriving.place(Request(scope)):
             return await body.read(self._limits.body, self._limits.sending)
-        finally:
-            self._receiving -= 1
 
     def _check_room(self, requests: int) -> None:
         if requests >= self._limits.requests:

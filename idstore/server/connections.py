@@ -15,6 +15,8 @@ from idstore.server import problems
 _RESERVED: Final = 256
 """File descriptors that the store, its snapshots and the processes of queries may need."""
 _FEWEST: Final = 16
+_ADDRESS: Final = (1 << 16) - 1
+"""Bytes of an address at most."""
 _HEAD: Final = 1 << 16
 """Bytes of the head of a request that a connection reads before it is refused."""
 
@@ -95,7 +97,11 @@ class ClientConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 the parser's words are for programmers
-        """Refuse bytes that are no request."""
+        """Refuse bytes that are no request, or one whose address the parser cannot hold."""
+        if len(getattr(self, "url", b"")) > _ADDRESS:
+            too_long = RequestTooLarge(f"the address is longer than {_ADDRESS} bytes; send a body by POST")
+            self._refuse(too_long, HTTPStatus.REQUEST_URI_TOO_LONG)
+            return
         error = InvalidData("this is no request of HTTP/1.1; send its parts as RFC 9112 says")
         self._refuse(error, HTTPStatus.BAD_REQUEST)
 

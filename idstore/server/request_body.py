@@ -42,12 +42,12 @@ def _check_pairs(pairs: list[tuple[str, object]]) -> None:
         keys.add(key)
 
 
-def check_encoding(encoding: str) -> None:
-    """Raise UnsupportedMedia if the header ``Content-Encoding`` says that a body is compressed."""
-    if encoding.lower() != "identity":
-        raise UnsupportedMedia(
-            f"the body is in the encoding {encoding}; send it as it is", field="Content-Encoding"
-        )
+def check_encoding(headers: Headers) -> None:
+    """Raise UnsupportedMedia if a header says that a body is compressed."""
+    for name, usual in (("Content-Encoding", "identity"), ("Transfer-Encoding", "chunked")):
+        encoding = headers.get(name, usual)
+        if encoding.lower() != usual:
+            raise UnsupportedMedia(f"the body is in the encoding {encoding}; send it as it is", field=name)
 
 
 class RequestBody:
@@ -63,7 +63,7 @@ class RequestBody:
     def __init__(self, scope: Scope, receive: Receive) -> None:
         headers = Headers(scope=scope)
         declared = headers.get("Content-Length", "0")
-        self._encoding = headers.get("Content-Encoding", "identity")
+        self._headers = headers
         self._receive = receive
         self._declared = int(declared) if declared.isdecimal() else 0
         self.is_small = "Transfer-Encoding" not in headers and self._declared <= self.SMALL
@@ -82,7 +82,7 @@ class RequestBody:
         (it did not arrive as a whole).
         """
         if not self.has_ended:
-            check_encoding(self._encoding)
+            check_encoding(self._headers)
         check_size(self._declared, limit)
         parts, size = list[bytes](), 0
         try:

@@ -191,7 +191,7 @@ async def upload(
     Raises RequestTooLarge, UnsupportedMedia (a ``Content-Encoding``), LimitReached (too slow), InvalidData
     (gzip), StoreUnavailable (no room).
     """
-    check_encoding(request.headers.get("Content-Encoding", "identity"))
+    check_encoding(request.headers)
     declared = request.headers.get("Content-Length", "")
     if declared.isdecimal():
         check_size(int(declared), limit)

@@ -176,11 +176,19 @@ def test_a_time_that_is_none_is_told_with_its_parameter(server: Server, alice: s
     assert (reply.status, reply.json["field"]) == (422, re.findall(r"\w+(?==[^&]*$)", path)[0])
 
 
+def test_an_address_that_is_too_long_is_told_so(server: Server) -> None:
+    status, answer = exchange(server, b"GET /sparql?query=" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert status in (413, 414) and b"request-too-large" in answer, answer
+
+
 def test_a_compressed_body_is_refused(server: Server, alice: str) -> None:
     headers = {"Content-Encoding": "gzip"}
     reply = server.ask("POST", REGISTER, gzip.compress(b"{}"), token=alice, headers=headers)
     assert (reply.status, reply.json["error"]) == (415, "unsupported-media")
     assert reply.json["field"] == "Content-Encoding" and "gzip" in reply.json["detail"]
+    sent = b"POST /nope HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    status, answer = exchange(server, sent)
+    assert status == 415 and b"Transfer-Encoding" in answer
 
 
 def test_a_body_that_is_null_mints_nothing(server: Server, alice: str) -> None:

@@ -114,6 +114,23 @@ def test_requests_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp
         wait_until(lambda: server.ask("POST", "/nope", b"0" * 100_000).status != 503)
 
 
+def test_large_bodies_that_do_not_arrive_take_few_places(prepared: Path, tmp_path: Path) -> None:
+    shutil.copytree(prepared, tmp_path / "s")
+    whole = b"0" * 100_000
+    with Server(tmp_path / "s", limits={"requests_of_one": 2}) as server, ExitStack() as clients:
+        alice, bob = server.token(ALICE), server.token(BOB)
+        head = f"POST /nope HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {alice}\r\n"
+        for _ in range(2):
+            sent = f"{head}Content-Length: {len(whole)}\r\nExpect: 100-continue\r\n\r\n"
+            client = clients.enter_context(connected(server, sent.encode()))
+            assert b" 100 " in client.recv(1 << 16)
+        assert server.ask("POST", "/nope", whole, token=alice).status == 503
+        assert server.ask("POST", "/nope", whole, token=bob).status == 404
+        assert server.ask("POST", "/nope", whole).status == 404
+        clients.close()
+        wait_until(lambda: server.ask("POST", "/nope", whole, token=alice).status == 404)
+
+
 def test_files_that_do_not_arrive_take_no_place_of_others(prepared: Path, tmp_path: Path) -> None:
     shutil.copytree(prepared, tmp_path / "s")
     file, path = b"12345/a-file\n", "/api/v1/imports?format=list&namespace=h"
