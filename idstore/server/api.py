@@ -30,7 +30,7 @@ from idstore.server.hot_routes import HotRoutes
 from idstore.server.performer import permitted
 from idstore.server.places import Places
 from idstore.server.query_answers import query_response, watched
-from idstore.server.request_body import check_keys
+from idstore.server.request_body import EMPTY_BODIES, RequestBody, check_keys
 from idstore.server.request_errors import request_error
 from idstore.server.schema import body_model, parameter_type
 from idstore.server.sign_in import Caller, counted_as
@@ -72,7 +72,9 @@ class _Application(FastAPI):
         """Answer a request."""
         body = scope.get("state", {}).get("body")
         try:
-            if body:
+            if len(body or b"") > RequestBody.SMALL:
+                await to_thread.run_sync(check_keys, body)
+            elif body:
                 check_keys(body)
         except InvalidData as error:
             await problems.response(error)(scope, receive, send)
@@ -291,11 +293,11 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
                 raise InvalidData(f"{name} stands twice; give it once", field=name)
         if operation.writes:
             _check_key(request, operation)
-        body = b"" if operation.in_query else (await request.body()).strip()
+        body = b"" if operation.upload else (await request.body()).strip()
+        if (operation.in_query or not known) and body not in EMPTY_BODIES:
+            _refuse_body(operation.name)
         if body == b"null":
             raise InvalidData("the body is no JSON object; send one", field="body")
-        if not known and body not in (b"", b"{}"):
-            _refuse_body(operation.name)
         return await endpoint(request, **sent)
 
     return endpoint_of_known

@@ -7,7 +7,7 @@ import asyncio
 import io
 import json
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
@@ -42,6 +42,8 @@ _INTERVAL: Final = 0.1
 """Seconds between two questions to the store while requests wait."""
 _JSON, _PATCH, _EVENTS = "application/json", "application/rdf-patch", "text/event-stream"
 _PARAMETERS: Final = ("after", "limit", "wait")
+_STREAM_PARAMETERS: Final = ("after",)
+"""A stream has no end."""
 _HEADERS: Final = {"Cache-Control": "private, no-store", "Vary": "Accept", "X-Accel-Buffering": "no"}
 
 
@@ -118,8 +120,8 @@ class ChangeFeed:
 
         place  gives up the place of a stream after the response.
         """
-        _check_parameters(request)
         kind = preferred(request.headers, (_JSON, _PATCH, _EVENTS)) or _JSON
+        _check_parameters(request, _STREAM_PARAMETERS if kind == _EVENTS else _PARAMETERS)
         if kind == _EVENTS:
             after = _last_event(request) or _number(request, "after", 0)
             await self._page(after, 1)  # tells whether the number is one
@@ -175,13 +177,12 @@ _ROUTE: Final = _Route()
 """What stands in the access log and in the figures."""
 
 
-def _check_parameters(request: Request) -> None:
-    """Raise InvalidData for a parameter that changes have not, or one that stands twice."""
+def _check_parameters(request: Request, known: Sequence[str]) -> None:
+    """Raise InvalidData for an unknown parameter, and for one that stands twice."""
     for name in request.query_params:
-        if name not in _PARAMETERS:
-            raise InvalidData(
-                f"{name!r} is no parameter of changes; it has {', '.join(_PARAMETERS)}", field=name
-            )
+        if name not in known:
+            what = "a stream of changes" if name in _PARAMETERS else "changes"
+            raise InvalidData(f"{name!r} is no parameter of {what}; it has {', '.join(known)}", field=name)
         if len(request.query_params.getlist(name)) > 1:
             raise InvalidData(f"{name} stands twice; give it once", field=name)
 

@@ -141,6 +141,13 @@ def test_other_and_repeated_parameters_are_refused(shared: Server, accept: str, 
     assert (reply.status, reply.json["field"]) == (422, query.partition("=")[0])
 
 
+@pytest.mark.parametrize("name", ["limit", "wait"])
+def test_a_stream_refuses_what_only_pages_have(shared: Server, name: str) -> None:
+    reply = shared.ask("GET", FEED, query={name: "1"}, headers={"Accept": EVENTS})
+    assert (reply.status, reply.json["field"]) == (422, name)
+    assert "a stream of changes; it has after" in reply.json["detail"]
+
+
 def test_a_wait_ends_with_the_next_public_change_alone(shared: Server) -> None:
     newest, id = page(shared)["newest"], mint(shared, "valve")
     with ThreadPoolExecutor(1) as thread:
