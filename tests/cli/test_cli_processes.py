@@ -145,6 +145,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "export.trig"
 
 
+@pytest.mark.slow
 def test_readers_beside_an_import_see_all_of_it_or_nothing(environment: dict[str, str], large: Path) -> None:
     minted = idstore_says(environment, "mint", "rdl").stdout.strip()
     idstore_says(environment, "fixate", minted)

@@ -47,6 +47,7 @@ def started(server: Server, token: str, body: dict[str, object], replies: list[R
     return thread
 
 
+@pytest.mark.slow
 def test_a_command_that_waits_for_a_starting_server_reaches_it(own: Server) -> None:
     own.end(signal.SIGTERM)
     command = [sys.executable, "-m", "idstore", "--store", str(own.store)]
