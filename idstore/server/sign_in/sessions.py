@@ -22,7 +22,6 @@ try:
 except ImportError:
     URLSafeTimedSerializer = None  # type: ignore[assignment,misc] # `OpenId` tells what is missing
 
-_SHORTEST: Final = 32
 _SESSION, _BEGUN = "session", "sign-in"
 _PATIENCE: Final = 600
 """Seconds in which a person must end the sign-in at the provider."""
@@ -41,12 +40,7 @@ class SessionSettings:
 
     def __post_init__(self) -> None:
         """Raise InvalidData for values that make no sense."""
-        if len(self.secret.value) < _SHORTEST:
-            raise InvalidData(
-                f"secret_file: the secret is shorter than {_SHORTEST} characters; make one with"
-                " openssl rand -hex 32",
-                field="secret_file",
-            )
+        self.secret.check_length("secret_file")
         if not 0 < self.hours <= 24 * 30:
             raise InvalidData(
                 f"hours: {self.hours:g} is not above 0 and at most 720; change it",
