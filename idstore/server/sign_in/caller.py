@@ -14,6 +14,7 @@ from idstore.registry.batch_mint import RequestRow
 from idstore.registry.change_rows import ChangeRow
 from idstore.registry.requests import Request as MintRequest
 from idstore.remedies import Remedy
+from idstore.server.sign_in.networks import network
 from idstore.tokens import Token
 
 T = TypeVar("T")
@@ -93,13 +94,13 @@ class Caller:
 
 
 def counted_as(request: Request) -> str:
-    """Return what limits count a request for: the party that signed in, else the address.
+    """Return what limits count a request for: the party that signed in, else the address: see `network`.
 
     All requests without a sign-in by the store's socket count as of one address.
     """
     caller: Caller = request.state.caller
     if caller.party == NOBODY:
-        return f"@{request.client.host if request.client else ''}"
+        return f"@{network(request.client.host) if request.client else ''}"
     return caller.party.name
 
 
