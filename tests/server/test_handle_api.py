@@ -587,6 +587,10 @@ def test_scripts_of_every_site_may_read_and_not_write(api: HandleServer) -> None
     assert (asked.status, asked.headers["access-control-allow-methods"]) == (204, "GET, HEAD")
     assert "access-control-allow-headers" not in asked.headers
     assert "access-control-allow-origin" not in api.put(f"{LIVE}/cors", URL).headers
+    for handle in (f"{LIVE}/cors", f"{LIVE}/nothing"):
+        known = api.ask("GET", handle, by="bob").headers
+        assert "access-control-allow-origin" not in known
+        assert known["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_head_and_pretty(api: HandleServer) -> None:
