@@ -1,5 +1,6 @@
 """Signing in by an OpenID provider: a real one, and one that misbehaves."""
 
+import base64
 import http.server
 import json
 import re
@@ -385,6 +386,14 @@ def test_other_claims_are_no_sign_in(acted: tuple[Server, Acting], claims: dict[
     server, acting = acted
     far = {"X-Forwarded-For": f"203.0.113.{next(CLIENTS)}", "X-Forwarded-Proto": "https"}
     assert server.ask("GET", TOKENS, token=acting.token(**claims), headers=far).status == 401
+
+
+def test_a_forged_token_with_deep_json_is_no_sign_in(acted: tuple[Server, Acting]) -> None:
+    deep = base64.urlsafe_b64encode(b"[" * 20_000).rstrip(b"=").decode()
+    header, _, signature = acted[1].token().split(".")
+    for token in (f"{deep}.e30.x", f"{header}.{deep}.{signature}"):
+        refused = ask(acted[0], token)
+        assert (refused.status, refused.json["error"]) == (401, "sign-in-required")
 
 
 @pytest.mark.slow
