@@ -12,6 +12,7 @@ from handle_server import DRAFTS, LIVE, URL, HandleServer, make, value
 from serving import BOB, Reply, Server
 
 from idstore.model.party import Party
+from idstore.registry.handle_records import MOST_VALUES
 
 EXAMPLE: list[dict[str, Any]] = [
     value(1, "URL", {"format": "string", "value": "http://www.handle.net/index.html"}),
@@ -499,6 +500,14 @@ def test_bodies_that_are_wrong(
 
 def test_a_body_that_is_too_large(api: HandleServer) -> None:
     assert said(api.ask("PUT", f"{LIVE}/large", b" " * (5 << 20), "bob")) == (413, 4)
+
+
+def test_values_that_are_too_many_are_not_read(api: HandleServer) -> None:
+    many = [URL, *[{"index": "none"}] * MOST_VALUES]
+    reply = api.put(f"{LIVE}/many", *many)
+    assert (said(reply), f"{MOST_VALUES + 1} values" in reply.json["message"]) == ((400, 202), True)
+    fewer = [value(index, "DESC", "x") for index in range(1, MOST_VALUES + 1)]
+    assert said(api.put(f"{LIVE}/many", *fewer)) == (201, 1)
 
 
 def test_the_body_must_be_declared_as_json(api: HandleServer) -> None:

@@ -8,6 +8,7 @@ policy of its pages.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -131,7 +132,7 @@ class HandleApi:
             raise Refusal(
                 Code.PROTOCOL_ERROR, "the values must come as JSON; send Content-Type: application/json"
             )
-        values = drafts(request.state.body, None if mint else handle)
+        values = await run_in_threadpool(drafts, request.state.body, None if mint else handle)
         if only and set(given.texts("index")) != {VARIOUS}:
             _check_indexes(given.indexes(), [draft.index for draft in values])
         name = await self._performer.run("show", lambda: self._writable(request, handle, mint=mint))
