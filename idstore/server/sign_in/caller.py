@@ -38,12 +38,16 @@ class Caller:
     is_session: bool = False
     is_cross_site: bool = False
 
-    def check(self, operation: ApiOperation, registry: Registry, arguments: dict[str, object]) -> None:
-        """Raise SignInRequired or NotPermitted unless the caller may try the operation."""
+    def check_signed_in(self, operation: ApiOperation) -> None:
+        """Raise SignInRequired for an anonymous caller of an operation that needs a sign-in."""
         if operation.rights is not Rights.EVERYONE and self.party == NOBODY:
             raise SignInRequired(
                 f"{operation.name} is for {operation.rights}; sign in", remedy=Remedy.SIGN_IN
             )
+
+    def check(self, operation: ApiOperation, registry: Registry, arguments: dict[str, object]) -> None:
+        """Raise SignInRequired or NotPermitted unless the caller may try the operation."""
+        self.check_signed_in(operation)
         if self.is_session and operation.writes:
             raise NotPermitted(
                 "a browser's session only reads; sign in with a token to change something",
