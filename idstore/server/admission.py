@@ -211,6 +211,9 @@ class Admission:
         except IdstoreError as error:
             await self._refuse(scope, error)(scope, body.receive, answer.send)
             return
+        except Exception as error:
+            await self._refuse(scope, problems.failure(error))(scope, body.receive, answer.send)
+            raise  # it is logged
         places = 0 if is_upload else 1  # uploads have places of their own
         self._answering += places
         try:

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from idstore.errors import IdstoreError, InvalidData
+from idstore.errors import IdstoreError, InvalidData, SignInRequired
 from idstore.model.record import Record
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import parameter_text, summary
@@ -73,13 +73,23 @@ class _Application(FastAPI):
         body = scope.get("state", {}).get("body")
         try:
             if len(body or b"") > RequestBody.SMALL:
+                self._check_signed_in(scope)
                 await to_thread.run_sync(check_keys, body)
             elif body:
                 check_keys(body)
-        except InvalidData as error:
+        except (InvalidData, SignInRequired) as error:
             await problems.response(error)(scope, receive, send)
             return
         await self.hot_routes(scope, receive, send)
+
+    def _check_signed_in(self, scope: Scope) -> None:
+        """Raise SignInRequired for an operation that needs a sign-in, before its large body is read."""
+        found = (route for route in self.routes if route.matches(scope)[0] is Match.FULL)
+        route = next(found, None)
+        operation = OPERATIONS.get(getattr(route, "name", ""))
+        if operation is not None:
+            scope["route"] = route
+            scope["state"]["caller"].check_signed_in(operation)
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
@@ -278,7 +288,7 @@ def _upload_endpoint(
 def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
     """Return an endpoint that refuses what FastAPI would pass over: unknown parameters and request keys."""
     others = [one for one in operation.parameters if f"{{{one.name}}}" not in operation.path]
-    known = {one.name: one.is_mapping or get_origin(parameter_type(one)) is list for one in others}
+    known = {one.name: get_origin(parameter_type(one, text=True)) is list for one in others}
 
     async def endpoint_of_known(request: Request, **sent: Any) -> Response:
         if not operation.in_query:

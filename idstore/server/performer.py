@@ -37,6 +37,11 @@ class Performer:
 
         return await self._workers.run(operation, work)
 
+    async def check(self, request: Request, name: str, /, **arguments: Any) -> None:
+        """Raise SignInRequired or NotPermitted as `perform` does, and carry out nothing."""
+        operation, caller = OPERATIONS[name], request.state.caller
+        await self._workers.run(operation, lambda: permitted(caller, self.registry, operation, arguments))
+
     async def run(self, name: str, work: Callable[[], T]) -> T:
         """Return the result of ``work``, which reads, in the threads of the operation ``name``.
 

@@ -7,7 +7,16 @@ from functools import cache
 from types import GenericAlias
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    TypeAdapter,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 from pyoxigraph import NamedNode
 
@@ -122,7 +131,8 @@ def item_schemas(kinds: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], d
 def _sent(kind: Any, *, text: bool = False) -> Any:
     origin = get_origin(kind)
     if origin in (list, tuple, Sequence, Collection, Iterable):
-        return list[_sent(get_args(kind)[0], text=text)]  # type: ignore[misc]
+        items = GenericAlias(list, (_sent(get_args(kind)[0], text=text),))
+        return items if text else Annotated[items, FailFast()]  # a body may have many wrong items
     if origin is Mapping:
         return GenericAlias(dict, (_TEXT, _sent(get_args(kind)[1])))
     if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind is not Party:

@@ -239,10 +239,10 @@ def wait_for_active(server: Server, number: int) -> None:
 
 
 @contextmanager
-def stream(server: Server, after: int) -> Iterator[int]:
+def stream(server: Server, after: int, headers: dict[str, str] = {}) -> Iterator[int]:  # noqa: B006 it is only read
     """Give the status of a stream whose client reads nothing more."""
     with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)) as connection:
-        connection.request("GET", f"{FEED}?after={after}", headers={"Accept": EVENTS})
+        connection.request("GET", f"{FEED}?after={after}", headers={"Accept": EVENTS, **headers})
         with connection.getresponse() as response:
             yield response.status
 
@@ -265,6 +265,21 @@ def test_one_address_or_party_takes_some_of_the_places_only(own: Server) -> None
             assert own.ask("GET", FEED, query=query, token=token).status == 200
         wait_for_active(own, LISTENERS_OF_ONE - 1)
         assert own.ask("GET", FEED, query=query).status == 200
+
+
+def test_one_network_of_ipv6_takes_the_places_of_one_address(prepared: Path, tmp_path: Path) -> None:
+    def sent_from(address: str) -> dict[str, str]:
+        return {"X-Forwarded-For": address, "X-Forwarded-Proto": "https"}
+
+    shutil.copytree(prepared, tmp_path / "s")
+    with Server(tmp_path / "s", ("--proxy", "127.0.0.1")) as server, ExitStack() as others:
+        newest = page(server)["newest"]
+        for number in range(LISTENERS_OF_ONE):
+            headers = sent_from(f"2001:db8::{number}")
+            assert others.enter_context(stream(server, newest, headers)) == 200
+        for address, status in (("2001:db8::ffff", 503), ("2001:db8:0:1::1", 200)):
+            with stream(server, newest, sent_from(address)) as found:
+                assert found == status
 
 
 def test_a_wait_ends_with_its_client(own: Server) -> None:
