@@ -56,6 +56,8 @@ _NAME: Final = "name"
 """The parameter that names an uploaded file: its path here is none of its sender's business."""
 _CANCELLED: Final = "cancelled"
 """Parameter of operations that can be ended: a function that tells whether they should."""
+_LIMIT: Final = "limit"
+"""Parameter of operations that return a part of a list: how many items it has at most."""
 _PRIVATE: Final = {"Cache-Control": "private, no-store"}
 """Header of every answer that may depend on who asks."""
 _UNBUFFERED: Final = {**_PRIVATE, "X-Accel-Buffering": "no"}
@@ -411,6 +413,8 @@ def _answer(
         arguments[_CANCELLED] = cancelled
     if operation.position is not None:
         return _page(operation, registry, arguments, values)
+    if operation.capped and _LIMIT in arguments:
+        arguments[_LIMIT] = min(arguments[_LIMIT], LONGEST_PAGE)
     result = operation.run(registry, **arguments)
     if operation.streams:
         return lines.stream(result, registry.home, _PRIVATE, workers)
@@ -424,10 +428,10 @@ def _page(
 ) -> Response:
     """Answer with a page of items; the header ``Link`` leads to the next one."""
     assert operation.position is not None
-    default = operation.signature.parameters["limit"].default
-    asked = arguments.get("limit", default)
+    default = operation.signature.parameters[_LIMIT].default
+    asked = arguments.get(_LIMIT, default)
     limit = LONGEST_PAGE if asked is None else min(asked, LONGEST_PAGE)
-    items = operation.run(registry, **arguments | {"limit": limit})
+    items = operation.run(registry, **arguments | {_LIMIT: limit})
     headers = dict(_PRIVATE)
     if items and len(items) == limit:
         following = {name: value for name, value in values.items() if value not in (None, [], False)}
