@@ -417,7 +417,7 @@ def _answer(
         arguments[_LIMIT] = min(arguments[_LIMIT], LONGEST_PAGE)
     result = operation.run(registry, **arguments)
     if operation.streams:
-        return lines.stream(result, registry.home, _PRIVATE, workers)
+        return lines.stream(operation, result, registry.home, _PRIVATE, workers)
     if operation.result is Answer:
         return query_response(result, _PRIVATE)
     return JSONResponse(dump(result, registry.home), 201 if operation.creates else 200, _PRIVATE)
