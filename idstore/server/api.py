@@ -295,7 +295,7 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
                 raise InvalidData(f"{name} stands twice; give it once", field=name)
         if operation.writes:
             _check_key(request, operation)
-        body = b"" if operation.upload else (await request.body()).strip()
+        body = b"" if operation.upload else request.state.body.strip()
         if (operation.in_query or not known) and body not in EMPTY_BODIES:
             _refuse_body(operation.name)
         if body == b"null":
