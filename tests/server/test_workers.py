@@ -190,10 +190,8 @@ def test_a_scan_ends_when_its_client_has_gone(tmp_path: Path, monkeypatch: pytes
             time.sleep(0.01)
         return until(items, cancelled)
 
-    received: list[MutableMapping[str, Any]] = [{"type": "http.request", "body": b""}]
-
     async def receive() -> MutableMapping[str, Any]:
-        return received.pop() if received else {"type": "http.disconnect"}
+        return {"type": "http.disconnect"}
 
     async def send(message: MutableMapping[str, Any]) -> None:
         answer.append(message)
