@@ -1,6 +1,7 @@
 """Threads of the server: operations that take long keep none of the others waiting."""
 
 import asyncio
+import json
 import resource
 import threading
 import time
@@ -80,6 +81,60 @@ def test_a_scan_that_takes_too_long_keeps_the_turn_of_its_caller_until_its_end(t
 
     with opened(tmp_path) as registry:
         asyncio.run(ask(Workers(registry, 0.2)))
+
+
+def test_long_lists_of_handles_take_turns_with_other_scans_of_their_caller(tmp_path: Path) -> None:
+    pytest.importorskip("fastapi")
+    from idstore.server.handles import routes
+    from idstore.server.performer import Performer
+    from idstore.server.sign_in import Caller
+    from idstore.server.workers import Workers
+
+    running, end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        running.set()
+        assert end.wait(30)
+
+    async def listed(app: Callable[..., Any], address: str, query: bytes) -> Any:
+        """Return the answer to a request from an address."""
+        body = list[bytes]()
+
+        async def receive() -> MutableMapping[str, Any]:
+            return {"type": "http.request", "body": b""}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            body.append(message.get("body", b""))
+
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": routes.HANDLES,
+            "root_path": "",
+            "query_string": b"prefix=10.1000" + query,
+            "headers": [],
+            "client": (address, 1),
+            "state": {"caller": Caller(idstore.NOBODY), "body": b""},
+        }
+        await app(scope, receive, send)
+        return json.loads(b"".join(body))
+
+    async def ask(workers: Workers) -> None:
+        app = routes.interface(Performer(registry, workers)).application
+        held = asyncio.create_task(workers.scan(LIST, work, "@192.0.2.1"))
+        await asyncio.to_thread(running.wait)
+        following = asyncio.create_task(listed(app, "192.0.2.1", b""))
+        for address, query in (("192.0.2.1", b"&page=0&pageSize=10"), *[("192.0.2.2", b"")] * 3):
+            assert (await listed(app, address, query))["totalCount"] == "1"
+        assert not following.done()
+        end.set()
+        assert (await following)["handles"] == [f"10.1000/{made.label}"]
+        await held
+
+    with opened(tmp_path) as registry:
+        registry.add_namespace("h", "10.1000", "handle", ALICE)
+        made = registry.mint("h", ALICE, idstore.Request(fixate=True))
+        asyncio.run(ask(Workers(registry, 60)))
 
 
 def test_acts_that_wait_keep_no_list_waiting(tmp_path: Path) -> None:
