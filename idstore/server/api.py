@@ -20,7 +20,7 @@ from idstore.errors import IdstoreError, InvalidData
 from idstore.model.record import Record
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import parameter_text, summary
-from idstore.operations.operation import LINES, LONGEST_PAGE, REQUIRED, ApiOperation, Parameter
+from idstore.operations.operation import LINES, LONGEST_PAGE, PROGRESS, REQUIRED, ApiOperation, Parameter
 from idstore.operations.wire import dump
 from idstore.progress import never
 from idstore.registry import Registry
@@ -34,17 +34,19 @@ from idstore.server.request_body import EMPTY_BODIES, RequestBody, check_keys
 from idstore.server.request_errors import request_error
 from idstore.server.schema import body_model, parameter_type
 from idstore.server.sign_in import Caller, counted_as
-from idstore.server.transfers import Download, upload
+from idstore.server.transfers import Download, Writers, upload
 from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
 
 VERSION: Final = "v1"
-WRITERS: Final = 2
+WRITERS: Final = 3
 """Downloads that are written at the same time; others wait."""
 IMPORTERS: Final = 2
 """Uploads that are worked on at the same time; others wait."""
-LONG: Final = 2
+LONG: Final = 3
 """How many times an operation that takes long is carried out at the same time; others wait."""
+OF_ONE: Final = 2
+"""Those of one party that signed in, or of one address."""
 UNTRUSTED: Final = 64
 """How many times smaller the files of others than administrators must be: reading them takes memory."""
 UPLOADS: Final = frozenset(f"{API}{VERSION}{one.path}" for one in OPERATIONS.values() if one.upload)
@@ -116,10 +118,10 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
 
 
 def _add_operations(app: FastAPI, registry: Registry, workers: Workers, limits: ServerLimits) -> None:
-    writers, importers = CapacityLimiter(WRITERS), CapacityLimiter(IMPORTERS)
+    writers, importers = Writers(WRITERS, OF_ONE, limits.sending), CapacityLimiter(IMPORTERS)
     for operation in OPERATIONS.values():
         if operation.download:
-            endpoint = _download_endpoint(operation, registry, workers, writers, limits)
+            endpoint = _download_endpoint(operation, registry, workers, writers)
         elif operation.upload:
             endpoint = _upload_endpoint(operation, registry, workers, importers, limits)
         elif operation.is_long:
@@ -196,13 +198,12 @@ def _endpoint(operation: ApiOperation, registry: Registry, workers: Workers) -> 
 
 
 def _download_endpoint(
-    operation: ApiOperation,
-    registry: Registry,
-    workers: Workers,
-    writers: CapacityLimiter,
-    limits: ServerLimits,
+    operation: ApiOperation, registry: Registry, workers: Workers, writers: Writers
 ) -> _Endpoint:
-    """Return the endpoint of an operation that writes bytes; see `Download`."""
+    """Return the endpoint of an operation that writes bytes: see `Download`.
+
+    It ends when its client leaves.
+    """
 
     async def endpoint(request: Request, **sent: Any) -> Response:
         values = _values(sent)
@@ -210,11 +211,12 @@ def _download_endpoint(
             operation, partial(_arguments, operation, registry, request.state.caller, values)
         )
         download = Download()
-        await download.begin(
-            lambda target: operation.run(registry, **{operation.download: target}, **arguments),
-            writers,
-            limits.sending,
-        )
+
+        def work(target: IO[bytes]) -> None:
+            operation.run(registry, **{operation.download: target, PROGRESS: download.progress}, **arguments)
+
+        if not await writers.begin(request, download, work):
+            return Response(status_code=CLIENT_GONE)
         return StreamingResponse(download.blocks(), headers=_PRIVATE, media_type=operation.media_type(values))
 
     return endpoint
@@ -224,7 +226,7 @@ def _long_endpoint(
     operation: ApiOperation, registry: Registry, workers: Workers, limits: ServerLimits
 ) -> _Endpoint:
     """Return the endpoint of an operation that reports its progress. It ends when its client leaves."""
-    places = CapacityLimiter(LONG)
+    writers = Writers(LONG, OF_ONE, limits.sending)
 
     async def endpoint(request: Request, **sent: Any) -> Response:
         arguments = await workers.run(
@@ -235,7 +237,8 @@ def _long_endpoint(
         def work(target: IO[bytes]) -> None:
             lines.write(operation, registry, arguments, target, lambda: answer.is_abandoned)
 
-        await answer.begin(work, places, limits.sending)
+        if not await writers.begin(request, answer, work):
+            return Response(status_code=CLIENT_GONE)
         return StreamingResponse(answer.blocks(), headers=_UNBUFFERED, media_type=LINES)
 
     return endpoint
