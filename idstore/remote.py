@@ -41,7 +41,7 @@ from idstore.operations.operation import LINES, LONGEST_PAGE, PROGRESS, ApiOpera
 from idstore.operations.wire import dump, load, may_be_none
 from idstore.progress import Progress, never, unwatched
 from idstore.registry.batch_mint import MintOutcome
-from idstore.registry.log import PAGE, EventPage, LogEntry, LogPosition
+from idstore.registry.log import PAGE, EventPage, LogEntry, LogPosition, check_wanted
 from idstore.registry.requests import Request
 from idstore.remedies import Remedy
 from idstore.stores.contract import Answer
@@ -231,10 +231,11 @@ class RemoteRegistry(_Base):
         check(operation.run, {"limit": limit})
         entries = list[LogEntry]()
         while True:
+            check_wanted(cancelled)
             size = min(limit - len(entries), LONGEST_PAGE)
             page = self._call(operation, party, cursor, filter, limit=size)
             entries, cursor = entries + page.entries, page.cursor
-            if len(page.entries) < size or len(entries) >= limit or cancelled():
+            if len(page.entries) < size or len(entries) >= limit:
                 return EventPage(entries, cursor)
 
     def news(
@@ -242,9 +243,10 @@ class RemoteRegistry(_Base):
         party: Party,
         filter: Filter = Filter(),
         position: LogPosition | None = None,
-        cancelled: Callable[[], bool] = never,  # noqa: ARG002 the server ends it with the connection
+        cancelled: Callable[[], bool] = never,
     ) -> list[LogEntry]:
         """Return the next events that the party may see: see `Log.news`."""
+        check_wanted(cancelled)
         cursor = position or LogPosition(follows=False)
         page = self._call(
             OPERATIONS["news"],

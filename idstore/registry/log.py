@@ -181,7 +181,7 @@ class Log(Lookup):
         entries: list[LogEntry] = []
         more = True
         while more and len(entries) < limit:
-            _check_wanted(cancelled)
+            check_wanted(cancelled)
             found, number, more = self.store.read(partial(page, party, filter, number, limit - len(entries)))
             entries += found
         return EventPage(entries, f"{_COMMIT if commits else ''}{number}")
@@ -270,7 +270,7 @@ class Log(Lookup):
         filter.check_events()
         cursor = position or LogPosition(follows=False)
         while True:
-            _check_wanted(cancelled)
+            check_wanted(cancelled)
             news = self.store.read(lambda view: self._news(view, party, filter, cursor))
             if news.publication is not None:
                 cursor.publication = news.publication
@@ -332,7 +332,7 @@ def _published(after: int, limit: int, view: View) -> list[LogEntry]:
     return [entry(view, row) for row in view.catalogue.published(after, limit)]
 
 
-def _check_wanted(cancelled: Callable[[], bool]) -> None:
+def check_wanted(cancelled: Callable[[], bool]) -> None:
     """Raise LimitReached if reading was cancelled."""
     if cancelled():
         raise LimitReached("reading the log was cancelled", limit="cancelled")

@@ -98,3 +98,5 @@ def test_a_client_reads_as_many_events_as_it_asks_for(crowded: Server) -> None:
         assert sorted(filter(None, followed)) == [*range(1, len(near.published(0, 10**9)) + 1)]
         with pytest.raises(idstore.InvalidData, match="limit"):
             far.events_since(NOBODY, limit=-1)
+        with pytest.raises(idstore.LimitReached, match="cancelled"):
+            far.events_since(NOBODY, cancelled=lambda: True)
