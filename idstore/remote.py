@@ -39,9 +39,9 @@ from idstore.model.record import Record
 from idstore.operations.declared import LOCAL, OPERATIONS, new_token
 from idstore.operations.operation import LINES, LONGEST_PAGE, PROGRESS, ApiOperation
 from idstore.operations.wire import dump, load, may_be_none
-from idstore.progress import Progress, unwatched
+from idstore.progress import Progress, never, unwatched
 from idstore.registry.batch_mint import MintOutcome
-from idstore.registry.log import LogEntry, LogPosition
+from idstore.registry.log import PAGE, EventPage, LogEntry, LogPosition, check_wanted
 from idstore.registry.requests import Request
 from idstore.remedies import Remedy
 from idstore.stores.contract import Answer
@@ -214,10 +214,39 @@ class RemoteRegistry(_Base):
                 outcome = MintOutcome(None, error=error)
             yield outcome
 
+    def events_since(
+        self,
+        party: Party,
+        cursor: str = "0",
+        filter: Filter = Filter(),
+        *,
+        limit: int = PAGE,
+        cancelled: Callable[[], bool] = never,
+    ) -> EventPage:
+        """Return the events after a cursor, and the cursor after them: see `Log.events_since`.
+
+        Each page of at most `LONGEST_PAGE` events is a request.
+        """
+        operation = OPERATIONS["events_since"]
+        check(operation.run, {"limit": limit})
+        entries = list[LogEntry]()
+        while True:
+            check_wanted(cancelled)
+            size = min(limit - len(entries), LONGEST_PAGE)
+            page = self._call(operation, party, cursor, filter, limit=size)
+            entries, cursor = entries + page.entries, page.cursor
+            if len(page.entries) < size or len(entries) >= limit:
+                return EventPage(entries, cursor)
+
     def news(
-        self, party: Party, filter: Filter = Filter(), position: LogPosition | None = None
+        self,
+        party: Party,
+        filter: Filter = Filter(),
+        position: LogPosition | None = None,
+        cancelled: Callable[[], bool] = never,
     ) -> list[LogEntry]:
         """Return the next events that the party may see: see `Log.news`."""
+        check_wanted(cancelled)
         cursor = position or LogPosition(follows=False)
         page = self._call(
             OPERATIONS["news"],

@@ -20,7 +20,7 @@ from idstore.errors import IdstoreError, InvalidData, SignInRequired
 from idstore.model.record import Record
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import parameter_text, summary
-from idstore.operations.operation import LINES, LONGEST_PAGE, REQUIRED, ApiOperation, Parameter
+from idstore.operations.operation import LINES, LONGEST_PAGE, PROGRESS, REQUIRED, ApiOperation, Parameter
 from idstore.operations.wire import dump
 from idstore.progress import never
 from idstore.registry import Registry
@@ -34,17 +34,19 @@ from idstore.server.request_body import EMPTY_BODIES, RequestBody, check_keys
 from idstore.server.request_errors import request_error
 from idstore.server.schema import body_model, parameter_type
 from idstore.server.sign_in import Caller, counted_as
-from idstore.server.transfers import Download, upload
+from idstore.server.transfers import Download, Writers, upload
 from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
 
 VERSION: Final = "v1"
-WRITERS: Final = 2
+WRITERS: Final = 3
 """Downloads that are written at the same time; others wait."""
 IMPORTERS: Final = 2
 """Uploads that are worked on at the same time; others wait."""
-LONG: Final = 2
+LONG: Final = 3
 """How many times an operation that takes long is carried out at the same time; others wait."""
+OF_ONE: Final = 2
+"""Those of one party that signed in, or of one address."""
 UNTRUSTED: Final = 64
 """How many times smaller the files of others than administrators must be: reading them takes memory."""
 UPLOADS: Final = frozenset(f"{API}{VERSION}{one.path}" for one in OPERATIONS.values() if one.upload)
@@ -56,6 +58,8 @@ _NAME: Final = "name"
 """The parameter that names an uploaded file: its path here is none of its sender's business."""
 _CANCELLED: Final = "cancelled"
 """Parameter of operations that can be ended: a function that tells whether they should."""
+_LIMIT: Final = "limit"
+"""Parameter of operations that return a part of a list: how many items it has at most."""
 _PRIVATE: Final = {"Cache-Control": "private, no-store"}
 """Header of every answer that may depend on who asks."""
 _UNBUFFERED: Final = {**_PRIVATE, "X-Accel-Buffering": "no"}
@@ -124,10 +128,10 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
 
 
 def _add_operations(app: FastAPI, registry: Registry, workers: Workers, limits: ServerLimits) -> None:
-    writers, importers = CapacityLimiter(WRITERS), CapacityLimiter(IMPORTERS)
+    writers, importers = Writers(WRITERS, OF_ONE, limits.sending), CapacityLimiter(IMPORTERS)
     for operation in OPERATIONS.values():
         if operation.download:
-            endpoint = _download_endpoint(operation, registry, workers, writers, limits)
+            endpoint = _download_endpoint(operation, registry, workers, writers)
         elif operation.upload:
             endpoint = _upload_endpoint(operation, registry, workers, importers, limits)
         elif operation.is_long:
@@ -204,13 +208,12 @@ def _endpoint(operation: ApiOperation, registry: Registry, workers: Workers) -> 
 
 
 def _download_endpoint(
-    operation: ApiOperation,
-    registry: Registry,
-    workers: Workers,
-    writers: CapacityLimiter,
-    limits: ServerLimits,
+    operation: ApiOperation, registry: Registry, workers: Workers, writers: Writers
 ) -> _Endpoint:
-    """Return the endpoint of an operation that writes bytes; see `Download`."""
+    """Return the endpoint of an operation that writes bytes: see `Download`.
+
+    It ends when its client leaves.
+    """
 
     async def endpoint(request: Request, **sent: Any) -> Response:
         values = _values(sent)
@@ -218,11 +221,12 @@ def _download_endpoint(
             operation, partial(_arguments, operation, registry, request.state.caller, values)
         )
         download = Download()
-        await download.begin(
-            lambda target: operation.run(registry, **{operation.download: target}, **arguments),
-            writers,
-            limits.sending,
-        )
+
+        def work(target: IO[bytes]) -> None:
+            operation.run(registry, **{operation.download: target, PROGRESS: download.progress}, **arguments)
+
+        if not await writers.begin(request, download, work):
+            return Response(status_code=CLIENT_GONE)
         return StreamingResponse(download.blocks(), headers=_PRIVATE, media_type=operation.media_type(values))
 
     return endpoint
@@ -232,7 +236,7 @@ def _long_endpoint(
     operation: ApiOperation, registry: Registry, workers: Workers, limits: ServerLimits
 ) -> _Endpoint:
     """Return the endpoint of an operation that reports its progress. It ends when its client leaves."""
-    places = CapacityLimiter(LONG)
+    writers = Writers(LONG, OF_ONE, limits.sending)
 
     async def endpoint(request: Request, **sent: Any) -> Response:
         arguments = await workers.run(
@@ -243,7 +247,8 @@ def _long_endpoint(
         def work(target: IO[bytes]) -> None:
             lines.write(operation, registry, arguments, target, lambda: answer.is_abandoned)
 
-        await answer.begin(work, places, limits.sending)
+        if not await writers.begin(request, answer, work):
+            return Response(status_code=CLIENT_GONE)
         return StreamingResponse(answer.blocks(), headers=_UNBUFFERED, media_type=LINES)
 
     return endpoint
@@ -421,9 +426,11 @@ def _answer(
         arguments[_CANCELLED] = cancelled
     if operation.position is not None:
         return _page(operation, registry, arguments, values)
+    if operation.capped and _LIMIT in arguments:
+        arguments[_LIMIT] = min(arguments[_LIMIT], LONGEST_PAGE)
     result = operation.run(registry, **arguments)
     if operation.streams:
-        return lines.stream(result, registry.home, _PRIVATE, workers)
+        return lines.stream(operation, result, registry.home, _PRIVATE, workers)
     if operation.result is Answer:
         return query_response(result, _PRIVATE)
     return JSONResponse(dump(result, registry.home), 201 if operation.creates else 200, _PRIVATE)
@@ -434,10 +441,10 @@ def _page(
 ) -> Response:
     """Answer with a page of items; the header ``Link`` leads to the next one."""
     assert operation.position is not None
-    default = operation.signature.parameters["limit"].default
-    asked = arguments.get("limit", default)
+    default = operation.signature.parameters[_LIMIT].default
+    asked = arguments.get(_LIMIT, default)
     limit = LONGEST_PAGE if asked is None else min(asked, LONGEST_PAGE)
-    items = operation.run(registry, **arguments | {"limit": limit})
+    items = operation.run(registry, **arguments | {_LIMIT: limit})
     headers = dict(_PRIVATE)
     if items and len(items) == limit:
         following = {name: value for name, value in values.items() if value not in (None, [], False)}

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +281,38 @@ def test_one_network_of_ipv6_takes_the_places_of_one_address(prepared: Path, tmp
         for address, status in (("2001:db8::ffff", 503), ("2001:db8:0:1::1", 200)):
             with stream(server, newest, sent_from(address)) as found:
                 assert found == status
+
+
+def listener(server: Server, address: str, path: str, accept: str) -> http.client.HTTPConnection:
+    """Return a connection from an address of this machine on which a request for changes waits."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20, source_address=(address, 0))
+    connection.request("GET", path, headers={"Accept": accept})
+    return connection
+
+
+def test_all_listeners_get_a_change_and_other_requests_are_answered(own: Server) -> None:
+    newest, id, accepts = page(own)["newest"], mint(own, "valve"), (JSON, PATCH, EVENTS)
+    paths = {kind: f"{FEED}?after={newest}" + ("" if kind == EVENTS else "&wait=60") for kind in accepts}
+    addresses = [f"127.0.0.{number}" for number in range(2, 17)]
+    with ExitStack() as stack:
+        listeners = list[tuple[str, http.client.HTTPConnection]]()
+        for kind, address in product((EVENTS, EVENTS, EVENTS, JSON, JSON, PATCH), addresses):
+            listeners += [
+                (kind, stack.enter_context(closing(listener(own, address, paths[kind], kind))))
+                for _ in range(2 if kind == JSON else 1)
+            ]
+            wait_for_active(own, len(listeners))
+        fixate(own, id)
+        assert own.ask("GET", "/api/v1/namespaces").status == 200
+        for kind, connection in listeners:
+            response = connection.getresponse()
+            assert response.status == 200
+            if kind == EVENTS:
+                assert response.readline() == f"id: {newest + 1}\n".encode()
+            elif kind == JSON:
+                assert json.loads(response.read()) == page(own, newest)
+            else:
+                assert f"H upto {page(own)['newest']}".encode() in response.read()
 
 
 def test_a_wait_ends_with_its_client(own: Server) -> None:

@@ -211,19 +211,24 @@ class HandleApi:
             raise Refusal(
                 Code.NOT_RESPONSIBLE, f"the prefix {prefix} is not one of this server; ask for {PREFIXES}"
             )
-        found: HandleRange = await self._performer.perform(
+
+        def listing(found: HandleRange) -> Response:
+            if len(found.iris) > MOST_LISTED:
+                raise Refusal(
+                    Code.PROTOCOL_ERROR,
+                    f"{found.total} handles are too many for one answer; give page and pageSize",
+                )
+            handles = [*map(names.handle_of, found.iris)]
+            return _listing(given, "handles", handles, found.total, prefix=prefix)
+
+        return await self._performer.answer(
             request,
             "handles",
+            listing,
             namespace=home.base,
             start=start,
             limit=MOST_LISTED + 1 if limit is None else limit,
         )
-        if len(found.iris) > MOST_LISTED:
-            raise Refusal(
-                Code.PROTOCOL_ERROR,
-                f"{found.total} handles are too many for one answer; give page and pageSize",
-            )
-        return _listing(given, "handles", [*map(names.handle_of, found.iris)], found.total, prefix=prefix)
 
     async def list_prefixes(self, request: Request) -> Response:
         """List the prefixes of this server."""
