@@ -28,7 +28,6 @@ from idstore.errors import (
     NotPermitted,
     RequestConflict,
     SignInRequired,
-    StoreUnavailable,
 )
 from idstore.exchange import changes, description, exporting, importing
 from idstore.exchange import digest as digests
@@ -297,13 +296,13 @@ class RemoteRegistry(_Base):
         with self._body(operation, bound.arguments) as body:
             response = self._connection.send(operation, values, headers, body)
         if operation.download:
-            return self._connection.copy(response, bound.arguments[operation.download])
+            return self._connection.copy(operation, response, bound.arguments[operation.download])
         if operation.in_lines:
             items = self._items(operation, response, bound.arguments.get(PROGRESS, unwatched))
-            return items if operation.streams else self._only(items)
+            return items if operation.streams else self._only(operation, items)
         if operation.result is Answer:
             with self._connection.as_registry():
-                return _RemoteAnswer(response)
+                return _RemoteAnswer(response, self._connection.stream(operation, response))
         answer = self._connection.read(operation, response)
         with self._connection.as_registry():
             document = json.loads(answer)
@@ -335,11 +334,11 @@ class RemoteRegistry(_Base):
                 else:
                     yield item
 
-    def _only(self, items: Iterator[Any]) -> Any:
-        """Return the only item of an answer. Raises StoreUnavailable: there is none."""
+    def _only(self, operation: ApiOperation, items: Iterator[Any]) -> Any:
+        """Return the only item of an answer. Raises StoreUnavailable, OutcomeUnknown: there is none."""
         for item in items:
             return item
-        raise StoreUnavailable(f"{self._connection.name} ended its answer too soon; try again")
+        raise self._connection.cut_off(operation)
 
     def _body(
         self, operation: ApiOperation, arguments: Mapping[str, Any]
@@ -356,23 +355,19 @@ class RemoteRegistry(_Base):
 class _RemoteAnswer:
     """The answer of a server to a query: see `idstore.stores.contract.Answer`."""
 
-    def __init__(self, response: http.client.HTTPResponse) -> None:
-        self._response = response
+    def __init__(self, response: http.client.HTTPResponse, stream: IO[bytes]) -> None:
+        self.stream = stream
         self.kind = response.headers["Idstore-Kind"]
         self.format = response.headers["Idstore-Format"]
         self.media_type = response.headers["Content-Type"]
         self.rows = int(response.headers["Idstore-Rows"])
         self.truncated = response.headers["Idstore-Truncated"] == "true"
 
-    @property
-    def stream(self) -> IO[bytes]:
-        return cast("IO[bytes]", self._response)
-
     def read(self) -> bytes:
-        return self._response.read()
+        return self.stream.read()
 
     def close(self) -> None:
-        self._response.close()
+        self.stream.close()
 
     def __enter__(self) -> Self:
         return self

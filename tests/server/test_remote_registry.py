@@ -17,6 +17,8 @@ from idstore import (
     RequestTooLarge,
     SignInRequired,
     StoreClosed,
+    StoreUnavailable,
+    UnknownNamespace,
 )
 from idstore.model.party import SIGNED_IN
 from idstore.registry.log import LogPosition
@@ -108,3 +110,27 @@ def test_only_administrators_send_tables_that_all_others_wait_for(
             far.shared_targets([minted[0].id] * 501, BOB, 1)
     with idstore.connect(server.address, token=alice) as far:
         assert {one.verdict for one in far.mint_many("h", rows, ALICE)} == {"new"}
+
+
+@pytest.mark.parametrize("path", ["nope/", "sparql/", "id/"])
+def test_an_address_without_the_api_is_told(server: Server, path: str) -> None:
+    with (
+        idstore.connect(server.address + path) as far,
+        pytest.raises(StoreUnavailable, match="no idstore API answers"),
+    ):
+        far.namespaces()
+
+
+def test_an_identifier_that_looks_like_an_address_of_the_api_is_not_registered(
+    server: Server, alice: str
+) -> None:
+    base = "https://data.example.org/api/v1/data#"
+    with idstore.connect(server.address, token=alice) as far:
+        far.add_namespace("apidata", base, "rdswip", ALICE)
+        with pytest.raises(NotRegistered):
+            far.show(f"{base}R3732211754", ALICE)
+        for id in ("", "a/b", "/api/v1/tokens"):
+            with pytest.raises(NotRegistered, match="no token"):
+                far.revoke_token(id, ALICE)
+        with pytest.raises(UnknownNamespace):
+            far.mint("", ALICE)
