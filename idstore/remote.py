@@ -11,6 +11,7 @@ import ipaddress
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
@@ -59,6 +60,10 @@ _PARTY: Final = "party"
 _NAME: Final = "name"
 """The parameter that names an uploaded file, and tells its format. A folder is sent as an archive."""
 _USER: Final = "Idstore-User"
+_NAMESPACES_LAST: Final = 5.0
+"""Seconds after which the namespaces are read again: others may have changed them."""
+_UNSENT: Final = frozenset({"memory", "cancelled", "formats", "dataset", "bindings", "longest_cell"})
+"""Arguments of a query that are no parameters of the operation."""
 _IN_URLS: Final = re.compile(r"[^\x00-\x20\x7f]+")
 
 
@@ -148,6 +153,7 @@ class RemoteRegistry(_Base):
     def __init__(self, connection: ServerConnection, headers: Mapping[str, str]) -> None:
         self._connection, self._headers = connection, dict(headers)
         self._namespaces: dict[str, Namespace] = {}
+        self._outdated = 0.0
 
     export = _function(exporting.export)
     export_omissions = _function(exporting.omissions)
@@ -190,8 +196,9 @@ class RemoteRegistry(_Base):
 
     def home(self, record: Record) -> Namespace:
         """Return the namespace of a record that came from this registry."""
-        if record.namespace not in self._namespaces:
-            self._namespaces |= {one.base: one for one in self._call(OPERATIONS["namespaces"])}
+        if record.namespace not in self._namespaces or time.monotonic() >= self._outdated:
+            self._namespaces = {one.base: one for one in self._call(OPERATIONS["namespaces"])}
+            self._outdated = time.monotonic() + _NAMESPACES_LAST
         return self._namespaces[record.namespace]
 
     age = 0.0
@@ -232,8 +239,16 @@ class RemoteRegistry(_Base):
         return cast("list[LogEntry]", page.entries)
 
     def query(self, text: str, party: Party, format: str | None = None, **limits: Any) -> Answer:
-        """Answer a SPARQL query: see `Queries.query`. The server limits the memory."""
-        limits.pop("memory", None)
+        """Answer a SPARQL query: see `Queries.query`.
+
+        Raises LocalOnly for its other arguments than ``timeout`` and ``rows``: they are not sent.
+        """
+        for name in _UNSENT & limits.keys():
+            raise LocalOnly(
+                f"a query takes {name} where the store is, and {self._connection.name} is reached through a"
+                " server; leave it out",
+                field=name,
+            )
         return cast("Answer", self._call(OPERATIONS["query"], text, party, format, **limits))
 
     def close(self) -> None:
@@ -308,7 +323,10 @@ class RemoteRegistry(_Base):
             document = json.loads(answer)
             if document is None and not may_be_none(operation.result):
                 raise ValueError(document)
-            return load(operation.result, document)
+            result = load(operation.result, document)
+        if isinstance(result, Namespace):
+            self._namespaces[result.base] = result
+        return result
 
     def _items(
         self, operation: ApiOperation, response: http.client.HTTPResponse, progress: Progress
