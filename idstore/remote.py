@@ -7,13 +7,12 @@
 
 import http.client
 import inspect
-import ipaddress
 import json
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
@@ -22,12 +21,10 @@ from urllib.parse import SplitResult, quote, urlsplit
 from idstore.arguments import check, check_number, checks, name_argument
 from idstore.connection import FolderConnection, ServerConnection, error_of
 from idstore.errors import (
-    AlreadyRegistered,
     IdstoreError,
     InvalidData,
     LocalOnly,
     NotPermitted,
-    RequestConflict,
     SignInRequired,
 )
 from idstore.exchange import changes, description, exporting, importing
@@ -40,13 +37,14 @@ from idstore.operations.declared import LOCAL, OPERATIONS, new_token
 from idstore.operations.operation import LINES, LONGEST_PAGE, PROGRESS, ApiOperation
 from idstore.operations.wire import dump, load, may_be_none
 from idstore.progress import Progress, unwatched
-from idstore.registry.batch_mint import MintOutcome
+from idstore.registry.batch_mint import OF_REQUESTS, MintOutcome
 from idstore.registry.log import LogEntry, LogPosition
 from idstore.registry.requests import Request
 from idstore.remedies import Remedy
 from idstore.stores.contract import Answer
 from idstore.tokens import list_tokens, revoke_token
 from idstore.validation import registries
+from idstore.web_addresses import is_this_machine
 
 if TYPE_CHECKING:
     from idstore.registry import Registry as _Base
@@ -90,7 +88,7 @@ def connect(
         )
     parts = _address(url)
     host, port = parts.hostname or "", parts.port
-    if token is not None and parts.scheme == "http" and not insecure and not _is_loopback(host):
+    if token is not None and parts.scheme == "http" and not insecure and not is_this_machine(host):
         raise NotPermitted("a token over plain HTTP can be read by others on the way; use https", url=url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
@@ -216,7 +214,7 @@ class RemoteRegistry(_Base):
                 continue
             try:
                 outcome = MintOutcome(*self._call(OPERATIONS["mint_once"], namespace, party, request))
-            except (InvalidData, RequestConflict, AlreadyRegistered) as error:
+            except OF_REQUESTS as error:
                 outcome = MintOutcome(None, error=error)
             yield outcome
 
@@ -394,9 +392,3 @@ class _RemoteAnswer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _is_loopback(host: str) -> bool:
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"

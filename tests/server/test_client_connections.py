@@ -12,7 +12,7 @@ import pytest
 from serving import ALICE
 
 import idstore
-from idstore.errors import LimitReached, OutcomeUnknown, StoreBusy, StoreUnavailable
+from idstore.errors import LimitReached, NotPermitted, OutcomeUnknown, StoreBusy, StoreUnavailable
 from idstore.server import problems
 
 Behaviour = Callable[[IO[bytes]], list[str]]
@@ -186,3 +186,10 @@ def test_an_answer_to_a_query_that_is_cut_off_is_an_error(chunked: bool) -> None
         pytest.raises(StoreUnavailable, match="ended its answer too soon"),
     ):
         idstore.export(registry, io.BytesIO(), ALICE)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.2", "[::1]", "[::ffff:127.0.0.1]"])
+def test_a_token_goes_in_the_clear_to_this_machine_alone(host: str) -> None:
+    idstore.connect(f"http://{host}:9/", token="ids_x").close()
+    with pytest.raises(NotPermitted, match="plain HTTP"):
+        idstore.connect("http://[::ffff:10.0.0.1]:9/", token="ids_x")
