@@ -18,6 +18,9 @@ from idstore.model.record import Record, written
 from idstore.operations.wire import ITERATORS, camel, hints, is_moment, load
 from idstore.registry import Registry
 
+VERSION: Final = "v1"
+API: Final = f"/api/{VERSION}"
+"""The path before those of the operations."""
 REQUIRED: Final = inspect.Parameter.empty
 LONGEST_PAGE: Final = 1000
 """Items of an answer that has pages."""
@@ -86,7 +89,7 @@ class ApiOperation:
     name      the name of the method, also in the client and in the permitted acts of a token.
     errors    errors that it raises beside those of every operation.
     writes    whether it changes the registry.
-    route     the path below ``/api/v1``; default: its name.
+    route     the path below `API`; default: its name.
     names     names of parameters in JSON, where they differ from those of the method.
     function  what runs; default: the method of that name.
     position  of an item of the result, for the parameter ``after``: an answer of ``limit`` items, at most
@@ -139,7 +142,7 @@ class ApiOperation:
 
     @property
     def path(self) -> str:
-        """The path below ``/api/v1``, with parameters in braces."""
+        """The path below `API`, with parameters in braces."""
         return self.route or "/" + self.name.replace("_", "-")
 
     @cached_property

@@ -36,7 +36,6 @@ from idstore.server.request_body import RequestBody
 from idstore.server.sign_in import SignIn, SocketSignIn
 from idstore.stores.contract import StoreCounters
 
-API: Final = "/api/"
 PROBES: Final = ("/healthz", "/readyz")
 """Paths that are answered without sign-in, and also when there are too many requests."""
 _NOT_SUMS: Final = ("slowest_commit", "waiting")

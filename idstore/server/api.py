@@ -20,12 +20,21 @@ from idstore.errors import IdstoreError, InvalidData, SignInRequired
 from idstore.model.record import Record
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import parameter_text, summary
-from idstore.operations.operation import LINES, LONGEST_PAGE, PROGRESS, REQUIRED, ApiOperation, Parameter
+from idstore.operations.operation import (
+    API,
+    LINES,
+    LONGEST_PAGE,
+    PROGRESS,
+    REQUIRED,
+    VERSION,
+    ApiOperation,
+    Parameter,
+)
 from idstore.operations.wire import dump
 from idstore.progress import never
 from idstore.registry import Registry
 from idstore.server import description, health, lines, problems
-from idstore.server.admission import API, CLIENT_GONE, Figures, ServerLimits
+from idstore.server.admission import CLIENT_GONE, Figures, ServerLimits
 from idstore.server.hot_routes import HotRoutes
 from idstore.server.performer import permitted
 from idstore.server.places import Places
@@ -38,7 +47,6 @@ from idstore.server.transfers import Download, Writers, upload
 from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
 
-VERSION: Final = "v1"
 WRITERS: Final = 3
 """Downloads that are written at the same time; others wait."""
 IMPORTERS: Final = 2
@@ -49,7 +57,7 @@ OF_ONE: Final = 2
 """Those of one party that signed in, or of one address."""
 UNTRUSTED: Final = 64
 """How many times smaller the files of others than administrators must be: reading them takes memory."""
-UPLOADS: Final = frozenset(f"{API}{VERSION}{one.path}" for one in OPERATIONS.values() if one.upload)
+UPLOADS: Final = frozenset(f"{API}{one.path}" for one in OPERATIONS.values() if one.upload)
 """Paths of requests whose body is a file."""
 _KEY: Final = "requestKey"
 _KEY_HEADER: Final = "Idempotency-Key"
@@ -123,7 +131,7 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
     app.add_exception_handler(ClientDisconnect, lambda _, __: Response(status_code=CLIENT_GONE))
     app.add_exception_handler(Exception, lambda _, error: problems.response(problems.failure(error)))
     answer = partial(_respond, registry, workers)
-    app.hot_routes = HotRoutes(partial(FastAPI.__call__, app), f"{API}{VERSION}", answer)
+    app.hot_routes = HotRoutes(partial(FastAPI.__call__, app), API, answer)
     return app
 
 
@@ -139,7 +147,7 @@ def _add_operations(app: FastAPI, registry: Registry, workers: Workers, limits: 
         else:
             endpoint = _endpoint(operation, registry, workers)
         app.add_api_route(
-            f"{API}{VERSION}{operation.path}".replace("{namespace}", "{namespace:path}"),
+            API + operation.path.replace("}", ":path}"),
             _with_parameters(_checked(endpoint, operation), operation),
             methods=[operation.method],
             name=operation.name,
@@ -161,7 +169,7 @@ def _add_description(app: FastAPI) -> None:
         document = {**app.openapi(), "servers": [{"url": request.scope["root_path"] or "/"}]}
         return JSONResponse(document, headers={"Cache-Control": "public, max-age=300"})
 
-    app.add_api_route(f"{API}{VERSION}/openapi.json", openapi, include_in_schema=False)
+    app.add_api_route(f"{API}/openapi.json", openapi, include_in_schema=False)
 
 
 def _add_generator(app: FastAPI, registry: Registry, workers: Workers) -> None:
@@ -490,8 +498,8 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
         return problems.response(
             InvalidData("the body is not a JSON object in UTF-8; send one", field="body")
         )
-    message = f"{error.detail}; {request.scope['root_path']}{API}{VERSION}/openapi.json describes the API"
-    response = problems.no_route(error, message, request.url.path)
+    message = f"{error.detail}; {request.scope['root_path']}{API}/openapi.json describes the API"
+    response = problems.no_route(error, message)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         response.headers["Allow"] = ", ".join(sorted(_methods(request)))
     return response

@@ -22,6 +22,7 @@ from idstore.errors import IdstoreError, InvalidData, Overloaded
 from idstore.exchange import patch
 from idstore.exchange.changes import LONGEST, ChangePage, newest_public, public_changes
 from idstore.model.party import NOBODY
+from idstore.operations.operation import API
 from idstore.operations.wire import dump
 from idstore.server import problems
 from idstore.server.accept import preferred
@@ -32,7 +33,7 @@ from idstore.server.query_answers import has_left
 
 T = TypeVar("T")
 
-PATH: Final = "/api/v1/changes"
+PATH: Final = f"{API}/changes"
 LISTENERS: Final = 200
 """Requests that wait for changes at the same time."""
 LISTENERS_OF_ONE: Final = 10

@@ -68,7 +68,7 @@ def _without_default(schema: dict[str, Any]) -> None:
 _MAY_BE_ABSENT: Final[Any] = Field(None, json_schema_extra=_without_default)
 """A field that a document may lack; None is no value of it."""
 _EMPTY: Final = BeforeValidator(lambda value: None if value == "" else value)
-"""In a URL, an empty text stands for null."""
+"""In a URL, an empty text stands for null where the value is no text; a text that is null is left out."""
 
 
 def parameter_type(parameter: Parameter, *, text: bool = False) -> Any:
@@ -81,7 +81,7 @@ def parameter_type(parameter: Parameter, *, text: bool = False) -> Any:
         kind = Annotated[kind, Field(json_schema_extra={"enum": [*parameter.choices]})]
     if not may_be_none:
         return kind
-    return Annotated[kind | None, _EMPTY] if text else kind | None
+    return Annotated[kind | None, _EMPTY] if text and parameter.kind != str | None else kind | None
 
 
 def body_model(operation: ApiOperation, parameters: Iterable[Parameter]) -> type[BaseModel]:

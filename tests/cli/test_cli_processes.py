@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command_lines import NEVER
+from command_lines import NEVER, Run
 
 import idstore
 from idstore import Party
@@ -109,6 +110,14 @@ def test_a_lock_timeout_names_the_process_that_holds_the_lock(
         assert f"in use by process {process.pid}, and did not become free within 0.2 s" in done.stderr
         report = json.loads(idstore_says(environment, *words, "--wait", "0", "--json", code=6).stderr)
         assert (report["error"], report["holder"]) == ("store-busy", process.pid)
+
+
+def test_a_wait_is_not_longer_than_it_may_be(run: Run, rdl: str, store: Path) -> None:
+    assert rdl
+    with held(store):
+        begun = time.monotonic()
+        run("mint", "rdl", "--wait", "1.2", code=6)
+        assert 1.2 <= time.monotonic() - begun < 2.0
 
 
 def test_a_killed_process_leaves_no_lock(environment: dict[str, str], store: Path) -> None:

@@ -2,12 +2,15 @@
 later.
 """
 
+import fcntl
 import http.client
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -102,6 +105,29 @@ def test_a_log_that_nobody_reads_holds_up_nobody(prepared: Path, tmp_path: Path)
                 connection.request("GET", "/healthz")
                 assert connection.getresponse().read() == b"ok\n"
         assert server.end(signal.SIGTERM) == 0
+
+
+def test_a_log_that_is_read_late_is_complete_also_where_its_writer_may_not_block(
+    prepared: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    shutil.copytree(prepared, tmp_path / "s")
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)  # less than the lines need
+    os.set_blocking(writing, False)
+    command = [sys.executable, "-m", "idstore", "--store", str(tmp_path / "s"), "serve", "--port", "0"]
+    with open(reading) as log, subprocess.Popen(command, stderr=writing) as process:  # noqa: PTH123
+        os.close(writing)
+        port = int(log.readline().rstrip("/\n").rpartition(":")[2])
+        paths = [f"/api/v1/none-{number}" for number in range(100)]
+        try:
+            with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+                for path in paths:
+                    connection.request("GET", path)
+                    connection.getresponse().read()
+        finally:
+            process.terminate()
+        assert [json.loads(line)["path"] for line in log] == paths
 
 
 @contextmanager
