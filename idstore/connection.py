@@ -3,21 +3,25 @@
 import http.client
 import json
 import select
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import BufferedReader, RawIOBase
 from os import SEEK_END
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
 from idstore.errors import InvalidData, NotRegistered, OutcomeUnknown, StoreClosed, StoreUnavailable, restored
-from idstore.operations.operation import ApiOperation
+from idstore.operations.operation import API, ApiOperation
 from idstore.store_socket import socket_address
 from idstore.stores.contract import Answer
 
-_API: Final = "/api/v1"
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 _PATIENCE: Final = 3600.0
 """Seconds until an import must be answered."""
 _HALVES: Final = "surrogatepass"
@@ -63,7 +67,7 @@ class ServerConnection:
         """Send a request and return the answer. Raises the error that the server reports; StoreClosed."""
         if self._closed:
             raise StoreClosed("the connection was closed; open it again")
-        path = self._prefix + _API + operation.path
+        path = self._prefix + API + operation.path
         for name in [name for name in values if f"{{{name}}}" in path]:
             path = path.replace(f"{{{name}}}", quote(values.pop(name), safe="", errors=_HALVES))
         body: bytes | IO[bytes] | None = file
@@ -83,7 +87,7 @@ class ServerConnection:
             headers["Connection"] = "close"
         response = self._exchange(operation, path, body, headers)
         if response.status >= http.client.MULTIPLE_CHOICES:  # a redirection does not get the token
-            raise _error(self.read(operation, response), response.status, self.name)
+            raise self._error(operation, response.status, self.read(operation, response))
         return response
 
     def read(self, operation: ApiOperation, response: http.client.HTTPResponse) -> bytes:
@@ -109,17 +113,20 @@ class ServerConnection:
         if rest:
             yield rest
 
-    def copy(self, response: http.client.HTTPResponse, target: IO[bytes]) -> None:
-        """Copy an answer into a file. Raises StoreUnavailable: it is cut off."""
-        with response:
-            while block := self._block(response):
-                target.write(block)
+    def stream(self, operation: ApiOperation, response: http.client.HTTPResponse) -> IO[bytes]:
+        """Return an answer as a file. Its methods raise StoreUnavailable, OutcomeUnknown: it is cut off."""
+        return BufferedReader(_AnswerBytes(response, lambda: self.cut_off(operation)), _BLOCK)
 
-    def _block(self, response: http.client.HTTPResponse) -> bytes:
-        try:
-            return response.read(_BLOCK)
-        except (OSError, http.client.HTTPException) as error:
-            raise StoreUnavailable(f"{self.name} ended its answer too soon; try again") from error
+    def copy(self, operation: ApiOperation, response: http.client.HTTPResponse, target: IO[bytes]) -> None:
+        """Copy an answer into a file. Raises StoreUnavailable, OutcomeUnknown: it is cut off."""
+        with self.stream(operation, response) as answer:
+            shutil.copyfileobj(answer, target, _BLOCK)
+
+    def cut_off(self, operation: ApiOperation) -> StoreUnavailable:
+        """Return the error of an answer that lacks its end."""
+        if operation.writes:
+            return self._outcome_unknown("ended its answer too soon")
+        return StoreUnavailable(f"{self.name} ended its answer too soon; try again")
 
     @contextmanager
     def as_registry(self) -> Iterator[None]:
@@ -171,11 +178,60 @@ class ServerConnection:
 
     def _failure(self, operation: ApiOperation, error: Exception, *, sent: bool) -> StoreUnavailable:
         if sent and operation.writes:
-            return OutcomeUnknown(
-                f"{self.name} did not answer: {error}; the act may have taken effect: repeat it with the"
-                " same request key, or read what it changes"
-            )
+            return self._outcome_unknown(f"did not answer: {error}")
         return StoreUnavailable(f"{self.name} cannot be reached: {error}; check the address and the server")
+
+    def _error(self, operation: ApiOperation, status: int, body: bytes) -> Exception:
+        """Return the error of an answer: what the API reported, or what the answer of others means."""
+        with suppress(ValueError, KeyError, TypeError):
+            error = error_of(json.loads(body))
+            if not isinstance(error, NotRegistered) or "text" in error.fields:
+                return error  # else there is nothing at the address
+        if status == http.client.NOT_FOUND:
+            return StoreUnavailable(
+                f"no idstore API answers at {self.name}; give the address before {API}, such as"
+                " https://HOST/ or https://HOST/PREFIX/",
+                address=self.name,
+            )
+        if operation.writes and status >= http.client.INTERNAL_SERVER_ERROR:  # a proxy does not know more
+            return self._outcome_unknown(f"answered with the status {status}")
+        return StoreUnavailable(
+            f"{self.name} answered with the status {status}; check the address and the server",
+            address=self.name,
+        )
+
+    def _outcome_unknown(self, reason: str) -> OutcomeUnknown:
+        return OutcomeUnknown(
+            f"{self.name} {reason}; the act may have taken effect: repeat it with the same request key, or"
+            " read what it changes"
+        )
+
+
+class _AnswerBytes(RawIOBase):
+    """The bytes of an answer.
+
+    cut_off  makes the error of an answer that lacks its end.
+    """
+
+    def __init__(self, response: http.client.HTTPResponse, cut_off: Callable[[], StoreUnavailable]) -> None:
+        self._response, self._cut_off = response, cut_off
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        """Read the next bytes. Raises StoreUnavailable, OutcomeUnknown."""
+        try:
+            count = self._response.readinto(buffer)
+        except (OSError, http.client.HTTPException) as error:
+            raise self._cut_off() from error
+        if not count and self._response.length:  # `readinto` passes over the end of a connection
+            raise self._cut_off()
+        return count
+
+    def close(self) -> None:
+        self._response.close()
+        super().close()
 
 
 class FolderConnection(http.client.HTTPConnection):
@@ -213,27 +269,6 @@ def _is_ended(connection: http.client.HTTPConnection) -> bool:
     poll = select.poll()
     poll.register(connection.sock, select.POLLIN)
     return bool(poll.poll(0))
-
-
-def _error(body: bytes, status: int, name: str) -> Exception:
-    """Return the error that a server reported."""
-    error: Exception | None = None
-    with suppress(ValueError, KeyError, TypeError):
-        error = error_of(json.loads(body))
-    if status == http.client.NOT_FOUND and (error is None or _is_about_address(error)):
-        return StoreUnavailable(
-            f"no idstore API answers at {name}; give the address before {_API}, such as https://HOST/ or"
-            " https://HOST/PREFIX/",
-            address=name,
-        )
-    return error or StoreUnavailable(
-        f"{name} answered with the status {status}; check the address and the server", address=name
-    )
-
-
-def _is_about_address(error: Exception) -> bool:
-    """Return whether a server reported that it has nothing at the address of a request."""
-    return isinstance(error, NotRegistered) and f"{_API}/" in str(error.fields.get("text"))
 
 
 def _check_length(values: Mapping[str, Any]) -> None:

@@ -7,12 +7,12 @@
 
 import http.client
 import inspect
-import ipaddress
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
@@ -21,14 +21,11 @@ from urllib.parse import SplitResult, quote, urlsplit
 from idstore.arguments import check, check_number, checks, name_argument
 from idstore.connection import FolderConnection, ServerConnection, error_of
 from idstore.errors import (
-    AlreadyRegistered,
     IdstoreError,
     InvalidData,
     LocalOnly,
     NotPermitted,
-    RequestConflict,
     SignInRequired,
-    StoreUnavailable,
 )
 from idstore.exchange import changes, description, exporting, importing
 from idstore.exchange import digest as digests
@@ -39,14 +36,15 @@ from idstore.model.record import Record
 from idstore.operations.declared import LOCAL, OPERATIONS, new_token
 from idstore.operations.operation import LINES, LONGEST_PAGE, PROGRESS, ApiOperation
 from idstore.operations.wire import dump, load, may_be_none
-from idstore.progress import Progress, unwatched
-from idstore.registry.batch_mint import MintOutcome
-from idstore.registry.log import LogEntry, LogPosition
+from idstore.progress import Progress, never, unwatched
+from idstore.registry.batch_mint import OF_REQUESTS, MintOutcome
+from idstore.registry.log import PAGE, EventPage, LogEntry, LogPosition, check_wanted
 from idstore.registry.requests import Request
 from idstore.remedies import Remedy
 from idstore.stores.contract import Answer
 from idstore.tokens import list_tokens, revoke_token
 from idstore.validation import registries
+from idstore.web_addresses import is_this_machine
 
 if TYPE_CHECKING:
     from idstore.registry import Registry as _Base
@@ -60,6 +58,10 @@ _PARTY: Final = "party"
 _NAME: Final = "name"
 """The parameter that names an uploaded file, and tells its format. A folder is sent as an archive."""
 _USER: Final = "Idstore-User"
+_NAMESPACES_LAST: Final = 5.0
+"""Seconds after which the namespaces are read again: others may have changed them."""
+_UNSENT: Final = frozenset({"memory", "cancelled", "formats", "dataset", "bindings", "longest_cell"})
+"""Arguments of a query that are no parameters of the operation."""
 _IN_URLS: Final = re.compile(r"[^\x00-\x20\x7f]+")
 
 
@@ -86,7 +88,7 @@ def connect(
         )
     parts = _address(url)
     host, port = parts.hostname or "", parts.port
-    if token is not None and parts.scheme == "http" and not insecure and not _is_loopback(host):
+    if token is not None and parts.scheme == "http" and not insecure and not is_this_machine(host):
         raise NotPermitted("a token over plain HTTP can be read by others on the way; use https", url=url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
@@ -149,6 +151,7 @@ class RemoteRegistry(_Base):
     def __init__(self, connection: ServerConnection, headers: Mapping[str, str]) -> None:
         self._connection, self._headers = connection, dict(headers)
         self._namespaces: dict[str, Namespace] = {}
+        self._outdated = 0.0
 
     export = _function(exporting.export)
     export_omissions = _function(exporting.omissions)
@@ -191,8 +194,9 @@ class RemoteRegistry(_Base):
 
     def home(self, record: Record) -> Namespace:
         """Return the namespace of a record that came from this registry."""
-        if record.namespace not in self._namespaces:
-            self._namespaces |= {one.base: one for one in self._call(OPERATIONS["namespaces"])}
+        if record.namespace not in self._namespaces or time.monotonic() >= self._outdated:
+            self._namespaces = {one.base: one for one in self._call(OPERATIONS["namespaces"])}
+            self._outdated = time.monotonic() + _NAMESPACES_LAST
         return self._namespaces[record.namespace]
 
     age = 0.0
@@ -210,14 +214,43 @@ class RemoteRegistry(_Base):
                 continue
             try:
                 outcome = MintOutcome(*self._call(OPERATIONS["mint_once"], namespace, party, request))
-            except (InvalidData, RequestConflict, AlreadyRegistered) as error:
+            except OF_REQUESTS as error:
                 outcome = MintOutcome(None, error=error)
             yield outcome
 
+    def events_since(
+        self,
+        party: Party,
+        cursor: str = "0",
+        filter: Filter = Filter(),
+        *,
+        limit: int = PAGE,
+        cancelled: Callable[[], bool] = never,
+    ) -> EventPage:
+        """Return the events after a cursor, and the cursor after them: see `Log.events_since`.
+
+        Each page of at most `LONGEST_PAGE` events is a request.
+        """
+        operation = OPERATIONS["events_since"]
+        check(operation.run, {"limit": limit})
+        entries = list[LogEntry]()
+        while True:
+            check_wanted(cancelled)
+            size = min(limit - len(entries), LONGEST_PAGE)
+            page = self._call(operation, party, cursor, filter, limit=size)
+            entries, cursor = entries + page.entries, page.cursor
+            if len(page.entries) < size or len(entries) >= limit:
+                return EventPage(entries, cursor)
+
     def news(
-        self, party: Party, filter: Filter = Filter(), position: LogPosition | None = None
+        self,
+        party: Party,
+        filter: Filter = Filter(),
+        position: LogPosition | None = None,
+        cancelled: Callable[[], bool] = never,
     ) -> list[LogEntry]:
         """Return the next events that the party may see: see `Log.news`."""
+        check_wanted(cancelled)
         cursor = position or LogPosition(follows=False)
         page = self._call(
             OPERATIONS["news"],
@@ -233,8 +266,16 @@ class RemoteRegistry(_Base):
         return cast("list[LogEntry]", page.entries)
 
     def query(self, text: str, party: Party, format: str | None = None, **limits: Any) -> Answer:
-        """Answer a SPARQL query: see `Queries.query`. The server limits the memory."""
-        limits.pop("memory", None)
+        """Answer a SPARQL query: see `Queries.query`.
+
+        Raises LocalOnly for its other arguments than ``timeout`` and ``rows``: they are not sent.
+        """
+        for name in _UNSENT & limits.keys():
+            raise LocalOnly(
+                f"a query takes {name} where the store is, and {self._connection.name} is reached through a"
+                " server; leave it out",
+                field=name,
+            )
         return cast("Answer", self._call(OPERATIONS["query"], text, party, format, **limits))
 
     def close(self) -> None:
@@ -297,19 +338,22 @@ class RemoteRegistry(_Base):
         with self._body(operation, bound.arguments) as body:
             response = self._connection.send(operation, values, headers, body)
         if operation.download:
-            return self._connection.copy(response, bound.arguments[operation.download])
+            return self._connection.copy(operation, response, bound.arguments[operation.download])
         if operation.in_lines:
             items = self._items(operation, response, bound.arguments.get(PROGRESS, unwatched))
-            return items if operation.streams else self._only(items)
+            return items if operation.streams else self._only(operation, items)
         if operation.result is Answer:
             with self._connection.as_registry():
-                return _RemoteAnswer(response)
+                return _RemoteAnswer(response, self._connection.stream(operation, response))
         answer = self._connection.read(operation, response)
         with self._connection.as_registry():
             document = json.loads(answer)
             if document is None and not may_be_none(operation.result):
                 raise ValueError(document)
-            return load(operation.result, document)
+            result = load(operation.result, document)
+        if isinstance(result, Namespace):
+            self._namespaces[result.base] = result
+        return result
 
     def _items(
         self, operation: ApiOperation, response: http.client.HTTPResponse, progress: Progress
@@ -335,11 +379,11 @@ class RemoteRegistry(_Base):
                 else:
                     yield item
 
-    def _only(self, items: Iterator[Any]) -> Any:
-        """Return the only item of an answer. Raises StoreUnavailable: there is none."""
+    def _only(self, operation: ApiOperation, items: Iterator[Any]) -> Any:
+        """Return the only item of an answer. Raises StoreUnavailable, OutcomeUnknown: there is none."""
         for item in items:
             return item
-        raise StoreUnavailable(f"{self._connection.name} ended its answer too soon; try again")
+        raise self._connection.cut_off(operation)
 
     def _body(
         self, operation: ApiOperation, arguments: Mapping[str, Any]
@@ -356,23 +400,19 @@ class RemoteRegistry(_Base):
 class _RemoteAnswer:
     """The answer of a server to a query: see `idstore.stores.contract.Answer`."""
 
-    def __init__(self, response: http.client.HTTPResponse) -> None:
-        self._response = response
+    def __init__(self, response: http.client.HTTPResponse, stream: IO[bytes]) -> None:
+        self.stream = stream
         self.kind = response.headers["Idstore-Kind"]
         self.format = response.headers["Idstore-Format"]
         self.media_type = response.headers["Content-Type"]
         self.rows = int(response.headers["Idstore-Rows"])
         self.truncated = response.headers["Idstore-Truncated"] == "true"
 
-    @property
-    def stream(self) -> IO[bytes]:
-        return cast("IO[bytes]", self._response)
-
     def read(self) -> bytes:
-        return self._response.read()
+        return self.stream.read()
 
     def close(self) -> None:
-        self._response.close()
+        self.stream.close()
 
     def __enter__(self) -> Self:
         return self
@@ -381,9 +421,3 @@ class _RemoteAnswer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _is_loopback(host: str) -> bool:
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"

@@ -1,6 +1,8 @@
-"""Addresses of targets: IRIs become URIs, as the header ``Location`` needs them."""
+"""Addresses of the web: targets as URIs, as the header ``Location`` needs them, and this machine."""
 
+import ipaddress
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
@@ -41,6 +43,25 @@ def location(target: str, appended: str = "") -> str | None:
         rest = "/"
     user = _encoded(web["user"] or "")
     return f"{web['scheme']}://{user}{_host(web['host'])}{port.group()}{_encoded(rest + appended)}"
+
+
+def is_this_machine(host: str) -> bool:
+    """Return whether a host is this machine: ``localhost``, or an address that loops back.
+
+    >>> [is_this_machine(host) for host in ("localhost", "127.0.0.2", "::1", "::ffff:127.0.0.1", "10.0.0.1")]
+    [True, True, True, True, False]
+    """
+    return host == "localhost" or loops_back(host)
+
+
+@lru_cache(maxsize=1024)
+def loops_back(text: str) -> bool:
+    """Return whether a text is an IP address that loops back; no name is one."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def _host(host: str) -> str:

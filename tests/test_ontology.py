@@ -218,6 +218,7 @@ def inconsistent(*extra: tuple[Node, Node, Node]) -> bool:
 THING = URIRef("urn:example:thing")
 
 
+@pytest.mark.slow
 def test_the_ontology_is_consistent_and_its_disjointness_is_effective() -> None:
     assert not inconsistent()
     assert inconsistent((THING, RDF.type, IDS.Mint), (THING, RDF.type, IDS.Bind))

@@ -27,7 +27,6 @@ T = TypeVar("T")
 A = TypeVar("A", bound="Allocator")
 _GLANCE: Final = 1.0
 """Seconds after which a command that waits for the folder looks for a server: one may be starting."""
-"""Remedy of an error about the store's folder: name another, name an empty one."""
 
 
 def acting_party(call: Call) -> "Party":
@@ -194,8 +193,9 @@ def _free_or_served(call: Call, open_folder: "Callable[[float], AbstractContextM
     open_folder  takes the seconds to wait for another process that holds the store.
     Raises StoreBusy, StoreUnavailable.
     """
+    glance = min(_GLANCE, call.wait)
     with ExitStack() as stack:
-        for wait in (min(_GLANCE, call.wait), call.wait):
+        for wait, is_last in ((glance, glance == call.wait), (call.wait - glance, True)):
             try:
                 registry = stack.enter_context(open_folder(wait))
                 break
@@ -204,7 +204,7 @@ def _free_or_served(call: Call, open_folder: "Callable[[float], AbstractContextM
                 if served is not None:
                     registry = stack.enter_context(cast("AbstractContextManager[A]", served))
                     break
-                if wait == call.wait:
+                if is_last:
                     raise
         yield registry
 

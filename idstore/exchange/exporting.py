@@ -73,7 +73,7 @@ def export(
                     and values that are not public. A redirect map (nginx-map, apache-map) has nothing else.
     changed_since   with handle-batch: only what changed since the moment of an earlier file.
     Raises InvalidData (format, or a choice that the format does not have), UnknownNamespace, OSError.
-    Memory: flat, but for handle-batch, which holds the records.
+    Memory: flat, but for the IRIs of what changed since a moment.
     """
     _check_format(format)
     if wide and format not in wide_table.FORMATS:
@@ -100,7 +100,7 @@ def export(
                 registry, target, party, filter, title=title, licence=licence, progress=progress
             )
         case handle_batch.FORMAT:
-            handle_batch_export.export(registry, target, party, filter, changed_since)
+            handle_batch_export.export(registry, target, party, filter, changed_since, progress=progress)
         case redirect_maps.NGINX | redirect_maps.APACHE:
             redirect_maps.export(registry, target, format, filter, progress=progress)
         case _:

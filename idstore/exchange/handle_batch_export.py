@@ -14,6 +14,7 @@ from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
 from idstore.model.value import Value
+from idstore.progress import Meter, Progress, unwatched
 from idstore.registry import Registry
 from idstore.schemes import handle_values, value_types
 
@@ -29,14 +30,16 @@ def export(
     party: Party,
     chosen: Filter = Filter(),
     changed_since: datetime | None = None,
+    *,
+    progress: Progress = unwatched,
 ) -> None:
     """Write a batch file with the handles that a party sees, and the values that it may read.
 
     changed_since  the moment of an earlier file: write what brings a handle server from that one up to now.
     Handles without an ``HS_ADMIN`` value get that of their namespace's setting ``admin``.
-    Raises UnknownNamespace, InvalidData (restrictions of changes), OSError. Memory: the records.
+    Raises UnknownNamespace, InvalidData (restrictions of changes), OSError. Memory: flat.
     """
-    for piece in _pieces(registry, party, chosen, changed_since):
+    for piece in _pieces(registry, party, chosen, changed_since, progress):
         if isinstance(piece, str):
             target.write(piece.encode())
 
@@ -56,15 +59,19 @@ def omissions(
 
 
 def _pieces(
-    registry: Registry, party: Party, chosen: Filter, changed_since: datetime | None
+    registry: Registry,
+    party: Party,
+    chosen: Filter,
+    changed_since: datetime | None,
+    progress: Progress = unwatched,
 ) -> Iterator[str | Flaw]:
     homes = {space.base: space for space in registry.namespaces() if space.valued}
     unadministered = dict[str, None]()
     drafts = private = 0
     for before, after in (
-        ((None, record) for record in _records(registry, party, chosen))
+        _creations(registry, party, chosen, progress)
         if changed_since is None
-        else _differences(registry, party, chosen, changed_since)
+        else Meter(progress, "changes").over(_differences(registry, party, chosen, changed_since))
     ):
         record = after or before
         if record is None or record.namespace not in homes:
@@ -111,8 +118,12 @@ def _private_values(record: Record | None) -> int:
     return sum(not value.public for value in record.values)
 
 
-def _records(registry: Registry, party: Party, chosen: Filter) -> Iterable[Record]:
-    return sorted(registry.list(party, chosen, limit=None), key=lambda record: record.iri)
+def _creations(
+    registry: Registry, party: Party, chosen: Filter, progress: Progress
+) -> Iterator[tuple[None, Record]]:
+    with registry.records(party, chosen, progress) as records:
+        for record in records:
+            yield None, record
 
 
 def _differences(

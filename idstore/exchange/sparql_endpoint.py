@@ -20,6 +20,7 @@ from pyoxigraph import parse as parse_rdf
 
 from idstore.errors import InvalidData, LimitReached, NotPermitted, StoreUnavailable
 from idstore.remedies import Remedy
+from idstore.web_addresses import is_this_machine
 
 _RESULTS: Final = "application/sparql-results+json"
 _LONGEST: Final = 500
@@ -56,8 +57,8 @@ class RemoteEndpoint:
                     "an address names no user, because others can read it; use a file instead",
                     field="endpoint",
                 )
-            loopback = parts.hostname in {"localhost", "127.0.0.1", "::1"}
-            if self.credentials is not None and parts.scheme == "http" and not loopback:
+            is_plain = parts.scheme == "http" and not is_this_machine(parts.hostname)
+            if self.credentials is not None and is_plain:
                 raise InvalidData(
                     f"others could read the credentials sent to {text}; use https",
                     field="endpoint",

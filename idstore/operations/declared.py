@@ -40,7 +40,7 @@ from idstore.queries.formats import FORMATS
 from idstore.queries.limits import ROWS, SECONDS
 from idstore.registry import Registry
 from idstore.registry.lists import position
-from idstore.registry.log import LogEntry, LogPosition
+from idstore.registry.log import LogEntry, LogPosition, feed_position
 from idstore.registry.parties import KINDS as PARTY_KINDS
 from idstore.stores.contract import Answer
 from idstore.tokens import NewToken, add_token, list_tokens, redact_party, revoke_token
@@ -102,6 +102,7 @@ def news_page(
     last: str | None = None,
     publication: int | None = None,
     shown: Sequence[str] = (),
+    cancelled: Callable[[], bool] = never,
 ) -> NewsPage:
     """Return the next events that the party may see, and the position after them: see `Log.news`.
 
@@ -118,7 +119,7 @@ def news_page(
                 value=text,
             )
     position = LogPosition(follows, last, publication, {int(text) for text in shown})
-    entries = registry.news(party, filter, position)
+    entries = registry.news(party, filter, position, cancelled)
     return NewsPage(
         entries, position.last, position.publication, [str(event) for event in sorted(position.shown)]
     )
@@ -214,7 +215,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _read("versions", _FOUND),
         _read("parts", _FOUND),
         _read("values", (*_FOUND, InvalidData)),
-        _read("handles", _NAMED),
+        _read("handles", _NAMED, scanning=("start",)),
         _read("at", (*_FOUND, InvalidData)),
         _read("all_at", _NAMED),
         _read("differences", _NAMED),
@@ -289,10 +290,11 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             unused=OF_LISTS,
             scanning=_OF_LOG,
         ),
-        _read("published"),
+        _read("published", position=feed_position),
         _read(
             "events_since",
             (NotRegistered, InvalidIdentifier, InvalidData, NotPermitted),
+            capped=True,
             unused=OF_LISTS,
             scanning=_OF_LOG,
         ),

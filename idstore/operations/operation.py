@@ -18,6 +18,9 @@ from idstore.model.record import Record, written
 from idstore.operations.wire import ITERATORS, camel, hints, is_moment, load
 from idstore.registry import Registry
 
+VERSION: Final = "v1"
+API: Final = f"/api/{VERSION}"
+"""The path before those of the operations."""
 REQUIRED: Final = inspect.Parameter.empty
 LONGEST_PAGE: Final = 1000
 """Items of an answer that has pages."""
@@ -86,11 +89,12 @@ class ApiOperation:
     name      the name of the method, also in the client and in the permitted acts of a token.
     errors    errors that it raises beside those of every operation.
     writes    whether it changes the registry.
-    route     the path below ``/api/v1``; default: its name.
+    route     the path below `API`; default: its name.
     names     names of parameters in JSON, where they differ from those of the method.
     function  what runs; default: the method of that name.
     position  of an item of the result, for the parameter ``after``: an answer of ``limit`` items, at most
               `LONGEST_PAGE`, has a link to the items that follow.
+    capped    whether a ``limit`` above `LONGEST_PAGE` counts as that many: the caller asks for the rest.
     download  the parameter into which the function writes bytes: they are the body of the answer.
     upload    the parameter that is a file to read: the body of the request, as it is.
     pack      with ``upload``: makes the body from the arguments.
@@ -114,6 +118,7 @@ class ApiOperation:
     names: Mapping[str, str] = field(default_factory=dict)
     function: Callable[..., Any] | None = None
     position: Callable[[Any], str] | None = None
+    capped: bool = False
     download: str = ""
     upload: str = ""
     pack: Callable[..., AbstractContextManager[IO[bytes]]] | None = None
@@ -137,7 +142,7 @@ class ApiOperation:
 
     @property
     def path(self) -> str:
-        """The path below ``/api/v1``, with parameters in braces."""
+        """The path below `API`, with parameters in braces."""
         return self.route or "/" + self.name.replace("_", "-")
 
     @cached_property
@@ -163,8 +168,16 @@ class ApiOperation:
 
     def scans(self, values: Mapping[str, Any]) -> bool:
         """Return whether a request with these values in JSON may read all that its caller sees."""
-        many = self.position is None and (values.get("limit") or 0) > LONGEST_PAGE
-        return many or any(values.get(name) not in (None, False, []) for name in self.scanning)
+        return self._is_unlimited(values) or any(
+            values.get(name) not in (None, False, []) for name in self.scanning
+        )
+
+    def _is_unlimited(self, values: Mapping[str, Any]) -> bool:
+        """Return whether the answer may have more items than a page."""
+        if "limit" not in self.signature.parameters or self.position is not None:
+            return False
+        limit = values.get("limit", self.signature.parameters["limit"].default)
+        return limit is None or limit > LONGEST_PAGE
 
     @property
     def streams(self) -> bool:

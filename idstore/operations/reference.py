@@ -24,7 +24,7 @@ from idstore.operations.descriptions import (
     result_text,
     summary,
 )
-from idstore.operations.operation import REQUIRED, ApiOperation, Parameter
+from idstore.operations.operation import API, REQUIRED, ApiOperation, Parameter
 from idstore.operations.wire import DOCUMENTS, camel, hints, is_moment, optional
 from idstore.registry import Registry
 from idstore.stores.contract import Answer
@@ -52,9 +52,7 @@ def reference() -> str:
 
 
 def _section(operation: ApiOperation) -> str:
-    lines = [
-        f"## {operation.name}\n\n`{operation.method} /api/v1{operation.path}`\n\n{summary(operation.run)}"
-    ]
+    lines = [f"## {operation.name}\n\n`{operation.method} {API}{operation.path}`\n\n{summary(operation.run)}"]
     lines += [f" For {operation.rights}; the result is {_result(operation)}.\n\n"]
     lines += _parameters(operation)
     if operation.errors:

@@ -39,6 +39,8 @@ _OF_ROWS: Final = (
     RequestConflict,
 )
 """Errors of one row of a table."""
+OF_REQUESTS: Final = (InvalidData, RequestConflict, AlreadyRegistered)
+"""Errors of one request of `BatchMint.load`, after which it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,5 +218,5 @@ class BatchMint(Allocations):
                     transaction, self.core.namespace(transaction, namespace_name), party, request, None, asked
                 )
             )
-        except (InvalidData, RequestConflict, AlreadyRegistered) as error:
+        except OF_REQUESTS as error:
             return MintOutcome(None, error=error)

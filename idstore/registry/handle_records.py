@@ -78,11 +78,7 @@ class HandleRecords(Allocations, HandleValues):
         indexes = [draft.index for draft in values]
         if None in indexes or len({*indexes}) < len(indexes):
             raise InvalidData("each value of a handle needs an index of its own; give it one", field="values")
-        if len(values) > MOST_VALUES:
-            raise InvalidData(
-                f"{len(values)} values are too many at once; set at most {MOST_VALUES}, and the others later",
-                limit=MOST_VALUES,
-            )
+        check_number_of_values(len(values))
 
         def act(transaction: Transaction) -> tuple[Record, bool]:
             home = self.core.namespace(transaction, namespace)
@@ -223,6 +219,15 @@ class HandleRecords(Allocations, HandleValues):
                 self.core.event(transaction, IDS.ValueSetting, record.node, party, *value.arguments())
             )
         return events
+
+
+def check_number_of_values(number: int) -> None:
+    """Raise InvalidData for more values than one act sets."""
+    if number > MOST_VALUES:
+        raise InvalidData(
+            f"{number} values are too many at once; set at most {MOST_VALUES}, and the others later",
+            limit=MOST_VALUES,
+        )
 
 
 def _check_valued(home: Namespace) -> None:

@@ -1,6 +1,6 @@
 """The log: events with parties and times, of the whole registry, one party, or one identifier."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -9,12 +9,13 @@ from typing import Final
 from pyoxigraph import NamedNode
 
 from idstore.arguments import check_number
-from idstore.errors import InvalidData, NotRegistered
+from idstore.errors import InvalidData, LimitReached, NotRegistered
 from idstore.model.event import Event
 from idstore.model.filter import Filter
 from idstore.model.listing import EventRow
 from idstore.model.party import Party
 from idstore.model.record import Identifier, written
+from idstore.progress import never
 from idstore.registry.authority import Authority, authority_of
 from idstore.registry.core import read_event
 from idstore.registry.lookup import Lookup
@@ -92,6 +93,7 @@ class _News:
     last         None: no event was read.
     publication  None: the state is older than the position.
     new, gone    events to add to and to remove from those shown.
+    more         whether more events may have become public since.
     """
 
     entries: list[LogEntry]
@@ -99,6 +101,7 @@ class _News:
     publication: int | None = None
     new: frozenset[int] = frozenset()
     gone: frozenset[int] = frozenset()
+    more: bool = False
 
 
 class Log(Lookup):
@@ -150,7 +153,13 @@ class Log(Lookup):
         return entries
 
     def events_since(
-        self, party: Party, cursor: str = "0", filter: Filter = Filter(), *, limit: int = PAGE
+        self,
+        party: Party,
+        cursor: str = "0",
+        filter: Filter = Filter(),
+        *,
+        limit: int = PAGE,
+        cancelled: Callable[[], bool] = never,
     ) -> EventPage:
         """Return the events after a cursor, and the cursor after them. Fewer than ``limit``: it was the last.
 
@@ -159,9 +168,11 @@ class Log(Lookup):
 
         cursor  a number: what is public after that publication number, for everyone; 0 from the beginning.
                 ``commit:`` and a number: all events after that sequence number, for administrators.
-        limit   how many events at most.
+        limit   how many events at most; an answer of a server has no more than 1000, and only if it has fewer
+                than that it was the last.
+        cancelled  is called before each question to the store; once it returns True, the reading ends.
         Raises InvalidData (no cursor, or no event has that number yet), NotRegistered for an ``id`` without
-        a visible event, NotPermitted.
+        a visible event, NotPermitted, LimitReached (it was cancelled).
         """
         filter.check_events()
         check_number(limit, "limit")
@@ -170,6 +181,7 @@ class Log(Lookup):
         entries: list[LogEntry] = []
         more = True
         while more and len(entries) < limit:
+            check_wanted(cancelled)
             found, number, more = self.store.read(partial(page, party, filter, number, limit - len(entries)))
             entries += found
         return EventPage(entries, f"{_COMMIT if commits else ''}{number}")
@@ -240,23 +252,33 @@ class Log(Lookup):
         return self.store.read(question)
 
     def news(
-        self, party: Party, filter: Filter = Filter(), position: LogPosition | None = None
+        self,
+        party: Party,
+        filter: Filter = Filter(),
+        position: LogPosition | None = None,
+        cancelled: Callable[[], bool] = never,
     ) -> list[LogEntry]:
         """Return the next events that the party may see, oldest first, at most a page.
 
         Then older ones made public since.
         No event is repeated, and no public event is missed. The list is empty if there is nothing new, also
-        in a state older than the position. Raises NotRegistered for an ``id`` without a visible event.
+        in a state older than the position.
+
+        cancelled  is called before each question to the store; once it returns True, the reading ends.
+        Raises NotRegistered for an ``id`` without a visible event, LimitReached (it was cancelled).
         """
         filter.check_events()
         cursor = position or LogPosition(follows=False)
-        news = self.store.read(lambda view: self._news(view, party, filter, cursor))
-        if news.publication is not None:
-            cursor.publication = news.publication
-            cursor.last = news.last or cursor.last
-            cursor.shown |= news.new
-            cursor.shown -= news.gone
-        return news.entries
+        while True:
+            check_wanted(cancelled)
+            news = self.store.read(lambda view: self._news(view, party, filter, cursor))
+            if news.publication is not None:
+                cursor.publication = news.publication
+                cursor.last = news.last or cursor.last
+                cursor.shown |= news.new
+                cursor.shown -= news.gone
+            if news.entries or not news.more:
+                return news.entries
 
     def _news(self, view: View, party: Party, filter: Filter, position: LogPosition) -> _News:
         about = self._about(view, filter.id, party)
@@ -271,14 +293,13 @@ class Log(Lookup):
         if not position.follows:
             return _News(entries, last, publication)
         new = {row.token for row in rows if (row.publication or publication + 1) > publication}
-        gone: set[int] = set()
-        if len(rows) < PAGE:
-            while late := view.catalogue.published(publication, PAGE):
-                publication = late[-1].publication or publication
-                gone |= {row.token for row in late if row.token in position.shown or row.token in new}
-                others = (entry(view, row) for row in late if row.token not in gone)
-                entries += [other for other in others if _concerns(other.event, filter, about)]
-        return _News(entries, last, publication, frozenset(new), frozenset(gone))
+        room = PAGE - len(rows)
+        late = view.catalogue.published(publication, room) if room else []
+        gone = {row.token for row in late if row.token in position.shown or row.token in new}
+        others = (entry(view, row) for row in late if row.token not in gone)
+        entries += [other for other in others if _concerns(other.event, filter, about)]
+        publication = (late[-1].publication or publication) if late else publication
+        return _News(entries, last, publication, frozenset(new), frozenset(gone), more=len(late) == room)
 
     def authority(self, id: Identifier, party: Party) -> Authority:
         """Return the authority metadata of an identifier. Raises as `show`."""
@@ -290,6 +311,11 @@ class Log(Lookup):
             )
 
         return self.store.read(question)
+
+
+def feed_position(entry: LogEntry) -> str:
+    """Return the position of an entry in the public feed, for ``after``."""
+    return str(entry.publication)
 
 
 def entry(view: View, row: EventRow, *, numbered: bool = False) -> LogEntry:
@@ -304,6 +330,12 @@ def entry(view: View, row: EventRow, *, numbered: bool = False) -> LogEntry:
 
 def _published(after: int, limit: int, view: View) -> list[LogEntry]:
     return [entry(view, row) for row in view.catalogue.published(after, limit)]
+
+
+def check_wanted(cancelled: Callable[[], bool]) -> None:
+    """Raise LimitReached if reading was cancelled."""
+    if cancelled():
+        raise LimitReached("reading the log was cancelled", limit="cancelled")
 
 
 def _read_cursor(text: str) -> tuple[bool, int]:

@@ -1,9 +1,11 @@
 """Comparison of the stored data with the log."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Final
 
 from pyoxigraph import Literal, NamedNode
 
@@ -30,6 +32,9 @@ from idstore.registry.party_descriptions import Naming, named_in_events, named_i
 from idstore.registry.requests import request_claim
 from idstore.stores.contract import Snapshot, View
 from idstore.vocabulary import IDS, PUBLIC_LOG, RDF, REGISTRY_GRAPH, STORAGE_GRAPH
+
+_REMEMBERED: Final = 10_000
+"""Identifiers whose first events are kept in memory."""
 
 
 @dataclass(slots=True)
@@ -354,6 +359,7 @@ class Verification(FactVerification):
 
     def _strays(self, view: View, meter: Meter) -> Iterator[VerificationFinding]:
         """Yield a finding for each subject that no event created."""
+        first = lru_cache(_REMEMBERED)(partial(self._first, view))  # one identifier may have many bindings
         last: object = None
         for quad in meter.over(view.quads()):
             if (
@@ -363,15 +369,18 @@ class Verification(FactVerification):
             ):
                 continue
             last = quad.subject
-            kind = self._unexplained(view, last)
+            kind = self._unexplained(view, last, first)
             if kind is not None:
                 yield VerificationFinding(
                     kind, shown(last), f"{quad} is stored, but does not follow from the log"
                 )
 
-    def _unexplained(self, view: View, subject: object) -> str | None:
+    def _unexplained(
+        self, view: View, subject: object, first: Callable[[NamedNode], NamedNode | None]
+    ) -> str | None:
         """Return the kind of finding for a subject that no event created.
 
+        first  returns the first event of an identifier.
         Returns None for an event, an identifier, a binding or a value, which were compared triple by triple.
         """
         if not isinstance(subject, NamedNode):
@@ -381,16 +390,12 @@ class Verification(FactVerification):
                 return None if view.catalogue.knows(subject.value) else "event-unlisted"
             except ValueError:
                 return "event-unlisted"
-        if self._first(view, subject) is not None:
+        if first(subject) is not None:
             return None
         for of, kind in ((RDF.subject, "dangling-binding"), (IDS.valueOf, "dangling-value")):
             link = next(view.quads(subject, of), None)
             if link is not None:
-                return (
-                    kind
-                    if not isinstance(link.object, NamedNode) or self._first(view, link.object) is None
-                    else None
-                )
+                return kind if not isinstance(link.object, NamedNode) or first(link.object) is None else None
         return "unexplained-triple"
 
     def _listings(self, view: View, meter: Meter) -> Iterator[VerificationFinding]:

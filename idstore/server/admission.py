@@ -1,5 +1,6 @@
 """What every request passes first: limits, sign-in, access log and figures."""
 
+import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
@@ -23,8 +24,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from idstore.errors import IdstoreError, InvalidData, Overloaded
+from idstore.errors import IdstoreError, InvalidData, OutcomeUnknown, Overloaded
 from idstore.model import times
+from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import field_texts
 from idstore.registry import Registry
 from idstore.server import problems
@@ -34,7 +36,6 @@ from idstore.server.request_body import RequestBody
 from idstore.server.sign_in import SignIn, SocketSignIn
 from idstore.stores.contract import StoreCounters
 
-API: Final = "/api/"
 PROBES: Final = ("/healthz", "/readyz")
 """Paths that are answered without sign-in, and also when there are too many requests."""
 _NOT_SUMS: Final = ("slowest_commit", "waiting")
@@ -171,6 +172,10 @@ class Admission:
         self._figures.active.inc()
         try:
             await self._admit(scope, body, answer, probe=path in PROBES)
+        except asyncio.CancelledError:  # the server ends, and waits for its requests no longer
+            if answer.status:
+                raise
+            await self._refuse(scope, _unfinished(scope))(scope, body.receive, answer.send)
         finally:
             self._figures.active.dec()
             self._record(scope, answer, time.perf_counter() - start)
@@ -205,6 +210,9 @@ class Admission:
         except IdstoreError as error:
             await self._refuse(scope, error)(scope, body.receive, answer.send)
             return
+        except Exception as error:
+            await self._refuse(scope, problems.failure(error))(scope, body.receive, answer.send)
+            raise  # it is logged
         places = 0 if is_upload else 1  # uploads have places of their own
         self._answering += places
         try:
@@ -254,6 +262,18 @@ class Admission:
             "milliseconds": round(seconds * 1000, 2),
         }
         self._log(json.dumps(entry))
+
+
+def _unfinished(scope: Scope) -> IdstoreError:
+    """Return the error of a request that the server does not finish."""
+    name = getattr(scope.get("route"), "name", None)
+    operation = OPERATIONS.get(str(name))
+    if name is None or (operation is not None and not operation.writes):
+        return Overloaded("the server ends; try again soon")
+    return OutcomeUnknown(
+        "the server ends, and the request may still take effect; repeat it with the same request key, or read"
+        " what it changes"
+    )
 
 
 class _Answer:

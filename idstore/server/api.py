@@ -16,38 +16,48 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from idstore.errors import IdstoreError, InvalidData
+from idstore.errors import IdstoreError, InvalidData, SignInRequired
 from idstore.model.record import Record
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.descriptions import parameter_text, summary
-from idstore.operations.operation import LINES, LONGEST_PAGE, REQUIRED, ApiOperation, Parameter
+from idstore.operations.operation import (
+    API,
+    LINES,
+    LONGEST_PAGE,
+    PROGRESS,
+    REQUIRED,
+    VERSION,
+    ApiOperation,
+    Parameter,
+)
 from idstore.operations.wire import dump
 from idstore.progress import never
 from idstore.registry import Registry
 from idstore.server import description, health, lines, problems
-from idstore.server.admission import API, CLIENT_GONE, Figures, ServerLimits
+from idstore.server.admission import CLIENT_GONE, Figures, ServerLimits
 from idstore.server.hot_routes import HotRoutes
 from idstore.server.performer import permitted
 from idstore.server.places import Places
 from idstore.server.query_answers import query_response, watched
-from idstore.server.request_body import check_keys
+from idstore.server.request_body import EMPTY_BODIES, RequestBody, check_keys
 from idstore.server.request_errors import request_error
 from idstore.server.schema import body_model, parameter_type
 from idstore.server.sign_in import Caller, counted_as
-from idstore.server.transfers import Download, upload
+from idstore.server.transfers import Download, Writers, upload
 from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
 
-VERSION: Final = "v1"
-WRITERS: Final = 2
+WRITERS: Final = 3
 """Downloads that are written at the same time; others wait."""
 IMPORTERS: Final = 2
 """Uploads that are worked on at the same time; others wait."""
-LONG: Final = 2
+LONG: Final = 3
 """How many times an operation that takes long is carried out at the same time; others wait."""
+OF_ONE: Final = 2
+"""Those of one party that signed in, or of one address."""
 UNTRUSTED: Final = 64
 """How many times smaller the files of others than administrators must be: reading them takes memory."""
-UPLOADS: Final = frozenset(f"{API}{VERSION}{one.path}" for one in OPERATIONS.values() if one.upload)
+UPLOADS: Final = frozenset(f"{API}{one.path}" for one in OPERATIONS.values() if one.upload)
 """Paths of requests whose body is a file."""
 _KEY: Final = "requestKey"
 _KEY_HEADER: Final = "Idempotency-Key"
@@ -56,6 +66,8 @@ _NAME: Final = "name"
 """The parameter that names an uploaded file: its path here is none of its sender's business."""
 _CANCELLED: Final = "cancelled"
 """Parameter of operations that can be ended: a function that tells whether they should."""
+_LIMIT: Final = "limit"
+"""Parameter of operations that return a part of a list: how many items it has at most."""
 _PRIVATE: Final = {"Cache-Control": "private, no-store"}
 """Header of every answer that may depend on who asks."""
 _UNBUFFERED: Final = {**_PRIVATE, "X-Accel-Buffering": "no"}
@@ -72,12 +84,24 @@ class _Application(FastAPI):
         """Answer a request."""
         body = scope.get("state", {}).get("body")
         try:
-            if body:
+            if len(body or b"") > RequestBody.SMALL:
+                self._check_signed_in(scope)
+                await to_thread.run_sync(check_keys, body)
+            elif body:
                 check_keys(body)
-        except InvalidData as error:
+        except (InvalidData, SignInRequired) as error:
             await problems.response(error)(scope, receive, send)
             return
         await self.hot_routes(scope, receive, send)
+
+    def _check_signed_in(self, scope: Scope) -> None:
+        """Raise SignInRequired for an operation that needs a sign-in, before its large body is read."""
+        found = (route for route in self.routes if route.matches(scope)[0] is Match.FULL)
+        route = next(found, None)
+        operation = OPERATIONS.get(getattr(route, "name", ""))
+        if operation is not None:
+            scope["route"] = route
+            scope["state"]["caller"].check_signed_in(operation)
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
@@ -107,15 +131,15 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
     app.add_exception_handler(ClientDisconnect, lambda _, __: Response(status_code=CLIENT_GONE))
     app.add_exception_handler(Exception, lambda _, error: problems.response(problems.failure(error)))
     answer = partial(_respond, registry, workers)
-    app.hot_routes = HotRoutes(partial(FastAPI.__call__, app), f"{API}{VERSION}", answer)
+    app.hot_routes = HotRoutes(partial(FastAPI.__call__, app), API, answer)
     return app
 
 
 def _add_operations(app: FastAPI, registry: Registry, workers: Workers, limits: ServerLimits) -> None:
-    writers, importers = CapacityLimiter(WRITERS), CapacityLimiter(IMPORTERS)
+    writers, importers = Writers(WRITERS, OF_ONE, limits.sending), CapacityLimiter(IMPORTERS)
     for operation in OPERATIONS.values():
         if operation.download:
-            endpoint = _download_endpoint(operation, registry, workers, writers, limits)
+            endpoint = _download_endpoint(operation, registry, workers, writers)
         elif operation.upload:
             endpoint = _upload_endpoint(operation, registry, workers, importers, limits)
         elif operation.is_long:
@@ -123,7 +147,7 @@ def _add_operations(app: FastAPI, registry: Registry, workers: Workers, limits: 
         else:
             endpoint = _endpoint(operation, registry, workers)
         app.add_api_route(
-            f"{API}{VERSION}{operation.path}".replace("{namespace}", "{namespace:path}"),
+            API + operation.path.replace("}", ":path}"),
             _with_parameters(_checked(endpoint, operation), operation),
             methods=[operation.method],
             name=operation.name,
@@ -145,7 +169,7 @@ def _add_description(app: FastAPI) -> None:
         document = {**app.openapi(), "servers": [{"url": request.scope["root_path"] or "/"}]}
         return JSONResponse(document, headers={"Cache-Control": "public, max-age=300"})
 
-    app.add_api_route(f"{API}{VERSION}/openapi.json", openapi, include_in_schema=False)
+    app.add_api_route(f"{API}/openapi.json", openapi, include_in_schema=False)
 
 
 def _add_generator(app: FastAPI, registry: Registry, workers: Workers) -> None:
@@ -192,13 +216,12 @@ def _endpoint(operation: ApiOperation, registry: Registry, workers: Workers) -> 
 
 
 def _download_endpoint(
-    operation: ApiOperation,
-    registry: Registry,
-    workers: Workers,
-    writers: CapacityLimiter,
-    limits: ServerLimits,
+    operation: ApiOperation, registry: Registry, workers: Workers, writers: Writers
 ) -> _Endpoint:
-    """Return the endpoint of an operation that writes bytes; see `Download`."""
+    """Return the endpoint of an operation that writes bytes: see `Download`.
+
+    It ends when its client leaves.
+    """
 
     async def endpoint(request: Request, **sent: Any) -> Response:
         values = _values(sent)
@@ -206,11 +229,12 @@ def _download_endpoint(
             operation, partial(_arguments, operation, registry, request.state.caller, values)
         )
         download = Download()
-        await download.begin(
-            lambda target: operation.run(registry, **{operation.download: target}, **arguments),
-            writers,
-            limits.sending,
-        )
+
+        def work(target: IO[bytes]) -> None:
+            operation.run(registry, **{operation.download: target, PROGRESS: download.progress}, **arguments)
+
+        if not await writers.begin(request, download, work):
+            return Response(status_code=CLIENT_GONE)
         return StreamingResponse(download.blocks(), headers=_PRIVATE, media_type=operation.media_type(values))
 
     return endpoint
@@ -220,7 +244,7 @@ def _long_endpoint(
     operation: ApiOperation, registry: Registry, workers: Workers, limits: ServerLimits
 ) -> _Endpoint:
     """Return the endpoint of an operation that reports its progress. It ends when its client leaves."""
-    places = CapacityLimiter(LONG)
+    writers = Writers(LONG, OF_ONE, limits.sending)
 
     async def endpoint(request: Request, **sent: Any) -> Response:
         arguments = await workers.run(
@@ -231,7 +255,8 @@ def _long_endpoint(
         def work(target: IO[bytes]) -> None:
             lines.write(operation, registry, arguments, target, lambda: answer.is_abandoned)
 
-        await answer.begin(work, places, limits.sending)
+        if not await writers.begin(request, answer, work):
+            return Response(status_code=CLIENT_GONE)
         return StreamingResponse(answer.blocks(), headers=_UNBUFFERED, media_type=LINES)
 
     return endpoint
@@ -276,7 +301,7 @@ def _upload_endpoint(
 def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
     """Return an endpoint that refuses what FastAPI would pass over: unknown parameters and request keys."""
     others = [one for one in operation.parameters if f"{{{one.name}}}" not in operation.path]
-    known = {one.name: one.is_mapping or get_origin(parameter_type(one)) is list for one in others}
+    known = {one.name: get_origin(parameter_type(one, text=True)) is list for one in others}
 
     async def endpoint_of_known(request: Request, **sent: Any) -> Response:
         if not operation.in_query:
@@ -291,11 +316,11 @@ def _checked(endpoint: _Endpoint, operation: ApiOperation) -> _Endpoint:
                 raise InvalidData(f"{name} stands twice; give it once", field=name)
         if operation.writes:
             _check_key(request, operation)
-        body = b"" if operation.in_query else (await request.body()).strip()
+        body = b"" if operation.upload else request.state.body.strip()
+        if (operation.in_query or not known) and body not in EMPTY_BODIES:
+            _refuse_body(operation.name)
         if body == b"null":
             raise InvalidData("the body is no JSON object; send one", field="body")
-        if not known and body not in (b"", b"{}"):
-            _refuse_body(operation.name)
         return await endpoint(request, **sent)
 
     return endpoint_of_known
@@ -409,9 +434,11 @@ def _answer(
         arguments[_CANCELLED] = cancelled
     if operation.position is not None:
         return _page(operation, registry, arguments, values)
+    if operation.capped and _LIMIT in arguments:
+        arguments[_LIMIT] = min(arguments[_LIMIT], LONGEST_PAGE)
     result = operation.run(registry, **arguments)
     if operation.streams:
-        return lines.stream(result, registry.home, _PRIVATE, workers)
+        return lines.stream(operation, result, registry.home, _PRIVATE, workers)
     if operation.result is Answer:
         return query_response(result, _PRIVATE)
     return JSONResponse(dump(result, registry.home), 201 if operation.creates else 200, _PRIVATE)
@@ -422,10 +449,10 @@ def _page(
 ) -> Response:
     """Answer with a page of items; the header ``Link`` leads to the next one."""
     assert operation.position is not None
-    default = operation.signature.parameters["limit"].default
-    asked = arguments.get("limit", default)
+    default = operation.signature.parameters[_LIMIT].default
+    asked = arguments.get(_LIMIT, default)
     limit = LONGEST_PAGE if asked is None else min(asked, LONGEST_PAGE)
-    items = operation.run(registry, **arguments | {"limit": limit})
+    items = operation.run(registry, **arguments | {_LIMIT: limit})
     headers = dict(_PRIVATE)
     if items and len(items) == limit:
         following = {name: value for name, value in values.items() if value not in (None, [], False)}
@@ -471,8 +498,8 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
         return problems.response(
             InvalidData("the body is not a JSON object in UTF-8; send one", field="body")
         )
-    message = f"{error.detail}; {request.scope['root_path']}{API}{VERSION}/openapi.json describes the API"
-    response = problems.no_route(error, message, request.url.path)
+    message = f"{error.detail}; {request.scope['root_path']}{API}/openapi.json describes the API"
+    response = problems.no_route(error, message)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         response.headers["Allow"] = ", ".join(sorted(_methods(request)))
     return response

@@ -7,20 +7,22 @@ import asyncio
 import io
 import json
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, suppress
-from typing import Final
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl, urlencode
 
 from anyio import to_thread
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from idstore.errors import IdstoreError, InvalidData
+from idstore.errors import IdstoreError, InvalidData, Overloaded
 from idstore.exchange import patch
 from idstore.exchange.changes import LONGEST, ChangePage, newest_public, public_changes
 from idstore.model.party import NOBODY
+from idstore.operations.operation import API
 from idstore.operations.wire import dump
 from idstore.server import problems
 from idstore.server.accept import preferred
@@ -29,7 +31,9 @@ from idstore.server.performer import Performer
 from idstore.server.places import Places
 from idstore.server.query_answers import has_left
 
-PATH: Final = "/api/v1/changes"
+T = TypeVar("T")
+
+PATH: Final = f"{API}/changes"
 LISTENERS: Final = 200
 """Requests that wait for changes at the same time."""
 LISTENERS_OF_ONE: Final = 10
@@ -40,8 +44,12 @@ HEARTBEAT: Final = 15.0
 """Seconds after which a stream without changes sends a line that says nothing."""
 _INTERVAL: Final = 0.1
 """Seconds between two questions to the store while requests wait."""
+_READERS: Final = 2
+"""Parts of the feed that are read at the same time for requests that have waited."""
 _JSON, _PATCH, _EVENTS = "application/json", "application/rdf-patch", "text/event-stream"
 _PARAMETERS: Final = ("after", "limit", "wait")
+_STREAM_PARAMETERS: Final = ("after",)
+"""A stream has no end."""
 _HEADERS: Final = {"Cache-Control": "private, no-store", "Vary": "Accept", "X-Accel-Buffering": "no"}
 
 
@@ -76,6 +84,10 @@ class NewChanges:
                         await self._asked.wait()
         finally:
             self._waiting -= 1
+        return self.has_come(after)
+
+    def has_come(self, after: int) -> bool:
+        """Return whether there is an event after a number, as far as the store was asked."""
         return self._newest > after
 
     async def _watch(self) -> None:
@@ -95,6 +107,8 @@ class ChangeFeed:
         registry = performer.registry
         self._new = NewChanges(lambda: newest_public(registry), stopping)
         self._listeners = Places(LISTENERS, LISTENERS_OF_ONE, "wait for changes", "ask without a wait")
+        self._shared = dict[object, asyncio.Task[Any]]()
+        self._room = asyncio.Semaphore(_READERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -118,37 +132,79 @@ class ChangeFeed:
 
         place  gives up the place of a stream after the response.
         """
-        _check_parameters(request)
         kind = preferred(request.headers, (_JSON, _PATCH, _EVENTS)) or _JSON
+        _check_parameters(request, _STREAM_PARAMETERS if kind == _EVENTS else _PARAMETERS)
         if kind == _EVENTS:
             after = _last_event(request) or _number(request, "after", 0)
             await self._page(after, 1)  # tells whether the number is one
             place.enter_context(self._listeners.place(request))
             return StreamingResponse(self._events(after), headers=_HEADERS, media_type=_EVENTS)
         seconds = _seconds(request)
-        if seconds:
-            after = _number(request, "after", 0)
-            if not (await self._page(after, 1)).changes:
-                with self._listeners.place(request):
-                    if await has_left(request, self._new.wait(after, seconds)):
-                        return Response(status_code=CLIENT_GONE)
+        if seconds and not (await self._page(_number(request, "after", 0), 1)).changes:
+            with self._listeners.place(request):
+                return await self._wait(request, kind, seconds)
+        return await self._at_once(request, kind)
+
+    async def _at_once(self, request: Request, kind: str) -> Response | None:
         if kind == _PATCH:
-            return await self._patch(_number(request, "after", 0), _number(request, "limit", LONGEST))
+            content = await self._performer.run("changes", partial(self._patch, *_part(request)))
+            return Response(content, headers=_HEADERS, media_type=_PATCH)
         _leave_out(request.scope, "wait")
         return None
 
-    async def _page(self, after: int, limit: int = LONGEST) -> ChangePage:
+    async def _wait(self, request: Request, kind: str, seconds: float) -> Response | None:
+        """Answer after the next change, or as it is without one."""
+        after, limit = _part(request)
+        if await has_left(request, self._new.wait(after, seconds)):
+            return Response(status_code=CLIENT_GONE)
+        if not self._new.has_come(after):
+            return await self._at_once(request, kind)
+        content = await self._share(self._patch if kind == _PATCH else self._document, after, limit)
+        return Response(content, headers=_HEADERS, media_type=kind)
+
+    async def _page(self, after: int, limit: int) -> ChangePage:
         registry = self._performer.registry
         return await self._performer.run("changes", lambda: public_changes(registry, after, limit))
 
-    async def _patch(self, after: int, limit: int) -> Response:
+    async def _share(self, read: Callable[[int, int], T], after: int, limit: int) -> T:
+        """Return what a function reads, once for all requests that wait for it.
+
+        Requests that wake together leave room for those that wait for nothing.
+        """
+        key = (read, after, limit)
+        if key not in self._shared:
+            self._shared[key] = asyncio.create_task(self._read(partial(read, after, limit)))
+            self._shared[key].add_done_callback(lambda task: self._forget(key, task))
+        return cast("T", await asyncio.shield(self._shared[key]))
+
+    def _forget(self, key: object, task: asyncio.Task[Any]) -> None:
+        del self._shared[key]
+        if not task.cancelled():
+            task.exception()  # all requests for it may have gone
+
+    async def _read(self, work: Callable[[], object]) -> object:
+        async with self._room:
+            return await self._performer.run("changes", work)
+
+    def _document(self, after: int, limit: int) -> bytes:
+        registry = self._performer.registry
+        return bytes(JSONResponse(dump(public_changes(registry, after, limit), registry.home)).body)
+
+    def _patch(self, after: int, limit: int) -> bytes:
         registry, target = self._performer.registry, io.BytesIO()
-        await self._page(after, min(limit, 1))  # tells whether the numbers are right
-        most = min(limit, LONGEST)
-        await self._performer.run(
-            "changes", lambda: patch.export(registry, target, NOBODY, after, limit=most)
-        )
-        return Response(target.getvalue(), headers=_HEADERS, media_type=_PATCH)
+        public_changes(registry, after, min(limit, 1))  # tells whether the numbers are right
+        patch.export(registry, target, NOBODY, after, limit=limit)
+        return target.getvalue()
+
+    def _stream_part(self, after: int, limit: int) -> tuple[list[bytes], int]:
+        """Return changes as events, and the number of the last."""
+        registry = self._performer.registry
+        page = public_changes(registry, after, limit)
+        documents = (json.dumps(dump(change, registry.home), ensure_ascii=False) for change in page.changes)
+        return [
+            f"id: {change.number}\nevent: change\ndata: {document}\n\n".encode()
+            for change, document in zip(page.changes, documents, strict=True)
+        ], page.last
 
     async def _events(self, after: int) -> AsyncIterator[bytes]:
         """Yield the changes as events until the client leaves, or the server or the store ends."""
@@ -158,12 +214,14 @@ class ChangeFeed:
 
     async def _endless(self, after: int) -> AsyncIterator[bytes]:
         while not self._stopping.has_begun:
-            page = await self._page(after)
-            for change in page.changes:
-                document = json.dumps(dump(change, self._performer.registry.home), ensure_ascii=False)
-                yield f"id: {change.number}\nevent: change\ndata: {document}\n\n".encode()
-            after = page.last
-            if not page.changes and not await self._new.wait(after, HEARTBEAT):
+            try:
+                events, after = await self._share(self._stream_part, after, LONGEST)
+            except Overloaded:
+                await asyncio.sleep(_INTERVAL)
+                continue
+            for event in events:
+                yield event
+            if not events and not await self._new.wait(after, HEARTBEAT):
                 yield b": no change\n\n"
 
 
@@ -175,13 +233,12 @@ _ROUTE: Final = _Route()
 """What stands in the access log and in the figures."""
 
 
-def _check_parameters(request: Request) -> None:
-    """Raise InvalidData for a parameter that changes have not, or one that stands twice."""
+def _check_parameters(request: Request, known: Sequence[str]) -> None:
+    """Raise InvalidData for an unknown parameter, and for one that stands twice."""
     for name in request.query_params:
-        if name not in _PARAMETERS:
-            raise InvalidData(
-                f"{name!r} is no parameter of changes; it has {', '.join(_PARAMETERS)}", field=name
-            )
+        if name not in known:
+            what = "a stream of changes" if name in _PARAMETERS else "changes"
+            raise InvalidData(f"{name!r} is no parameter of {what}; it has {', '.join(known)}", field=name)
         if len(request.query_params.getlist(name)) > 1:
             raise InvalidData(f"{name} stands twice; give it once", field=name)
 
@@ -194,6 +251,11 @@ def _number(request: Request, name: str, default: int) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):  # noqa: PLR2004 # digits of 64 bits
         raise InvalidData(f"{name}={text!r} is no number; give one from 0 on", field=name)
     return int(text)
+
+
+def _part(request: Request) -> tuple[int, int]:
+    """Return the number after which an answer begins, and how many changes it has. Raises InvalidData."""
+    return _number(request, "after", 0), min(_number(request, "limit", LONGEST), LONGEST)
 
 
 def _last_event(request: Request) -> int:

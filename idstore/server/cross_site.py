@@ -1,4 +1,4 @@
-"""Protection from cross-site request forgery (CSRF): refuses a change that a web page may have caused.
+"""Protection from pages of other sites: refuses a change that such a page may have caused (CSRF).
 
 A browser repeats the credentials of HTTP Basic by itself, for each form, image and link of any page, and a
 proxy adds its header to each request.
@@ -16,6 +16,8 @@ from idstore.errors import NotPermitted, SignInRequired
 
 _ANTICIPATIONS: Final = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
 """Headers of browsers that load what a user may want next."""
+OWN_ORIGIN: Final = {"Cross-Origin-Resource-Policy": "same-origin"}
+"""Header of answers to parties that signed in: a browser shows them to no page of another site."""
 _OWN_SITES: Final = ("same-origin", "none")
 _PORTS: Final = {"http": 80, "https": 443}
 

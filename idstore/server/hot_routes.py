@@ -18,6 +18,7 @@ from idstore.errors import IdstoreError
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.operation import REQUIRED, ApiOperation, Parameter
 from idstore.server import problems
+from idstore.server.request_body import EMPTY_BODIES
 from idstore.server.schema import body_model, parameter_type
 
 HOT: Final = ("mint", "resolve", "show")
@@ -87,6 +88,8 @@ class _HotRoute:
 
     def _query(self, scope: Scope) -> dict[str, Any]:
         """Return the values of a query string. Raises ValueError, ValidationError."""
+        if scope["state"]["body"].strip() not in EMPTY_BODIES:
+            raise ValueError("a body that the operation does not read")
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         values = dict(pairs)
         if len(values) < len(pairs):

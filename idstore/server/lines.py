@@ -28,17 +28,23 @@ _TURN: Final = 0.05
 
 
 def stream(
-    items: Iterator[Any], home: Home, headers: Mapping[str, str], workers: Workers
+    operation: ApiOperation,
+    items: Iterator[Any],
+    home: Home,
+    headers: Mapping[str, str],
+    workers: Workers,
 ) -> StreamingResponse:
     """Return an answer of one item a line. Raises an error that comes before the first item.
 
-    Answers take turns: each is read for a moment, and then the next one.
+    Answers of one kind take turns: each is read for a moment, and then the next one.
+
+    operation  gives the items; its threads carry it out to its end.
     """
     first = list(islice(items, 1))
     parts = _parts(_lines(chain(first, items), home))
 
     async def body() -> AsyncIterator[bytes]:
-        while part := await workers.go_on(lambda: next(parts, b"")):
+        while part := await workers.go_on(operation, lambda: next(parts, b"")):
             yield part
 
     return StreamingResponse(body(), headers=headers, media_type=LINES)

@@ -10,7 +10,7 @@ from idstore.model.party import Party
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.operation import ApiOperation
 from idstore.registry import Registry
-from idstore.server.sign_in import Caller
+from idstore.server.sign_in import Caller, counted_as
 from idstore.server.workers import Workers
 
 T = TypeVar("T")
@@ -29,13 +29,28 @@ class Performer:
         Raises what the operation raises; SignInRequired, NotPermitted; Overloaded, LimitReached,
         OutcomeUnknown.
         """
+        return await self.answer(request, name, lambda result: result, **arguments)
+
+    async def answer(self, request: Request, name: str, write: Callable[[Any], T], /, **arguments: Any) -> T:
+        """Return what ``write`` makes of the result of an operation, in its thread: see `perform`.
+
+        Raises also TooManyQueries: the caller has several long lists that are not answered yet.
+        """
         operation = OPERATIONS[name]
 
-        def work() -> Any:
+        def work() -> T:
             caller = request.state.caller
-            return operation.run(self.registry, **permitted(caller, self.registry, operation, arguments))
+            allowed = permitted(caller, self.registry, operation, arguments)
+            return write(operation.run(self.registry, **allowed))
 
+        if not operation.writes and operation.scans(operation.values(arguments)):
+            return await self._workers.scan(operation, work, counted_as(request))
         return await self._workers.run(operation, work)
+
+    async def check(self, request: Request, name: str, /, **arguments: Any) -> None:
+        """Raise SignInRequired or NotPermitted as `perform` does, and carry out nothing."""
+        operation, caller = OPERATIONS[name], request.state.caller
+        await self._workers.run(operation, lambda: permitted(caller, self.registry, operation, arguments))
 
     async def run(self, name: str, work: Callable[[], T]) -> T:
         """Return the result of ``work``, which reads, in the threads of the operation ``name``.

@@ -118,11 +118,12 @@ def response(
     return JSONResponse(document, document["status"], headers(error), MEDIA_TYPE)
 
 
-def no_route(error: HTTPException, message: str = "", address: str = "") -> JSONResponse:
+def no_route(error: HTTPException, message: str = "") -> JSONResponse:
     """Return the answer to a request for an address, or with a method, that there is not.
 
+    It has no field ``text``, by which clients tell it from an identifier that is not registered.
+
     message  what to say instead of the error's own words.
-    address  the path of the request, which tells clients that it is about that.
     """
     slug = no_route_code(error)
     document: Problem = {
@@ -131,7 +132,7 @@ def no_route(error: HTTPException, message: str = "", address: str = "") -> JSON
         "status": error.status_code,
         "detail": message or error.detail,
         "error": slug,
-        "fields": {"text": address} if address else {},
+        "fields": {},
     }
     headers = {"Cache-Control": "private, no-store", **(error.headers or {})}
     return JSONResponse(document, error.status_code, headers, MEDIA_TYPE)

@@ -11,6 +11,8 @@ from starlette.types import Message, Receive, Scope
 
 from idstore.errors import IdstoreError, InvalidData, LimitReached, RequestTooLarge, UnsupportedMedia
 
+EMPTY_BODIES: Final = (b"", b"{}")
+"""What may stand in the body of a request that has no parameters there."""
 _LEFT: Final = 64 << 20
 """Bytes that are read at most after an early answer."""
 

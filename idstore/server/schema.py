@@ -7,7 +7,16 @@ from functools import cache
 from types import GenericAlias
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    TypeAdapter,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 from pyoxigraph import NamedNode
 
@@ -59,7 +68,7 @@ def _without_default(schema: dict[str, Any]) -> None:
 _MAY_BE_ABSENT: Final[Any] = Field(None, json_schema_extra=_without_default)
 """A field that a document may lack; None is no value of it."""
 _EMPTY: Final = BeforeValidator(lambda value: None if value == "" else value)
-"""In a URL, an empty text stands for null."""
+"""In a URL, an empty text stands for null where the value is no text; a text that is null is left out."""
 
 
 def parameter_type(parameter: Parameter, *, text: bool = False) -> Any:
@@ -72,7 +81,7 @@ def parameter_type(parameter: Parameter, *, text: bool = False) -> Any:
         kind = Annotated[kind, Field(json_schema_extra={"enum": [*parameter.choices]})]
     if not may_be_none:
         return kind
-    return Annotated[kind | None, _EMPTY] if text else kind | None
+    return Annotated[kind | None, _EMPTY] if text and parameter.kind != str | None else kind | None
 
 
 def body_model(operation: ApiOperation, parameters: Iterable[Parameter]) -> type[BaseModel]:
@@ -122,7 +131,8 @@ def item_schemas(kinds: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], d
 def _sent(kind: Any, *, text: bool = False) -> Any:
     origin = get_origin(kind)
     if origin in (list, tuple, Sequence, Collection, Iterable):
-        return list[_sent(get_args(kind)[0], text=text)]  # type: ignore[misc]
+        items = GenericAlias(list, (_sent(get_args(kind)[0], text=text),))
+        return items if text else Annotated[items, FailFast()]  # a body may have many wrong items
     if origin is Mapping:
         return GenericAlias(dict, (_TEXT, _sent(get_args(kind)[1])))
     if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind is not Party:

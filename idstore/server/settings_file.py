@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 _LARGEST: Final = 1 << 20
 """Bytes of a file of settings, or of a secret."""
+_SHORTEST_SECRET: Final = 32
+"""Characters of a secret that the operator makes up, and no other system."""
 _BY_OTHERS: Final = stat.S_IWOTH
 _SECRET_OF_ROOT: Final = stat.S_IRWXO | stat.S_IWGRP | stat.S_IXGRP
 _SECRET: Final = stat.S_IRWXO | stat.S_IRWXG
@@ -26,6 +28,15 @@ class Secret:
     """A text that stands in a file of its own, and in no message."""
 
     value: str = field(repr=False)
+
+    def check_length(self, key: str) -> None:
+        """Raise InvalidData for a secret that is short enough to guess; ``key`` names its file."""
+        if len(self.value) < _SHORTEST_SECRET:
+            raise InvalidData(
+                f"{key}: the secret is shorter than {_SHORTEST_SECRET} characters; make one with"
+                " openssl rand -hex 32",
+                field=key,
+            )
 
 
 def read_tables(path: Path, kind: type[T]) -> T:

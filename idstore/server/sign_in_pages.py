@@ -108,11 +108,7 @@ class SignInPages:
 
     async def ask(self, request: Request) -> Response:
         """Return the page with the form that ends the session."""
-        return page(
-            request,
-            "sign_out.html",
-            token=self._sessions.form_token(request.headers, secure=_secure(request)),
-        )
+        return page(request, "sign_out.html", token=self._form_token(request))
 
     async def end(self, request: Request) -> Response:
         """End the session here and at the provider.
@@ -121,10 +117,7 @@ class SignInPages:
         """
         check_size(len(request.state.body), _FORM_BYTES)
         sent = dict(read_parameters(request.state.body, "the form"))
-        if not hmac.compare_digest(
-            sent.get("token", "").encode(),
-            self._sessions.form_token(request.headers, secure=_secure(request)).encode(),
-        ):
+        if not hmac.compare_digest(sent.get("token", "").encode(), self._form_token(request).encode()):
             raise NotPermitted("the form is not one of this session; open the page again")
         back = f"{origin(request)}/"
         address = await self._threads.run(lambda: self._provider.end_address(back))

@@ -10,10 +10,11 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, cast
+from weakref import WeakValueDictionary
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -21,7 +22,9 @@ from starlette.requests import Request
 
 from idstore import scratch
 from idstore.errors import IdstoreError, InvalidData, LimitReached, Overloaded, StoreUnavailable
+from idstore.server.query_answers import has_left
 from idstore.server.request_body import check_encoding, check_size
+from idstore.server.sign_in import counted_as
 
 BLOCK: Final = 1 << 16
 """Bytes that are written, read or sent at once."""
@@ -38,11 +41,13 @@ class Download:
     filler  is sent when nothing was written for ``pause`` seconds, so that the connection is not taken for
             dead; without it the answer waits.
     Disk: the bytes that were written; the file has no name, and ends with its last user.
+    Raises StoreUnavailable: the file cannot be made.
     """
 
     def __init__(self, filler: bytes = b"", pause: float = 15.0) -> None:
         self._filler, self._pause = filler, pause if filler else None
-        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 it is closed by its last user
+        with _room_for("the answer"):
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 it is closed by its last user
         self._size = 0
         self._ended = False
         self._failure: BaseException | None = None
@@ -57,14 +62,26 @@ class Download:
 
         Raises Overloaded: other writers did not end within ``seconds``. Raises an error of the writer.
         """
+        await self.begin_in(write, [threads], seconds)
+
+    async def begin_in(
+        self, write: Callable[[IO[bytes]], None], places: Sequence[CapacityLimiter], seconds: float
+    ) -> None:
+        """Start the writer as `begin` does, once it has one of each kind of places; it takes them in turn."""
+        held = ExitStack()
         try:
             with anyio.fail_after(seconds):
-                await threads.acquire_on_behalf_of(self)
-        except TimeoutError:
+                for place in places:
+                    await place.acquire_on_behalf_of(self)
+                    held.callback(place.release_on_behalf_of, self)
+        except BaseException as error:
+            held.close()
             self._ended = True
             self.abandon()
-            raise Overloaded("too many exports or checks at the moment; try again soon") from None
-        threading.Thread(target=self._run, args=[write, threads], daemon=True).start()
+            if isinstance(error, TimeoutError):
+                raise Overloaded("too many exports or checks at the moment; try again soon") from None
+            raise
+        threading.Thread(target=self._run, args=[write, held], name="download", daemon=True).start()
         try:
             await self._wait(0)
             if self._failure is not None and not self._size:
@@ -77,6 +94,11 @@ class Download:
     def is_abandoned(self) -> bool:
         """Whether nobody reads it any more."""
         return self._abandoned.is_set()
+
+    def progress(self, what: str, done: int, total: int) -> None:  # noqa: ARG002 nobody is told of it
+        """Go on with the work that writes it. Raises Abandoned: nobody reads it any more."""
+        if self.is_abandoned:
+            raise Abandoned
 
     def abandon(self) -> None:
         """Stop the writer. To be called unless `blocks` is read."""
@@ -111,8 +133,8 @@ class Download:
                     await self._grown.wait()
         return not waiting.cancelled_caught
 
-    def _run(self, write: Callable[[IO[bytes]], None], threads: CapacityLimiter) -> None:
-        """Write everything, in a thread of its own."""
+    def _run(self, write: Callable[[IO[bytes]], None], places: ExitStack) -> None:
+        """Write everything, in a thread of its own, and give up its places."""
         failure: BaseException | None = None
         raw = _Aside(self._file, self._abandoned, self._tell)
         target = io.BufferedWriter(raw, BLOCK)
@@ -136,7 +158,7 @@ class Download:
 
         def end() -> None:
             self._ended, self._failure = True, failure
-            threads.release_on_behalf_of(self)
+            places.close()
             self._grown.set()
             if self._abandoned.is_set():
                 self._file.close()
@@ -151,6 +173,28 @@ class Download:
             self._grown.set()
 
         self._loop.call_soon_threadsafe(grow)
+
+
+class Writers:
+    """Places for the writers of downloads. A further one waits for ``seconds``.
+
+    most    at the same time.
+    of_one  of one party that signed in, or of one address: others find a place beside them.
+    """
+
+    def __init__(self, most: int, of_one: int, seconds: float) -> None:
+        self._places, self._of_one, self._seconds = CapacityLimiter(most), of_one, seconds
+        self._callers = WeakValueDictionary[str, CapacityLimiter]()
+
+    async def begin(self, request: Request, download: Download, write: Callable[[IO[bytes]], None]) -> bool:
+        """Begin a download, and return whether its client is still there; else it is abandoned.
+
+        Raises as `Download.begin`.
+        """
+        caller = counted_as(request)
+        own = self._callers.get(caller) or CapacityLimiter(self._of_one)
+        self._callers[caller] = own
+        return not await has_left(request, download.begin_in(write, [own, self._places], self._seconds))
 
 
 class Abandoned(Exception):
@@ -196,11 +240,14 @@ async def upload(
     if declared.isdecimal():
         check_size(int(declared), limit)
     place = scratch.folder()
-    folder = await to_thread.run_sync(place.__enter__)
+    with _room_for("the body of a request"):
+        folder = await to_thread.run_sync(place.__enter__)
     try:
         ending = _ENDING.search(name)
         path = folder / f"upload{ending[0] if ending else ''}"
-        with path.open("wb") as file:
+        with _room_for("the body of a request"):
+            file = path.open("wb")
+        with file:
             async for block in _parts(request, limit, seconds):
                 if not packed and not file.tell() and block.startswith(_GZIP):
                     raise InvalidData("only administrators may send gzip data; unpack the file")
@@ -230,10 +277,17 @@ async def _parts(request: Request, limit: int, seconds: float) -> AsyncIterator[
 
 
 def _write(file: IO[bytes], block: bytes) -> None:
-    try:
+    with _room_for("the body of a request"):
         file.write(block)
         file.flush()
+
+
+@contextmanager
+def _room_for(what: str) -> Iterator[None]:
+    """Raise StoreUnavailable for an OSError: the disk is full, or the process has no file left to open."""
+    try:
+        yield
     except OSError as error:
         raise StoreUnavailable(
-            f"there is no room for the body of a request: {error.strerror or error}; free some"
+            f"there is no room for {what}: {error.strerror or error}; free some"
         ) from error

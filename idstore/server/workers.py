@@ -6,8 +6,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar, cast
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from idstore.errors import LimitReached, OutcomeUnknown, Overloaded, TooManyQueries
@@ -20,7 +22,10 @@ T = TypeVar("T")
 LOOKUPS: Final = ("identify", "resolve", "show")
 """Operations that read one record, mostly faster than a change of threads."""
 _SLOW: Final = 0.05
-"""Seconds after which a look-up was slow: it read from a disk that has much to do."""
+"""Seconds after which a look-up was slow: its record is large, or the disk has much to do.
+
+Those in which others had its processor do not count, unless it waited too.
+"""
 _THREAD: Final = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
 """Linux tells it of a thread, other systems of the process."""
 _CAREFUL: Final = 5.0
@@ -43,7 +48,15 @@ class _Group:
 
     def __init__(self, threads: int, waiting: int) -> None:
         self.executor = ThreadPoolExecutor(threads)
-        self.room = threading.Semaphore(threads + waiting)
+        self._room = threading.Semaphore(threads + waiting)
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Let a thread carry out ``work``. Raises Overloaded."""
+        if not self._room.acquire(blocking=False):
+            raise _overloaded()
+        running = self.executor.submit(work)
+        running.add_done_callback(lambda _: self._room.release())
+        return running
 
 
 class Workers:
@@ -77,26 +90,32 @@ class Workers:
     async def scan(self, operation: ApiOperation, work: Callable[[], T], caller: str) -> T:
         """Return the result of ``work``, which may read all that its caller sees: see `run`.
 
-        caller  a name for the caller, whose scans run one after the other.
+        caller  a name for the caller, whose scans run one after the other, also those that it no longer
+                waits for.
         Raises TooManyQueries: the caller has several scans that are not answered yet.
         """
         if self._scanning[caller] >= _SCANS:
             raise TooManyQueries(
                 f"{_SCANS} lists of this caller that take long are not answered yet; wait for their answers"
             )
-        self._scanning[caller] += 1
-        turn = self._turns.setdefault(caller, asyncio.Lock())
-        try:
-            async with turn:
-                return await self._run_in(self._scans, operation, work)
-        finally:
-            self._scanning -= Counter((caller,))
+        with ExitStack() as place:
+            self._scanning[caller] += 1
+            place.callback(self._forget, caller)
+            turn = self._turns.setdefault(caller, asyncio.Lock())
+            await turn.acquire()
+            place.callback(turn.release)
+            running = self._scans.submit(work)
+            held = place.pop_all()  # also after the time limit, until the work has ended
+            asyncio.wrap_future(running).add_done_callback(partial(_leave, held))
+            return await self._result(running, operation)
+
+    def _forget(self, caller: str) -> None:
+        self._scanning -= Counter((caller,))
 
     async def _run_in(self, group: _Group, operation: ApiOperation, work: Callable[[], T]) -> T:
-        if not group.room.acquire(blocking=False):
-            raise _overloaded()
-        running = group.executor.submit(work)
-        running.add_done_callback(lambda _: group.room.release())
+        return await self._result(group.submit(work), operation)
+
+    async def _result(self, running: Future[T], operation: ApiOperation) -> T:
         try:
             async with asyncio.timeout(self._seconds) as limit:
                 return await asyncio.wrap_future(running)
@@ -105,9 +124,9 @@ class Workers:
                 raise
             raise (_overloaded() if running.cancelled() else self._late(operation)) from None
 
-    async def go_on(self, work: Callable[[], T]) -> T:
+    async def go_on(self, operation: ApiOperation, work: Callable[[], T]) -> T:
         """Return a further part of an answer that streams, after the parts of others that wait."""
-        return await asyncio.wrap_future(self._streams.executor.submit(work))
+        return await asyncio.wrap_future(self._group(operation).executor.submit(work))
 
     @property
     def _is_free(self) -> bool:
@@ -115,12 +134,12 @@ class Workers:
         return cast("HeldStore", self._registry.store).is_free
 
     def _look_up(self, work: Callable[[], T]) -> T:
-        start, waits = time.monotonic(), _waits()
+        start, waits, used = time.monotonic(), _waits(), time.thread_time()
         try:
             return work()
         finally:
             end = time.monotonic()
-            if end - start > _SLOW and _waits() > waits:
+            if end - start > _SLOW and (_waits() > waits or time.thread_time() - used > _SLOW):
                 self._careful_until = end + _CAREFUL
 
     def _group(self, operation: ApiOperation) -> _Group:
@@ -139,6 +158,13 @@ class Workers:
                 " repeat it with the same request key, or read what it changes"
             )
         return LimitReached(f"{operation.name} took longer than {self._seconds:g} seconds; ask for less")
+
+
+def _leave(place: ExitStack, work: asyncio.Future[Any]) -> None:
+    """Give up the place of work that has ended; its error is that of the request."""
+    if not work.cancelled():
+        work.exception()
+    place.close()
 
 
 def _overloaded() -> Overloaded:

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command_lines import NEVER
+from command_lines import NEVER, Run
 
 import idstore
 from idstore import Party
@@ -111,6 +112,14 @@ def test_a_lock_timeout_names_the_process_that_holds_the_lock(
         assert (report["error"], report["holder"]) == ("store-busy", process.pid)
 
 
+def test_a_wait_is_not_longer_than_it_may_be(run: Run, rdl: str, store: Path) -> None:
+    assert rdl
+    with held(store):
+        begun = time.monotonic()
+        run("mint", "rdl", "--wait", "1.2", code=6)
+        assert 1.2 <= time.monotonic() - begun < 2.0
+
+
 def test_a_killed_process_leaves_no_lock(environment: dict[str, str], store: Path) -> None:
     with held(store) as process:
         process.send_signal(signal.SIGKILL)
@@ -145,6 +154,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "export.trig"
 
 
+@pytest.mark.slow
 def test_readers_beside_an_import_see_all_of_it_or_nothing(environment: dict[str, str], large: Path) -> None:
     minted = idstore_says(environment, "mint", "rdl").stdout.strip()
     idstore_says(environment, "fixate", minted)

@@ -135,6 +135,7 @@ def test_two_registries_that_import_each_other_end_with_the_same(
     converge(histories, imports)
 
 
+@pytest.mark.slow
 @settings(_QUIET, max_examples=2, derandomize=True)
 @given(st.lists(acts(5, 20), min_size=3, max_size=3), triple_imports)
 def test_three_registries_that_import_each_other_end_with_the_same(

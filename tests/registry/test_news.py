@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import idstore
-from idstore.errors import InvalidData, NotPermitted, NotRegistered
+from idstore.errors import InvalidData, LimitReached, NotPermitted, NotRegistered
 from idstore.model import times
 from idstore.model.filter import Filter
 from idstore.model.party import NOBODY, Party
@@ -70,6 +70,47 @@ def test_filters_apply_to_newly_public_events(registry: Registry) -> None:
     assert acts(registry, CAROL, about, Filter(id=mine)) == ["Mint", "Fixation"]
     with pytest.raises(NotRegistered):
         registry.news(CAROL, Filter(id="http://rdl.example.org/data#R3732211754"))
+
+
+def test_older_events_that_became_public_come_in_pages(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drafts = [registry.mint("rdl", BOB).iri for _ in range(5)]
+    registry.fixate(drafts, BOB)
+    feed = [entry.event.iri for entry in registry.published()]
+    monkeypatch.setattr(log, "PAGE", 3)
+    place, pages = LogPosition(last=feed[-1], publication=0), list[list[str]]()
+    while page := [entry.event.iri for entry in registry.news(CAROL, Filter(), place)]:
+        pages.append(page)
+    assert [len(page) for page in pages] == [3, 3, 3, 3]
+    assert [iri for page in pages for iri in page] == feed
+    assert registry.news(CAROL, Filter(), place) == []
+
+
+def test_pages_without_an_event_that_passes_do_not_end_the_news(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft, place, filter = registry.mint("rdl", BOB).iri, LogPosition(), Filter(kinds=["Bind"])
+    for number in range(4):
+        registry.name(draft, f"valve {number}", BOB)
+    registry.bind(draft, idstore.Statement("http://example.org/"), BOB)
+    monkeypatch.setattr(log, "PAGE", 2)
+    assert acts(registry, CAROL, place, filter) == []
+    registry.fixate([draft], BOB)
+    assert acts(registry, CAROL, place, filter) == ["Bind"]
+    assert acts(registry, CAROL, place, filter) == []
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda registry: registry.news(CAROL, Filter(), LogPosition(), lambda: True),
+        lambda registry: registry.events_since(CAROL, cancelled=lambda: True),
+    ],
+)
+def test_reading_the_log_can_be_cancelled(registry: Registry, read: Callable[[Registry], object]) -> None:
+    with pytest.raises(LimitReached, match="cancelled"):
+        read(registry)
 
 
 def test_a_reader_that_does_not_follow_stores_no_position(registry: Registry) -> None:

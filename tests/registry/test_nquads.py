@@ -207,6 +207,7 @@ def test_a_read_error_does_not_shorten_an_export(
         list(found)
 
 
+@pytest.mark.slow
 def test_a_store_that_could_not_be_read_can_be_opened_again(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     with idstore.open(folder, administrator=ROOT) as registry:

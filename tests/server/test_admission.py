@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from contextlib import closing
+from collections.abc import Awaitable, Callable
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
 from starlette.responses import PlainTextResponse
-from starlette.types import Message
+from starlette.types import Message, Scope
 
 from idstore.server.admission import Admission, Figures, ServerLimits
 from idstore.server.sign_in import SignIn, TokenWay
@@ -30,6 +31,8 @@ def ask(
     leaves: bool = False,
     path: str = "/api/v1/x",
     prefix: str = "",
+    prepare: Callable[[Scope], Awaitable[None]] | None = None,
+    fails: bool = False,
 ) -> tuple[int | None, dict[str, str], Any, list[str]]:
     """Return status, headers and body of the answer, and the access log."""
     sent: list[Message] = []
@@ -50,7 +53,9 @@ def ask(
 
     tokens = TokenReader(Tokens(folder))
     sign_in = SignIn([TokenWay(tokens)])
-    app = Admission(PlainTextResponse("done"), sign_in, Figures(), limits, log.append, prefix)
+    app = Admission(
+        PlainTextResponse("done"), sign_in, Figures(), limits, log.append, prefix, prepare=prepare
+    )
     scope = {
         "type": "http",
         "method": "POST",
@@ -62,7 +67,7 @@ def ask(
             *((name.lower().encode(), value.encode()) for name, value in (headers or {}).items()),
         ],
     }
-    with closing(tokens):
+    with closing(tokens), pytest.raises(RuntimeError) if fails else nullcontext():
         asyncio.run(app(scope, receive, send))
     if not sent:
         return None, {}, b"", log
@@ -112,6 +117,16 @@ def test_probes_are_answered_when_there_are_too_many_requests(tmp_path: Path) ->
     assert ask(tmp_path, ServerLimits(requests=0), path="/healthz")[0] == 200
     assert ask(tmp_path, ServerLimits(requests=0), path="/ids/readyz", prefix="/ids")[0] == 200
     assert ask(tmp_path, ServerLimits(requests=0), path="/generate/healthz")[0] == 503
+
+
+def test_a_failure_before_the_application_is_answered_and_tells_nothing(tmp_path: Path) -> None:
+    async def fail(scope: Scope) -> None:
+        raise RuntimeError(f"a secret of {scope['path']}")
+
+    status, headers, body, log = ask(tmp_path, ServerLimits(), prepare=fail, fails=True)
+    assert (status, headers["content-type"]) == (500, "application/problem+json")
+    assert (json.loads(body)["error"], b"secret" in body) == ("error", False)
+    assert json.loads(log[0])["status"] == 500
 
 
 def test_a_request_that_breaks_off_does_nothing(tmp_path: Path) -> None:

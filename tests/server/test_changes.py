@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,13 @@ def test_other_and_repeated_parameters_are_refused(shared: Server, accept: str, 
     assert (reply.status, reply.json["field"]) == (422, query.partition("=")[0])
 
 
+@pytest.mark.parametrize("name", ["limit", "wait"])
+def test_a_stream_refuses_what_only_pages_have(shared: Server, name: str) -> None:
+    reply = shared.ask("GET", FEED, query={name: "1"}, headers={"Accept": EVENTS})
+    assert (reply.status, reply.json["field"]) == (422, name)
+    assert "a stream of changes; it has after" in reply.json["detail"]
+
+
 def test_a_wait_ends_with_the_next_public_change_alone(shared: Server) -> None:
     newest, id = page(shared)["newest"], mint(shared, "valve")
     with ThreadPoolExecutor(1) as thread:
@@ -232,10 +240,10 @@ def wait_for_active(server: Server, number: int) -> None:
 
 
 @contextmanager
-def stream(server: Server, after: int) -> Iterator[int]:
+def stream(server: Server, after: int, headers: dict[str, str] = {}) -> Iterator[int]:  # noqa: B006 it is only read
     """Give the status of a stream whose client reads nothing more."""
     with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)) as connection:
-        connection.request("GET", f"{FEED}?after={after}", headers={"Accept": EVENTS})
+        connection.request("GET", f"{FEED}?after={after}", headers={"Accept": EVENTS, **headers})
         with connection.getresponse() as response:
             yield response.status
 
@@ -249,7 +257,8 @@ def test_one_address_or_party_takes_some_of_the_places_only(own: Server) -> None
         with stream(own, newest) as status:
             assert status == 200
             for accept in (JSON, PATCH, EVENTS):
-                refused = own.ask("GET", FEED, headers={"Accept": accept}, query=query)
+                asked = {"after": str(newest)} if accept == EVENTS else query
+                refused = own.ask("GET", FEED, headers={"Accept": accept}, query=asked)
                 assert (refused.status, refused.json["error"]) == (503, "overloaded")
                 assert "address" in refused.json["detail"]
                 assert int(refused.headers["retry-after"]) > 0
@@ -257,6 +266,53 @@ def test_one_address_or_party_takes_some_of_the_places_only(own: Server) -> None
             assert own.ask("GET", FEED, query=query, token=token).status == 200
         wait_for_active(own, LISTENERS_OF_ONE - 1)
         assert own.ask("GET", FEED, query=query).status == 200
+
+
+def test_one_network_of_ipv6_takes_the_places_of_one_address(prepared: Path, tmp_path: Path) -> None:
+    def sent_from(address: str) -> dict[str, str]:
+        return {"X-Forwarded-For": address, "X-Forwarded-Proto": "https"}
+
+    shutil.copytree(prepared, tmp_path / "s")
+    with Server(tmp_path / "s", ("--proxy", "127.0.0.1")) as server, ExitStack() as others:
+        newest = page(server)["newest"]
+        for number in range(LISTENERS_OF_ONE):
+            headers = sent_from(f"2001:db8::{number}")
+            assert others.enter_context(stream(server, newest, headers)) == 200
+        for address, status in (("2001:db8::ffff", 503), ("2001:db8:0:1::1", 200)):
+            with stream(server, newest, sent_from(address)) as found:
+                assert found == status
+
+
+def listener(server: Server, address: str, path: str, accept: str) -> http.client.HTTPConnection:
+    """Return a connection from an address of this machine on which a request for changes waits."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20, source_address=(address, 0))
+    connection.request("GET", path, headers={"Accept": accept})
+    return connection
+
+
+def test_all_listeners_get_a_change_and_other_requests_are_answered(own: Server) -> None:
+    newest, id, accepts = page(own)["newest"], mint(own, "valve"), (JSON, PATCH, EVENTS)
+    paths = {kind: f"{FEED}?after={newest}" + ("" if kind == EVENTS else "&wait=60") for kind in accepts}
+    addresses = [f"127.0.0.{number}" for number in range(2, 17)]
+    with ExitStack() as stack:
+        listeners = list[tuple[str, http.client.HTTPConnection]]()
+        for kind, address in product((EVENTS, EVENTS, EVENTS, JSON, JSON, PATCH), addresses):
+            listeners += [
+                (kind, stack.enter_context(closing(listener(own, address, paths[kind], kind))))
+                for _ in range(2 if kind == JSON else 1)
+            ]
+            wait_for_active(own, len(listeners))
+        fixate(own, id)
+        assert own.ask("GET", "/api/v1/namespaces").status == 200
+        for kind, connection in listeners:
+            response = connection.getresponse()
+            assert response.status == 200
+            if kind == EVENTS:
+                assert response.readline() == f"id: {newest + 1}\n".encode()
+            elif kind == JSON:
+                assert json.loads(response.read()) == page(own, newest)
+            else:
+                assert f"H upto {page(own)['newest']}".encode() in response.read()
 
 
 def test_a_wait_ends_with_its_client(own: Server) -> None:

@@ -81,6 +81,13 @@ export --format nginx-map --namespace h
 export --for-publication --stage created
 export --format nothing
 export --format csv --namespace nowhere
+export --format csv --namespace ""
+export --title ""
+list --namespace ""
+list --owner ""
+list --stage ""
+log --id ""
+log --party ""
 export --after 1000000
 import bindings.csv --dry-run
 import bindings.csv
@@ -90,6 +97,8 @@ import bindings.csv --force
 import list.txt --namespace h
 --json import list.txt --namespace h --dry-run
 --user bob import list.txt --namespace h
+import list.txt --namespace ""
+import list.txt --format ""
 import described.ttl --namespace h
 import described.ttl
 import broken.nq

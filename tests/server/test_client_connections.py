@@ -1,5 +1,6 @@
 """A client whose connection ends: an act is sent once, and its unknown outcome is told."""
 
+import io
 import json
 import socket
 import threading
@@ -11,7 +12,11 @@ import pytest
 from serving import ALICE
 
 import idstore
-from idstore.errors import OutcomeUnknown, StoreUnavailable
+from idstore.errors import LimitReached, NotPermitted, OutcomeUnknown, StoreBusy, StoreUnavailable
+from idstore.server import problems
+
+Behaviour = Callable[[IO[bytes]], list[str]]
+"""What a server does with a connection; it returns the first lines of the requests."""
 
 
 def take(stream: IO[bytes]) -> str:
@@ -34,8 +39,19 @@ def answer(stream: IO[bytes]) -> str:
     return first
 
 
+def replying(status: str, body: bytes, fields: str = "") -> Behaviour:
+    """Return how a server answers one request; ``fields`` are further lines of the header."""
+
+    def reply(stream: IO[bytes]) -> list[str]:
+        first = take(stream)
+        stream.write(f"HTTP/1.1 {status}\r\n{fields}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        return [first]
+
+    return reply
+
+
 @contextmanager
-def server(*connections: Callable[[IO[bytes]], list[str]]) -> Iterator[tuple[str, list[str]]]:
+def server(*connections: Behaviour) -> Iterator[tuple[str, list[str]]]:
     """Accept one connection after the other, each with its behaviour; yield the address and the requests."""
     requests: list[str] = []
 
@@ -95,3 +111,85 @@ def test_another_server_is_no_registry_without_content(kind: str, body: bytes) -
             pytest.raises(StoreUnavailable, match="not as a registry"),
         ):
             ask(registry)
+
+
+@pytest.mark.parametrize("status", ["500 Internal Server Error", "502 Bad Gateway", "504 Gateway Timeout"])
+def test_an_act_that_only_a_proxy_answers_may_have_taken_effect(status: str) -> None:
+    acts: list[Callable[[idstore.Registry], object]] = [
+        lambda registry: registry.mint("rdl", ALICE),
+        lambda registry: registry.repair_counters(ALICE),
+    ]
+    for act in acts:
+        with (
+            server(replying(status, b"<h1>proxy</h1>")) as (address, _),
+            idstore.connect(address) as registry,
+            pytest.raises(OutcomeUnknown, match=f"status {status[:3]}.*same request key"),
+        ):
+            act(registry)
+
+
+def test_a_question_that_only_a_proxy_answers_changes_nothing() -> None:
+    with (
+        server(replying("502 Bad Gateway", b"")) as (address, _),
+        idstore.connect(address) as registry,
+        pytest.raises(StoreUnavailable, match="status 502") as caught,
+    ):
+        registry.namespaces()
+    assert not isinstance(caught.value, OutcomeUnknown)
+
+
+@pytest.mark.parametrize("error", [StoreBusy("the store is held", pid=1), LimitReached("it took too long")])
+def test_an_act_that_the_registry_refuses_has_no_effect(error: idstore.IdstoreError) -> None:
+    body = json.dumps(problems.describe(error)).encode()
+    with (
+        server(replying("503 Service Unavailable", body)) as (address, _),
+        idstore.connect(address) as registry,
+        pytest.raises(type(error), match=error.message),
+    ):
+        registry.mint("rdl", ALICE)
+
+
+def test_long_work_whose_answer_lacks_its_result_may_have_taken_effect() -> None:
+    lines = "Content-Type: application/x-ndjson\r\n"
+    with (
+        server(replying("200 OK", b"\n", lines)) as (address, _),
+        idstore.connect(address) as registry,
+        pytest.raises(OutcomeUnknown, match="ended its answer too soon"),
+    ):
+        registry.repair_counters(ALICE)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_an_answer_to_a_query_that_is_cut_off_is_an_error(chunked: bool) -> None:
+    facts = "".join(
+        f"Idstore-{name}: {value}\r\n"
+        for name, value in {"Kind": "rows", "Format": "csv", "Rows": 3, "Truncated": "false"}.items()
+    )
+
+    def cut_off(stream: IO[bytes]) -> list[str]:
+        first = take(stream)
+        end = "Transfer-Encoding: chunked\r\n\r\n3\r\n" if chunked else "Content-Length: 9\r\n\r\n"
+        stream.write(f"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\n{facts}{end}".encode() + b"a\r\n")
+        return [first]
+
+    for read in (lambda answer: answer.read(), lambda answer: [*iter(lambda: answer.stream.read(2), b"")]):
+        with (
+            server(cut_off) as (address, _),
+            idstore.connect(address) as registry,
+            registry.query("SELECT * {}", ALICE) as answer,
+            pytest.raises(StoreUnavailable, match="ended its answer too soon"),
+        ):
+            read(answer)
+    with (
+        server(cut_off) as (address, _),
+        idstore.connect(address) as registry,
+        pytest.raises(StoreUnavailable, match="ended its answer too soon"),
+    ):
+        idstore.export(registry, io.BytesIO(), ALICE)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.2", "[::1]", "[::ffff:127.0.0.1]"])
+def test_a_token_goes_in_the_clear_to_this_machine_alone(host: str) -> None:
+    idstore.connect(f"http://{host}:9/", token="ids_x").close()
+    with pytest.raises(NotPermitted, match="plain HTTP"):
+        idstore.connect("http://[::ffff:10.0.0.1]:9/", token="ids_x")

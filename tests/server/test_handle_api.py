@@ -12,6 +12,7 @@ from handle_server import DRAFTS, LIVE, URL, HandleServer, make, value
 from serving import BOB, Reply, Server
 
 from idstore.model.party import Party
+from idstore.registry.handle_records import MOST_VALUES
 
 EXAMPLE: list[dict[str, Any]] = [
     value(1, "URL", {"format": "string", "value": "http://www.handle.net/index.html"}),
@@ -501,6 +502,14 @@ def test_a_body_that_is_too_large(api: HandleServer) -> None:
     assert said(api.ask("PUT", f"{LIVE}/large", b" " * (5 << 20), "bob")) == (413, 4)
 
 
+def test_values_that_are_too_many_are_not_read(api: HandleServer) -> None:
+    many = [URL, *[{"index": "none"}] * MOST_VALUES]
+    reply = api.put(f"{LIVE}/many", *many)
+    assert (said(reply), f"{MOST_VALUES + 1} values" in reply.json["message"]) == ((400, 202), True)
+    fewer = [value(index, "DESC", "x") for index in range(1, MOST_VALUES + 1)]
+    assert said(api.put(f"{LIVE}/many", *fewer)) == (201, 1)
+
+
 def test_the_body_must_be_declared_as_json(api: HandleServer) -> None:
     for kind, expected in (("text/plain", (400, 4)), ("application/json; charset=utf-8", (201, 1))):
         reply = api.ask("PUT", f"{LIVE}/declared", [URL], "bob", headers={"Content-Type": kind})
@@ -587,6 +596,10 @@ def test_scripts_of_every_site_may_read_and_not_write(api: HandleServer) -> None
     assert (asked.status, asked.headers["access-control-allow-methods"]) == (204, "GET, HEAD")
     assert "access-control-allow-headers" not in asked.headers
     assert "access-control-allow-origin" not in api.put(f"{LIVE}/cors", URL).headers
+    for handle in (f"{LIVE}/cors", f"{LIVE}/nothing"):
+        known = api.ask("GET", handle, by="bob").headers
+        assert "access-control-allow-origin" not in known
+        assert known["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_head_and_pretty(api: HandleServer) -> None:

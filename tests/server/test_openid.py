@@ -1,10 +1,12 @@
 """Signing in by an OpenID provider: a real one, and one that misbehaves."""
 
+import base64
 import http.server
 import json
 import re
 import shutil
 import socket
+import string
 import subprocess
 import sys
 import threading
@@ -156,6 +158,40 @@ def test_a_person_signs_in_and_out(served: Server) -> None:
     copied = {"Cookie": cookie.partition(";")[0]}
     assert served.ask("GET", TOKENS, headers=copied).status == 401
     assert browser.get(f"{served.address}api/v1/tokens", timeout=20).status_code == 401
+
+
+def sign_out(server: Server, cookie: str) -> Reply:
+    """End the session of a cookie by the form of its page."""
+    headers = {"Cookie": f"idstore-session={cookie}"}
+    [token] = re.findall(
+        r'name="token" value="(\w+)"', server.ask("GET", "/sign-out", headers=headers).body.decode()
+    )
+    form = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
+    return server.ask("POST", "/sign-out", f"token={token}".encode(), headers=form)
+
+
+def spellings(cookie: str) -> list[str]:
+    """Return the cookie with other spare bits at the end of its base64, and with characters that it skips."""
+    alphabet = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
+    start = alphabet.index(cookie[-1]) & ~3  # of the last character, two bits are spare
+    return [*(cookie[:-1] + one for one in alphabet[start : start + 4]), f"{cookie}=", f"{cookie}!!"]
+
+
+@pytest.mark.parametrize("ended", [0, -1])
+def test_a_session_that_has_ended_is_none_in_any_spelling_of_its_cookie(served: Server, ended: int) -> None:
+    def statuses(cookies: list[str]) -> set[int]:
+        sent = ({"Cookie": f"idstore-session={one}"} for one in cookies)
+        return {served.ask("GET", TOKENS, headers=headers).status for headers in sent}
+
+    first, second = (
+        spellings(one.value or "")
+        for browser in (sign_in(served, "bob")[0], sign_in(served, "bob")[0])
+        for one in browser.cookies
+        if one.name == "idstore-session"
+    )
+    assert statuses(first + second) == {200}
+    assert sign_out(served, first[ended]).status == 303
+    assert (statuses(first), statuses(second)) == ({401}, {200})
 
 
 def test_a_session_has_the_groups_of_the_provider_and_changes_nothing(served: Server) -> None:
@@ -350,6 +386,14 @@ def test_other_claims_are_no_sign_in(acted: tuple[Server, Acting], claims: dict[
     server, acting = acted
     far = {"X-Forwarded-For": f"203.0.113.{next(CLIENTS)}", "X-Forwarded-Proto": "https"}
     assert server.ask("GET", TOKENS, token=acting.token(**claims), headers=far).status == 401
+
+
+def test_a_forged_token_with_deep_json_is_no_sign_in(acted: tuple[Server, Acting]) -> None:
+    deep = base64.urlsafe_b64encode(b"[" * 20_000).rstrip(b"=").decode()
+    header, _, signature = acted[1].token().split(".")
+    for token in (f"{deep}.e30.x", f"{header}.{deep}.{signature}"):
+        refused = ask(acted[0], token)
+        assert (refused.status, refused.json["error"]) == (401, "sign-in-required")
 
 
 @pytest.mark.slow

@@ -289,6 +289,17 @@ def test_a_token_with_limits_does_no_more_here(server: Server) -> None:
     assert ask(server, elsewhere, op="acquire", base=RDL).status == 403
 
 
+def test_a_base_is_added_with_its_comment_or_not_at_all(server: Server, alice: str) -> None:
+    base = "http://parts.example.org/data#"
+    limited = server.token(ALICE, acts=["add_namespace"])
+    refused = ask(server, limited, op="add-base", base=base, comment="Parts")
+    assert refused.status == 403
+    assert b"set_namespace" in refused.body
+    assert ("registry-base", base) not in elements(ask(server, alice, op="list"))
+    assert ask(server, limited, op="add-base", base=base).status == 200
+    server.ask("POST", "/api/v1/freeze", {"name": base}, token=alice)  # other tests count the bases
+
+
 def test_a_suspended_party_gets_no_identifier(server: Server, alice: str) -> None:
     eve = server.token(type(ALICE)("eve"))
     client = DeserialisingClient(server.address, "eve", eve)

@@ -38,6 +38,7 @@ def traces(server: Server) -> list[Path]:
     return [path for path, content in contents(server.store) if SECRET.encode() in content]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("query", "status"), [("ASK {}", 200), ("nonsense", 400)])
 def test_no_file_has_the_text_after_a_query(server: Server, query: str, status: int) -> None:
     assert ask(server, query).status == status

@@ -4,12 +4,13 @@ import inspect
 import io
 
 import pytest
-from serving import Server
+from serving import Server, wait_until
 
 import idstore
 from idstore import (
     NOBODY,
     ChangeRow,
+    LocalOnly,
     NotRegistered,
     Party,
     Request,
@@ -17,6 +18,8 @@ from idstore import (
     RequestTooLarge,
     SignInRequired,
     StoreClosed,
+    StoreUnavailable,
+    UnknownNamespace,
 )
 from idstore.model.party import SIGNED_IN
 from idstore.registry.log import LogPosition
@@ -108,3 +111,60 @@ def test_only_administrators_send_tables_that_all_others_wait_for(
             far.shared_targets([minted[0].id] * 501, BOB, 1)
     with idstore.connect(server.address, token=alice) as far:
         assert {one.verdict for one in far.mint_many("h", rows, ALICE)} == {"new"}
+
+
+def test_a_query_takes_no_arguments_that_are_not_sent(server: Server, alice: str) -> None:
+    sent = {"self", "text", "party", "format", "timeout", "rows"}
+    with idstore.connect(server.address, token=alice) as far:
+        with far.query("ASK {}", ALICE, timeout=5, rows=1) as answer:
+            assert answer.kind == "truth"
+        for name in {*inspect.signature(idstore.Registry.query).parameters} - sent:
+            with pytest.raises(LocalOnly, match=rf"a query takes {name} .* leave it out") as caught:
+                far.query("ASK {}", ALICE, **{name: None})
+            assert caught.value.field == name
+
+
+def test_the_namespace_of_a_record_is_as_it_was_changed_last(server: Server, alice: str) -> None:
+    with idstore.connect(server.address, token=alice) as far:
+        far.add_namespace("changing", "http://changing.example.org/data#", "rdswip", ALICE)
+        record = far.mint("changing", ALICE)
+        assert not far.home(record).frozen
+        far.freeze("changing", ALICE)
+        assert far.home(record).frozen
+
+
+@pytest.mark.slow
+def test_the_namespace_of_a_record_is_as_others_changed_it_a_while_ago(server: Server, alice: str) -> None:
+    with (
+        idstore.connect(server.address, token=alice) as far,
+        idstore.connect(server.address, token=alice) as other,
+    ):
+        far.add_namespace("others", "http://others.example.org/data#", "rdswip", ALICE)
+        record = far.mint("others", ALICE)
+        assert not far.home(record).frozen
+        other.freeze("others", ALICE)
+        wait_until(lambda: far.home(record).frozen)
+
+
+@pytest.mark.parametrize("path", ["nope/", "sparql/", "id/"])
+def test_an_address_without_the_api_is_told(server: Server, path: str) -> None:
+    with (
+        idstore.connect(server.address + path) as far,
+        pytest.raises(StoreUnavailable, match="no idstore API answers"),
+    ):
+        far.namespaces()
+
+
+def test_an_identifier_that_looks_like_an_address_of_the_api_is_not_registered(
+    server: Server, alice: str
+) -> None:
+    base = "https://data.example.org/api/v1/data#"
+    with idstore.connect(server.address, token=alice) as far:
+        far.add_namespace("apidata", base, "rdswip", ALICE)
+        with pytest.raises(NotRegistered):
+            far.show(f"{base}R3732211754", ALICE)
+        for id in ("", "a/b", "/api/v1/tokens"):
+            with pytest.raises(NotRegistered, match="no token"):
+                far.revoke_token(id, ALICE)
+        with pytest.raises(UnknownNamespace):
+            far.mint("", ALICE)

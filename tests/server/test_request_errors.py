@@ -1,7 +1,15 @@
 """A request that does not fit is refused with the input, the place and the remedy."""
 
 import pytest
+
+pytest.importorskip("fastapi", reason="the extra server is not installed")
+
+from pydantic import ValidationError
 from serving import Server
+
+from idstore.operations.declared import OPERATIONS
+from idstore.server.request_body import RequestBody
+from idstore.server.schema import body_model
 
 JSON = {"Content-Type": "application/json"}
 MINT = "namespaces/rdl/identifiers"
@@ -67,6 +75,55 @@ def test_a_query_that_does_not_fit(server: Server, path: str, query: dict[str, s
     reply = server.ask("GET", f"/api/v1/{path}", query=query)
     assert (reply.status, reply.json["error"]) == (422, "invalid-data")
     assert reply.json["detail"].startswith(detail)
+
+
+LARGE = b'{"rows": [%s]}' % b",".join([b'{"nmae": "x"}'] * (RequestBody.SMALL // 10))
+"""It fits no operation: only its reader notices that."""
+
+
+@pytest.mark.parametrize(
+    ("path", "operation"),
+    [("namespaces/rdl/tables", "mint_many"), ("namespaces/a/b/c/tables", "mint_many"), (MINT, "mint")],
+)
+def test_a_large_body_is_not_read_before_the_sign_in(server: Server, path: str, operation: str) -> None:
+    reply = server.ask("POST", f"/api/v1/{path}", LARGE, headers=JSON)
+    assert (reply.status, reply.json["error"]) == (401, "sign-in-required")
+    assert reply.json["detail"] == f"{operation} is for signed-in parties; sign in"
+    assert reply.json == server.ask("POST", f"/api/v1/{path}", {"rows": []} if "tables" in path else {}).json
+    server.log_after(f'"path": "/api/v1/{path}", "operation": "{operation}", "status": 401')
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", "no-such", 404),
+        ("DELETE", "namespaces/rdl/tables", 405),
+        ("POST", "shared-targets", 422),  # for everyone
+        ("POST", "identifier", 405),
+    ],
+)
+def test_other_requests_with_a_large_body_are_answered_as_with_a_small_one(
+    server: Server, method: str, path: str, status: int
+) -> None:
+    large, small = (
+        server.ask(method, f"/api/v1/{path}", body, headers=JSON) for body in (LARGE, b'{"x": 1}')
+    )
+    assert (large.status, large.json["error"]) == (small.status, small.json["error"])
+    assert large.status == status
+
+
+def test_a_large_body_of_a_party_is_read(server: Server, alice: str) -> None:
+    reply = server.ask("POST", "/api/v1/namespaces/rdl/tables", LARGE, token=alice, headers=JSON)
+    assert (reply.status, reply.json["detail"]) == (422, "rows.0.line is missing; give it")
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("shared_targets", "ids"), ("mint_many", "rows")])
+def test_the_first_wrong_item_of_a_list_ends_the_reading(name: str, parameter: str) -> None:
+    operation = OPERATIONS[name]
+    model = body_model(operation, [one for one in operation.parameters if one.name == parameter])
+    with pytest.raises(ValidationError) as raised:
+        model.model_validate({parameter: [1] * 1000})
+    assert raised.value.error_count() == 1
 
 
 def test_pairs_of_an_import_and_files_without_a_format(server: Server, alice: str) -> None:

@@ -253,6 +253,7 @@ def test_a_crowd_of_new_clients_is_heard_beside_those_that_go_on_asking(impatien
     assert max(answers.values()) <= 20
 
 
+@pytest.mark.slow
 def test_long_answers_hold_up_no_short_ones(prepared: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     shutil.copytree(prepared, store)
@@ -273,6 +274,7 @@ def test_long_answers_hold_up_no_short_ones(prepared: Path, tmp_path: Path) -> N
     assert lists >= 12
 
 
+@pytest.mark.slow
 def test_scans_hold_up_no_short_lists(prepared: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     shutil.copytree(prepared, store)

@@ -310,6 +310,17 @@ def test_parameters_that_would_be_passed_over_are_refused(
     assert said in reply.json["detail"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/identifier?id=rdl:R1"), ("GET", "/identifiers"), ("DELETE", "/tokens/x")]
+)
+def test_a_body_that_would_be_passed_over_is_refused(
+    server: Server, alice: str, method: str, path: str
+) -> None:
+    reply = server.ask(method, f"/api/v1{path}", {"owner": "alice"}, token=alice)
+    assert (reply.status, reply.json["error"], reply.json["field"]) == (422, "invalid-data", "body")
+    assert server.ask("GET", "/api/v1/identifiers", {}, token=alice).status == 200
+
+
 def test_a_request_key_without_effect_is_refused(server: Server, alice: str) -> None:
     body = {"id": "rdl:R1", "remark": "first"}
     reply = server.ask("POST", "/api/v1/comment", body, token=alice, headers={"Idempotency-Key": "k"})

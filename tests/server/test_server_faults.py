@@ -2,12 +2,15 @@
 later.
 """
 
+import fcntl
 import http.client
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -104,6 +107,29 @@ def test_a_log_that_nobody_reads_holds_up_nobody(prepared: Path, tmp_path: Path)
         assert server.end(signal.SIGTERM) == 0
 
 
+def test_a_log_that_is_read_late_is_complete_also_where_its_writer_may_not_block(
+    prepared: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    shutil.copytree(prepared, tmp_path / "s")
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)  # less than the lines need
+    os.set_blocking(writing, False)
+    command = [sys.executable, "-m", "idstore", "--store", str(tmp_path / "s"), "serve", "--port", "0"]
+    with open(reading) as log, subprocess.Popen(command, stderr=writing) as process:  # noqa: PTH123
+        os.close(writing)
+        port = int(log.readline().rstrip("/\n").rpartition(":")[2])
+        paths = [f"/api/v1/none-{number}" for number in range(100)]
+        try:
+            with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+                for path in paths:
+                    connection.request("GET", path)
+                    connection.getresponse().read()
+        finally:
+            process.terminate()
+        assert [json.loads(line)["path"] for line in log] == paths
+
+
 @contextmanager
 def mounted(place: Path, *arguments: str) -> Iterator[Path]:
     """Mount a file system. Skips the test if that is impossible here."""
@@ -142,16 +168,23 @@ def test_a_full_disk_is_told_and_then_the_server_goes_on(prepared: Path, tmp_pat
             assert not list(registry.verify(ALICE))
 
 
-@pytest.mark.slow
-def test_a_disk_that_stops_holds_up_acts_alone(prepared: Path, tmp_path: Path) -> None:
+@contextmanager
+def freezable(folder: Path) -> Iterator[Path]:
+    """Mount a file system that `fsfreeze` can stop."""
     pytest.importorskip("uvicorn", reason="the extra server is not installed")
     if not (shutil.which("mkfs.ext4") and shutil.which("fsfreeze")):
         pytest.skip("mkfs.ext4 or fsfreeze is not installed")
-    image = tmp_path / "image"
+    image = folder / "image"
     with image.open("wb") as file:
         file.truncate(128 << 20)
     subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
-    with mounted(tmp_path / "disk", "-o", "loop", str(image)) as disk:
+    with mounted(folder / "disk", "-o", "loop", str(image)) as disk:
+        yield disk
+
+
+@pytest.mark.slow
+def test_a_disk_that_stops_holds_up_acts_alone(prepared: Path, tmp_path: Path) -> None:
+    with freezable(tmp_path) as disk:
         shutil.copytree(prepared, disk / "s")
         with Server(disk / "s") as server, ThreadPoolExecutor(64) as clients:
             token = server.token(ALICE)
@@ -170,3 +203,30 @@ def test_a_disk_that_stops_holds_up_acts_alone(prepared: Path, tmp_path: Path) -
             finally:
                 subprocess.run(["fsfreeze", "-u", str(disk)], check=True)
             assert {one.result().status for one in waiting} == {201}
+
+
+@pytest.mark.slow
+def test_an_act_that_a_server_does_not_wait_for_is_unknown(prepared: Path, tmp_path: Path) -> None:
+    """It takes effect after its answer."""
+    with freezable(tmp_path) as disk:
+        shutil.copytree(prepared, disk / "s")
+        with Server(disk / "s") as server, ThreadPoolExecutor(8) as clients:
+            token = server.token(ALICE)
+            server.ask("POST", MINT, {}, token=token)
+            os.sync()
+            subprocess.run(["fsfreeze", "-f", str(disk)], check=True)
+            try:
+                waiting = [clients.submit(server.ask, "POST", MINT, {}, token=token) for _ in range(8)]
+                wait_until(lambda: b"_active_requests 9.0\n" in server.ask("GET", "/metrics").body)
+                server.process.send_signal(signal.SIGTERM)
+                with suppress(ConnectionError):  # the first signal has arrived
+                    while True:
+                        socket.create_connection(("127.0.0.1", server.port)).close()
+                server.process.send_signal(signal.SIGINT)
+                replies = [one.result() for one in waiting]
+            finally:
+                subprocess.run(["fsfreeze", "-u", str(disk)], check=True)
+            assert {(reply.status, reply.json["error"]) for reply in replies} == {(504, "outcome-unknown")}
+            assert server.end(signal.SIGTERM) == 0
+        with idstore.open(disk / "s") as registry:
+            assert len(registry.list(ALICE)) == 9

@@ -224,6 +224,17 @@ def test_a_name_that_fails_too_often_is_refused_where_it_failed() -> None:
     failures.check("198.51.100.1", "bob")  # where the party may be itself
 
 
+def test_a_name_is_one_name_in_every_spelling(tokens: ReadTokens) -> None:
+    ask = asking(tokens)
+    typed = ("alice", "Alice", "ALICE", "\uff21lice", "\uff41\uff4c\uff49\uff43\uff45")
+    for number in range(ATTEMPTS):
+        sent = basic(typed[number % len(typed)], f"guess-{number}")
+        assert error(lambda: ask(sent, f"192.0.2.{number}", "https")) is SignInRequired
+    for name in typed:
+        assert error(lambda: ask(basic(name, "another"), "192.0.2.1", "https")) is TooManyAttempts
+    assert error(lambda: ask(basic("a lice", "another"), "192.0.2.1", "https")) is SignInRequired
+
+
 def test_a_network_of_ipv6_is_one_address() -> None:
     failures = Attempts()
     for number in range(ATTEMPTS):

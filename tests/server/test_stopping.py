@@ -47,6 +47,7 @@ def started(server: Server, token: str, body: dict[str, object], replies: list[R
     return thread
 
 
+@pytest.mark.slow
 def test_a_command_that_waits_for_a_starting_server_reaches_it(own: Server) -> None:
     own.end(signal.SIGTERM)
     command = [sys.executable, "-m", "idstore", "--store", str(own.store)]
@@ -89,7 +90,8 @@ def test_a_signal_lets_requests_end_and_accepts_no_more(own: Server) -> None:
 
 
 def test_a_second_signal_does_not_wait_for_requests(own: Server) -> None:
-    thread = started(own, own.token(ALICE), ENDLESS, [])
+    replies: list[Reply] = []
+    thread = started(own, own.token(ALICE), ENDLESS, replies)
     begin = time.monotonic()
     own.process.send_signal(signal.SIGTERM)
     with suppress(ConnectionError):  # refused, or reset where it was accepted last
@@ -98,6 +100,7 @@ def test_a_second_signal_does_not_wait_for_requests(own: Server) -> None:
     assert own.end(signal.SIGINT) == 0
     assert time.monotonic() - begin < 9
     thread.join()
+    assert [(reply.status, reply.json["error"]) for reply in replies] == [(503, "overloaded")]
     assert not (own.store / "server.socket").exists()
     assert all(json.loads(line)["time"] for line in own.lines)
     assert "trace" not in "".join(own.lines)

@@ -2,10 +2,14 @@
 
 import gzip
 import io
+import shutil
 import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 from serving import ALICE, BOB, Server
@@ -19,7 +23,13 @@ import idstore
 from idstore.errors import InvalidData, LimitReached, Overloaded, RequestTooLarge
 from idstore.exchange.importing import ImportChoices
 from idstore.model.filter import Filter
-from idstore.server.transfers import BLOCK, Download, upload
+from idstore.model.party import NOBODY
+from idstore.progress import Meter
+from idstore.server.admission import CLIENT_GONE, Figures, ServerLimits
+from idstore.server.api import WRITERS, application
+from idstore.server.sign_in import Caller
+from idstore.server.transfers import BLOCK, Download, Writers, upload
+from idstore.server.workers import Workers
 
 EXPORT, IMPORT = "/api/v1/export", "/api/v1/imports"
 
@@ -158,6 +168,125 @@ def test_nothing_is_written_for_a_reader_that_is_gone() -> None:
         last.abandon()
 
     anyio.run(leave)
+
+
+def request_from(address: str, *, stays: bool) -> Request:
+    """Return an anonymous request from an address, whose client stays or has left."""
+
+    async def receive() -> dict[str, object]:
+        if stays:
+            await anyio.sleep_forever()
+        return {"type": "http.disconnect"}
+
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "headers": [],
+        "client": (address, 1),
+        "state": {"caller": Caller(NOBODY)},
+    }
+    return Request(scope, receive)
+
+
+def test_downloads_of_one_caller_leave_a_place_for_others() -> None:
+    def written(target: IO[bytes]) -> None:
+        target.write(b"x")
+        target.flush()
+        assert ended.wait(20)
+
+    async def begin(writers: Writers, address: str) -> Download:
+        download = Download()
+        assert await writers.begin(request_from(address, stays=True), download, written)
+        return download
+
+    async def begin_several() -> None:
+        writers = Writers(3, 2, 0.05)
+        begun = [await begin(writers, "192.0.2.1") for _ in range(2)]
+        with pytest.raises(Overloaded):
+            await begin(writers, "192.0.2.1")
+        begun.append(await begin(writers, "192.0.2.2"))
+        with pytest.raises(Overloaded):
+            await begin(writers, "192.0.2.3")
+        ended.set()
+        for download in begun:
+            assert [block async for block in download.blocks()] == [b"x"]
+        last = await begin(writers, "192.0.2.1")
+        assert [block async for block in last.blocks()] == [b"x"]
+
+    ended = threading.Event()
+    anyio.run(begin_several)
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("describe", b""),
+        ("export", b"format=xlsx"),
+        ("export", b"format=csv&wide=true"),
+        ("export", b"format=handle-batch"),
+        ("digest", b""),
+    ],
+)
+def test_a_download_ends_with_its_client_before_its_first_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, query: bytes
+) -> None:
+    class Endless(Meter):
+        def over(self, items: Iterable[Any]) -> Iterator[Any]:
+            while True:  # a store without an end
+                yield from islice(items, 0)
+                time.sleep(0.001)
+                self._progress("identifiers", 0, 0)
+
+    async def ask() -> list[Any]:
+        statuses = []
+
+        async def send(message: Mapping[str, Any]) -> None:
+            statuses.append(message.get("status"))
+
+        state = {"caller": Caller(NOBODY), "body": b""}
+        for _ in range(WRITERS + 1):
+            scope = {
+                "type": "http",
+                "method": "GET",
+                "path": f"/api/v1/{path}",
+                "root_path": "",
+                "query_string": query,
+                "headers": [],
+                "client": ("192.0.2.1", 1),
+                "state": dict(state),
+            }
+            with anyio.fail_after(10):
+                await app(scope, request_from("192.0.2.1", stays=False).receive, send)
+        for thread in threading.enumerate():
+            if thread.name == "download":
+                await anyio.to_thread.run_sync(thread.join, 10)
+                assert not thread.is_alive()
+        return [status for status in statuses if status]
+
+    monkeypatch.setattr("idstore.registry.export.Meter", Endless)
+    with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
+        registry.add_namespace("h", "10.1000", "handle", ALICE)
+        app = application(registry, Workers(registry, 60), Figures(), ServerLimits(sending=5))
+        assert anyio.run(ask) == [CLIENT_GONE] * (WRITERS + 1)
+
+
+def test_a_server_without_room_for_files_says_so(
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(prepared, tmp_path / "s")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    with Server(tmp_path / "s") as server:
+        assert server.ask("GET", EXPORT).status == 200
+        shutil.rmtree(scratch)
+        token = server.token(ALICE)
+        for reply in (
+            server.ask("GET", EXPORT),
+            server.ask("POST", IMPORT, b"12345/x\n", query={"format": "list", "namespace": "h"}, token=token),
+        ):
+            assert (reply.status, reply.json["error"]) == (503, "store-unavailable")
+            assert "there is no room for the" in reply.json["detail"]
 
 
 def test_an_import_is_that_of_the_library(server: Server, alice: str, tmp_path: Path) -> None:

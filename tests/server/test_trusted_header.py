@@ -87,6 +87,16 @@ def test_a_token_still_signs_in_where_the_proxy_names_nobody(trusting: Server) -
     assert trusting.ask("GET", TOKENS, token=trusting.token(ALICE)).status == 200
 
 
+def test_scripts_of_other_sites_read_nothing_of_a_party_that_the_proxy_names(trusting: Server) -> None:
+    """A proxy may sign a browser in by its network, so that a script needs no credentials."""
+    named = {"X-Remote-User": "alice", "Idstore-Proxy-Secret": SECRET, "Origin": "http://other.example.org"}
+    for path in ("/api/prefixes", "/sparql", "/resolve"):
+        assert "access-control-allow-origin" not in trusting.ask("GET", path, headers=named).headers
+    for headers in (named, {"Origin": named["Origin"]}):  # a browser asks whether it may ask
+        asked = trusting.ask("OPTIONS", "/api/prefixes", headers=headers)
+        assert (asked.status, asked.headers["access-control-allow-origin"]) == (204, "*")
+
+
 def test_the_header_is_refused_from_other_addresses(prepared: Path, tmp_path: Path) -> None:
     other = tmp_path / "s"
     shutil.copytree(prepared, other)

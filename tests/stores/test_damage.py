@@ -121,6 +121,7 @@ def test_every_operation_reports_damaged_files(whole: Path, tmp_path: Path, door
     assert all("damaged" in one and "restore a backup" in one for one in messages), messages
 
 
+@pytest.mark.slow
 def test_minting_into_a_damaged_store_says_so(whole: Path, tmp_path: Path) -> None:
     for _, store in damaged(whole, tmp_path):
         try:

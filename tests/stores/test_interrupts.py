@@ -178,7 +178,7 @@ def test_a_question_that_is_interrupted_keeps_no_writer_waiting(place: Path) -> 
     ("kind", "step"),
     [
         # no multiple of 3: a new snapshot before each attempt would take the next one longer than the step
-        *(("snapshot", 7), ("backup", 83), ("open", 83)),
+        *(("snapshot", 13), ("backup", 167), ("open", 167)),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
             for case in (("snapshot", 4), ("backup", 29), ("open", 29))
@@ -221,7 +221,7 @@ def test_an_interrupt_leaves_no_lock(
     sound(place)
 
 
-@pytest.mark.parametrize("step", [197, pytest.param(61, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [293, pytest.param(61, marks=pytest.mark.slow)])
 def test_a_large_change_that_is_interrupted_takes_effect_whole_or_not_at_all(place: Path, step: int) -> None:
     acknowledged: set[str] = set()
 
@@ -435,7 +435,7 @@ def keep(kept: list[BaseException] | deque[BaseException], act: Callable[[], obj
     return interrupt.left > 0
 
 
-@pytest.mark.parametrize("step", [127, pytest.param(17, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [127, pytest.param(23, marks=pytest.mark.slow)])
 def test_a_kept_interrupt_of_an_opening_holds_no_lock(place: Path, step: int) -> None:
     """A program that catches the interrupt can open the store at once."""
     kept: list[BaseException] = []

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from command_lines import RDL
+from other_users import run_as
 from reachable_folders import reachable_folder
 from store_files import ALICE, sound
 
@@ -356,25 +357,10 @@ def as_user(
 ) -> str:
     """Run a program as a user whose primary group is its own. Returns the output, errors included."""
     program = f"""
-import importlib, os, pathlib, pkgutil, random, sys, uuid
-import idstore
-# the user may be unable to read the package, so import all of it first
-for module in pkgutil.walk_packages(idstore.__path__, "idstore."):
-    if module.name != "idstore.__main__" and not module.name.startswith("idstore.testing"):
-        importlib.import_module(module.name)
-idstore.schemes.installed()
-os.umask({umask})
-os.setgroups({list(groups if user != STRANGER else ())})
-os.setresgid({user}, {user}, {user})
-os.setresuid({user}, {user}, {user})
 alice = idstore.Party("alice")
 try:
 {textwrap.indent(code, "    ")}
 except idstore.IdstoreError as error:
     print(type(error).__name__, error)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(place), *words], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_as(user, program, place, *words, groups=() if user == STRANGER else groups, umask=umask)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from other_users import run_as
 from reachable_folders import reachable_folder
 from store_files import (
     ALICE,
@@ -473,15 +474,7 @@ def readable(folder: Path) -> None:
 def as_other_user(folder: Path, expression: str, mode: str = "shared") -> str:
     """Evaluate an expression in a process that may only read the folder. Returns its output."""
     code = f"""
-import fcntl, importlib, json, os, pathlib, pkgutil, random, sys, tempfile, uuid
-import idstore
-# the user may be unable to read the package, so import all of it first
-for module in pkgutil.walk_packages(idstore.__path__, "idstore."):
-    if module.name != "idstore.__main__" and not module.name.startswith("idstore.testing"):
-        importlib.import_module(module.name)
-idstore.schemes.installed()
-if os.geteuid() == 0:
-    os.setresuid({OTHER_USER}, {OTHER_USER}, {OTHER_USER})
+import fcntl
 alice = idstore.Party("alice")
 try:
     with idstore.open(sys.argv[1], mode={mode!r}, wait=0) as registry:
@@ -493,7 +486,7 @@ except idstore.IdstoreError as error:
     if os.geteuid() != 0:
         folder.chmod(0o555)
     try:
-        return run(code, folder)
+        return run_as(OTHER_USER if os.geteuid() == 0 else None, code, folder)
     finally:
         folder.chmod(0o755)
 

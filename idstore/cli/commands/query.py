@@ -11,7 +11,7 @@ from idstore.cli.output import copy_to_stdout
 from idstore.cli.termination import UsageError
 from idstore.errors import InvalidData
 from idstore.queries.formats import FORMATS
-from idstore.queries.limits import LONGEST, MEMORY, ROWS, SECONDS
+from idstore.queries.limits import LONGEST, ROWS, SECONDS
 
 _LIST: Final = "list"
 """The value of ``--example`` that lists the examples."""
@@ -70,7 +70,7 @@ def query(
     with session.read(
         call,
         lambda registry, party: registry.query(
-            text, party, result_format, timeout=timeout, rows=limit or None, memory=MEMORY
+            text, party, result_format, timeout=timeout, rows=limit or None
         ),
         detached=True,
     ) as answer:

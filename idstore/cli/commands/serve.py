@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import select
 import sys
 from pathlib import Path
 from typing import Annotated, Final
@@ -108,7 +109,12 @@ def run(
 
 def _log(lines: str) -> None:
     """Write lines on standard error, past its buffer: at its end, a process would wait for that."""
-    os.write(sys.stderr.fileno(), lines.encode())
+    rest, target = memoryview(lines.encode()), sys.stderr.fileno()
+    while rest:
+        try:
+            rest = rest[os.write(target, rest) :]
+        except BlockingIOError:  # another process may have made it non-blocking
+            select.select([], [target], [])
 
 
 def _check_proxy(text: str) -> None:

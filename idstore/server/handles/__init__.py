@@ -1,1 +1,1 @@
-"""Interfaces for handles: the Handle API (`routes`), and what an address of a handle leads to (`proxy`)."""
+"""The Handle API: `routes` has its addresses."""

@@ -1,12 +1,14 @@
 """The addresses of the Handle API.
 
-Reading is open to scripts of every site (CORS, without credentials). There is no JSONP: an address of this
-server that answers with a script of the caller's choice would undo the content policy of its pages.
+Scripts of every site may read what anonymous clients get (CORS), and nothing that needs a sign-in. There is
+no JSONP: an address of this server that answers with a script of the caller's choice would undo the content
+policy of its pages.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -17,6 +19,7 @@ from idstore.model.party import NOBODY
 from idstore.model.record import Stage
 from idstore.model.value import Value, matching
 from idstore.registry.handle_records import HandleRange
+from idstore.server.cross_site import OWN_ORIGIN
 from idstore.server.handles import credentials, names
 from idstore.server.handles.answers import Code, Refusal, answer, refusal, unrouted
 from idstore.server.handles.parameters import VARIOUS, HandleQuery, handle_in
@@ -129,7 +132,7 @@ class HandleApi:
             raise Refusal(
                 Code.PROTOCOL_ERROR, "the values must come as JSON; send Content-Type: application/json"
             )
-        values = drafts(request.state.body, None if mint else handle)
+        values = await run_in_threadpool(drafts, request.state.body, None if mint else handle)
         if only and set(given.texts("index")) != {VARIOUS}:
             _check_indexes(given.indexes(), [draft.index for draft in values])
         name = await self._performer.run("show", lambda: self._writable(request, handle, mint=mint))
@@ -208,19 +211,24 @@ class HandleApi:
             raise Refusal(
                 Code.NOT_RESPONSIBLE, f"the prefix {prefix} is not one of this server; ask for {PREFIXES}"
             )
-        found: HandleRange = await self._performer.perform(
+
+        def listing(found: HandleRange) -> Response:
+            if len(found.iris) > MOST_LISTED:
+                raise Refusal(
+                    Code.PROTOCOL_ERROR,
+                    f"{found.total} handles are too many for one answer; give page and pageSize",
+                )
+            handles = [*map(names.handle_of, found.iris)]
+            return _listing(given, "handles", handles, found.total, prefix=prefix)
+
+        return await self._performer.answer(
             request,
             "handles",
+            listing,
             namespace=home.base,
             start=start,
             limit=MOST_LISTED + 1 if limit is None else limit,
         )
-        if len(found.iris) > MOST_LISTED:
-            raise Refusal(
-                Code.PROTOCOL_ERROR,
-                f"{found.total} handles are too many for one answer; give page and pageSize",
-            )
-        return _listing(given, "handles", [*map(names.handle_of, found.iris)], found.total, prefix=prefix)
 
     async def list_prefixes(self, request: Request) -> Response:
         """List the prefixes of this server."""
@@ -278,7 +286,9 @@ class _Endpoint:
         """Answer a request."""
         request = Request(scope, receive)
         response = await self._answer(request)
-        if request.method in _READ:
+        if request.state.caller.party != NOBODY:
+            response.headers.update(OWN_ORIGIN)
+        elif request.method in _READ:
             response.headers.update(_CORS)
         await response(scope, receive, send)
 

@@ -12,6 +12,7 @@ from idstore.characters import ascii_upper
 from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.value import Value
+from idstore.registry.handle_records import check_number_of_values
 from idstore.registry.handle_values import Draft
 from idstore.schemes import value_types
 from idstore.schemes.handle_values import RIGHTS, Admin, references
@@ -39,7 +40,7 @@ def drafts(body: bytes, handle: str | None) -> list[Draft]:
     """Return the values in the body of a request: an array, one value, or an object with ``values``.
 
     handle  the handle that the body must be about, if it names one; None: any.
-    Raises Refusal, with the number of the value that cannot be read.
+    Raises Refusal, with the number of the value that cannot be read; InvalidData: too many values.
     """
     try:
         content = json.loads(body)
@@ -58,6 +59,7 @@ def drafts(body: bytes, handle: str | None) -> list[Draft]:
         )
     if not listed:
         raise Refusal(Code.PROTOCOL_ERROR, "the body has no value; send one, or delete the handle")
+    check_number_of_values(len(listed))
     found: dict[int | None, Draft] = {}
     for number, one in enumerate(listed, 1):
         try:

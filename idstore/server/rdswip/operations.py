@@ -113,9 +113,15 @@ async def _add_base(performer: Performer, request: Request, sent: Parameters) ->
     base, comment = sent.base, sent.get(COMMENT)
     description = None if comment is None else particulars.checked("description", comment)
     name = sent.get(NAME) or _name_of(base)
-    await performer.perform(request, "add_namespace", name=name, base=base, scheme=SCHEME)
+    acts: list[tuple[str, dict[str, object]]] = [
+        ("add_namespace", {"name": name, "base": base, "scheme": SCHEME})
+    ]
     if description is not None:
-        await performer.perform(request, "set_namespace", name=base, changes={"description": description})
+        acts.append(("set_namespace", {"name": base, "changes": {"description": description}}))
+    for act, arguments in acts:  # all, before one of them takes effect
+        await performer.check(request, act, **arguments)
+    for act, arguments in acts:
+        await performer.perform(request, act, **arguments)
     return [(BASE, base)]
 
 

@@ -15,6 +15,7 @@ from idstore.model.record import Record, Stage
 from idstore.registry import Registry
 from idstore.registry.resolution import Resolution
 from idstore.server import problems
+from idstore.server.cross_site import OWN_ORIGIN
 from idstore.server.location import origin
 from idstore.server.performer import Performer
 from idstore.server.resolution import links, namespace_page, negotiation, record_page, representations
@@ -28,8 +29,6 @@ CROSS_ORIGIN: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "Content-Type, ETag, Link, Location",
 }
-
-_OWN_ORIGIN: Final = {"Cross-Origin-Resource-Policy": "same-origin"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ def common_headers(request: Request) -> dict[str, str]:
     alone, whatever the way of signing in.
     """
     anonymous = request.state.caller.party == NOBODY
-    return {"Vary": "Accept", **(CROSS_ORIGIN if anonymous else _OWN_ORIGIN)}
+    return {"Vary": "Accept", **(CROSS_ORIGIN if anonymous else OWN_ORIGIN)}
 
 
 def _cache_control(request: Request, record: Record) -> str:

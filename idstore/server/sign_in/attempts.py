@@ -1,16 +1,16 @@
 """Failed sign-ins, counted by address and by name."""
 
 import hashlib
-import ipaddress
 import math
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 from idstore.errors import TooManyAttempts
+from idstore.server.sign_in.names import canonical
+from idstore.server.sign_in.networks import network
 
 ATTEMPTS: Final = 10
 """Failures within `WINDOW` after which an address is refused, or a name for the addresses that failed."""
@@ -18,15 +18,14 @@ WINDOW: Final = 60.0
 """Seconds from the first failure until the counting starts again."""
 _KEPT: Final = 20_000
 """Counters of addresses and names; beyond that the oldest is dropped."""
-_NETWORK: Final = 64
-"""Bits of an IPv6 address that are one network: who has one address of it has them all."""
 
 
 class Attempts:
     """Counts failed sign-ins, in one thread. It keeps hashes of addresses and names, with a key of its own.
 
     An address with `ATTEMPTS` failures is refused. A name with as many, from any addresses, is refused to
-    each address that failed: the party itself, at another address, can still sign in.
+    each address that failed: the party itself, at another address, can still sign in. All addresses of a
+    network of IPv6 count as one, and all spellings of a name.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -66,13 +65,6 @@ class Attempts:
         return (count, rest) if rest > 0 else (0, 0.0)
 
     def _keys(self, address: str, name: str | None) -> list[bytes]:
-        texts = [f"address {_network(address)}"] + ([] if name is None else [f"name {name}"])
+        texts = [f"address {network(address)}"]
+        texts += [] if name is None else [f"name {canonical(name) or name}"]
         return [hashlib.blake2b(text.encode(), key=self._key, digest_size=16).digest() for text in texts]
-
-
-def _network(address: str) -> str:
-    with suppress(ValueError):
-        parsed = ipaddress.ip_address(address)
-        if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is None:
-            return str(ipaddress.ip_network((parsed, _NETWORK), strict=False))
-    return address

@@ -14,6 +14,7 @@ from idstore.registry.batch_mint import RequestRow
 from idstore.registry.change_rows import ChangeRow
 from idstore.registry.requests import Request as MintRequest
 from idstore.remedies import Remedy
+from idstore.server.sign_in.networks import network
 from idstore.tokens import Token
 
 T = TypeVar("T")
@@ -37,12 +38,16 @@ class Caller:
     is_session: bool = False
     is_cross_site: bool = False
 
-    def check(self, operation: ApiOperation, registry: Registry, arguments: dict[str, object]) -> None:
-        """Raise SignInRequired or NotPermitted unless the caller may try the operation."""
+    def check_signed_in(self, operation: ApiOperation) -> None:
+        """Raise SignInRequired for an anonymous caller of an operation that needs a sign-in."""
         if operation.rights is not Rights.EVERYONE and self.party == NOBODY:
             raise SignInRequired(
                 f"{operation.name} is for {operation.rights}; sign in", remedy=Remedy.SIGN_IN
             )
+
+    def check(self, operation: ApiOperation, registry: Registry, arguments: dict[str, object]) -> None:
+        """Raise SignInRequired or NotPermitted unless the caller may try the operation."""
+        self.check_signed_in(operation)
         if self.is_session and operation.writes:
             raise NotPermitted(
                 "a browser's session only reads; sign in with a token to change something",
@@ -93,13 +98,13 @@ class Caller:
 
 
 def counted_as(request: Request) -> str:
-    """Return what limits count a request for: the party that signed in, else the address.
+    """Return what limits count a request for: the party that signed in, else the address: see `network`.
 
     All requests without a sign-in by the store's socket count as of one address.
     """
     caller: Caller = request.state.caller
     if caller.party == NOBODY:
-        return f"@{request.client.host if request.client else ''}"
+        return f"@{network(request.client.host) if request.client else ''}"
     return caller.party.name
 
 

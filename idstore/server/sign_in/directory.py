@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from idstore.errors import InvalidData, SignInUnavailable
 from idstore.server.settings_file import Secret
 from idstore.server.sign_in.names import canonical
+from idstore.web_addresses import is_this_machine
 
 try:
     import ldap
@@ -107,7 +108,7 @@ class Ldap:
                 "start_tls: the connection of an ldaps address is encrypted already; remove it",
                 field="start_tls",
             )
-        if not self.encrypted and address.hostname not in {"localhost", "127.0.0.1", "::1"}:
+        if not self.encrypted and not is_this_machine(address.hostname):
             raise InvalidData(
                 f"url: others could read the passwords sent to {self.url}; use ldaps, or start_tls = true",
                 field="url",

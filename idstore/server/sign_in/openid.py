@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from idstore.errors import InvalidData
 from idstore.server.settings_file import Secret
+from idstore.web_addresses import is_this_machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class OpenId:
         if find_spec("authlib") is None or find_spec("itsdangerous") is None:
             raise InvalidData("an OpenID provider needs more packages: pip install 'idstore[openid]'")
         address = urlsplit(self.issuer)
-        is_local = address.hostname in {"localhost", "127.0.0.1", "::1"}
+        is_local = is_this_machine(address.hostname or "")
         if not address.hostname or address.scheme not in ({"https", "http"} if is_local else {"https"}):
             raise InvalidData(
                 f"issuer: {self.issuer!r} is no provider; write https://login.example.org/realm",

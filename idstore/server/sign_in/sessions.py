@@ -3,6 +3,7 @@
 import hmac
 import secrets
 import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,7 +23,6 @@ try:
 except ImportError:
     URLSafeTimedSerializer = None  # type: ignore[assignment,misc] # `OpenId` tells what is missing
 
-_SHORTEST: Final = 32
 _SESSION, _BEGUN = "session", "sign-in"
 _PATIENCE: Final = 600
 """Seconds in which a person must end the sign-in at the provider."""
@@ -41,12 +41,7 @@ class SessionSettings:
 
     def __post_init__(self) -> None:
         """Raise InvalidData for values that make no sense."""
-        if len(self.secret.value) < _SHORTEST:
-            raise InvalidData(
-                f"secret_file: the secret is shorter than {_SHORTEST} characters; make one with"
-                " openssl rand -hex 32",
-                field="secret_file",
-            )
+        self.secret.check_length("secret_file")
         if not 0 < self.hours <= 24 * 30:
             raise InvalidData(
                 f"hours: {self.hours:g} is not above 0 and at most 720; change it",
@@ -61,7 +56,7 @@ class Sessions:
     def __init__(self, settings: SessionSettings) -> None:
         self._seconds = int(settings.hours * 3600)
         self._secret = settings.secret.value.encode()
-        self._ended: dict[str, float] = {}
+        self._ended = OrderedDict[str, float]()  # by the id of the session, in the order of their ends
         self._signers = {
             kind: URLSafeTimedSerializer(settings.secret.value, salt=f"idstore-{kind}")
             for kind in (_SESSION, _BEGUN)
@@ -74,12 +69,8 @@ class Sessions:
 
     def person(self, headers: Headers, *, secure: bool) -> Person | None:
         """Return who signed in, as far as a valid cookie says it."""
-        if _cookie(headers, _SESSION, secure=secure) in self._ended:
-            return None
-        content = self._read(headers, _SESSION, self._seconds, secure=secure)
-        if not isinstance(content, dict):
-            return None
-        return Person(content["n"], frozenset(content["g"]))
+        content = self._session(headers, secure=secure)
+        return None if content is None else Person(content["n"], frozenset(content["g"]))
 
     def form_token(self, headers: Headers, *, secure: bool) -> str:
         """Return the token of the forms of a session, which other sites cannot know."""
@@ -100,14 +91,21 @@ class Sessions:
 
         A copy of the cookie is refused until the server restarts.
         """
-        now = time.monotonic()
-        self._ended = {cookie: end for cookie, end in self._ended.items() if now < end}
-        self._ended[_cookie(headers, _SESSION, secure=secure)] = now + self._seconds
+        content, now = self._session(headers, secure=secure), time.monotonic()
+        if content is not None:
+            while self._ended and next(iter(self._ended.values())) <= now:
+                self._ended.popitem(last=False)
+            self._ended[content["id"]] = now + self._seconds
         self._remove(response, _SESSION, secure=secure)
 
     def forget(self, response: Response, *, secure: bool) -> None:
         """Remove the cookie of a sign-in that has begun."""
         self._remove(response, _BEGUN, secure=secure)
+
+    def _session(self, headers: Headers, *, secure: bool) -> dict[str, Any] | None:
+        """Return the content of a cookie that is valid and whose session has not ended."""
+        content = self._read(headers, _SESSION, self._seconds, secure=secure)
+        return content if isinstance(content, dict) and content["id"] not in self._ended else None
 
     def _set(self, response: Response, kind: str, content: object, seconds: int, *, secure: bool) -> None:
         response.set_cookie(

@@ -1,10 +1,7 @@
 """Finds the caller of each request, by the ways to sign in that a server has."""
 
-import ipaddress
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -18,6 +15,7 @@ from idstore.server.cross_site import is_cross_site
 from idstore.server.sign_in.attempts import Attempts
 from idstore.server.sign_in.caller import Caller
 from idstore.server.sign_in.ways import Credentials, Way
+from idstore.web_addresses import loops_back
 
 USER_HEADER: Final = "Idstore-User"
 """Header that names the acting party, percent-encoded. The store's socket believes it; over TCP it must name
@@ -75,7 +73,7 @@ class SignIn:
 
     def _check_secure(self, scope: Scope, address: str) -> None:
         """Raise NotPermitted for credentials that others could read."""
-        if not (self._insecure or scope["scheme"] == "https" or _is_loopback(address)):
+        if not (self._insecure or scope["scheme"] == "https" or loops_back(address)):
             raise NotPermitted(
                 "credentials are refused over plain HTTP, because others can read them on the way; use HTTPS,"
                 " and a new token"
@@ -119,17 +117,9 @@ def is_local(scope: Scope) -> bool:
     if scope.get("client") is None:
         return True  # over the store's socket
     headers = Headers(scope=scope)
-    return _is_loopback(_address(scope)) and not any(name in headers for name in _PROXY_HEADERS)
+    return loops_back(_address(scope)) and not any(name in headers for name in _PROXY_HEADERS)
 
 
 def _address(scope: Scope) -> str:
     client = scope.get("client")
     return "" if client is None else str(client[0])
-
-
-@lru_cache(maxsize=1024)
-def _is_loopback(address: str) -> bool:
-    with suppress(ValueError):
-        parsed = ipaddress.ip_address(address)
-        return (getattr(parsed, "ipv4_mapped", None) or parsed).is_loopback
-    return False

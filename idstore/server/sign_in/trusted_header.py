@@ -23,7 +23,6 @@ _OTHER: Final = re.compile(
     r"(?i)authorization|cookie|forwarded|host|origin|referer|x-forwarded-.*|sec-.*|content-.*|idstore-.*"
 )
 """Headers with another meaning."""
-_SHORTEST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +57,7 @@ class TrustedHeader:
                 raise InvalidData(
                     f"proxies: {error}; write 127.0.0.1 or 10.0.0.0/8", field="proxies"
                 ) from None
-        if len(self.secret.value) < _SHORTEST:
-            raise InvalidData(
-                f"secret_file: the secret is shorter than {_SHORTEST} characters; make one with"
-                " openssl rand -hex 32",
-                field="secret_file",
-            )
+        self.secret.check_length("secret_file")
 
 
 class TrustedHeaderWay:

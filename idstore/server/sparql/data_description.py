@@ -20,6 +20,7 @@ from idstore.exchange.description import describe, distribution
 from idstore.exchange.exporting import MEDIA_TYPES
 from idstore.model import particulars
 from idstore.model.namespace import Namespace
+from idstore.operations.operation import API
 from idstore.queries.formats import FORMATS
 from idstore.server.location import origin
 from idstore.server.performer import Performer
@@ -138,7 +139,7 @@ class DataDescription:
         yield Triple(service, DCAT.endpointURL, service)
         yield Triple(service, DCAT.servesDataset, dataset)
         for name in _DUMPS:
-            dump = f"{origin(request)}/api/v1/export?format={name}&forPublication=true"
+            dump = f"{origin(request)}{API}/export?format={name}&forPublication=true"
             yield from distribution(dataset, dataset, dump, MEDIA_TYPES[name])
             for space in self._spaces:
                 part = f"{dump}&namespace={quote(space.name)}"

@@ -114,7 +114,6 @@ def interface(performer: Performer, settings: Settings) -> Interface:
         [
             _route(PATH, endpoint.respond, "sparql", "POST"),
             _route("/queries", queries.listed, "saved queries"),
-            _route("/queries", queries.listed, "saved queries"),
             _route("/queries/", queries.listed, "saved queries"),
             _route("/queries/{name}.rq", queries.text, "saved query"),
             _route("/queries/{name}", queries.answered, "saved query"),
