@@ -232,7 +232,7 @@ class RemoteRegistry(_Base):
         Each page of at most `LONGEST_PAGE` events is a request.
         """
         operation = OPERATIONS["events_since"]
-        check(operation.run, {"limit": limit})
+        check(operation.run, {"limit": limit, "cancelled": cancelled})
         entries = list[LogEntry]()
         while True:
             check_wanted(cancelled)
@@ -270,13 +270,15 @@ class RemoteRegistry(_Base):
 
         Raises LocalOnly for its other arguments than ``timeout`` and ``rows``: they are not sent.
         """
+        operation = OPERATIONS["query"]
+        check(operation.run, limits)
         for name in _UNSENT & limits.keys():
             raise LocalOnly(
                 f"a query takes {name} where the store is, and {self._connection.name} is reached through a"
                 " server; leave it out",
                 field=name,
             )
-        return cast("Answer", self._call(OPERATIONS["query"], text, party, format, **limits))
+        return cast("Answer", self._call(operation, text, party, format, **limits))
 
     def close(self) -> None:
         """Close the connection, for all threads: later calls raise StoreClosed."""

@@ -52,18 +52,21 @@ def faults(engine: Engine, progress: Progress) -> Iterator[str]:
 
 
 def read_all(engine: Engine, progress: Progress) -> Iterator[str]:
-    """Yield what is unreadable, without comparing. Cost: about 10 µs for each quad.
+    """Yield what is unreadable, without comparing. Cost: about 20 µs for each quad, half that of `faults`.
 
     It reads four of the engine's six indexes, and its texts.
     """
     try:
-        graphs = engine.graphs()
-        predicates = dict.fromkeys(quad.predicate for quad in engine.scan(None, None, None, None))
-        patterns = [(predicate, graph) for predicate in (None, *predicates) for graph in (None, *graphs)]
-        for done, (predicate, graph) in enumerate(patterns[1:]):
-            progress("files", done, len(patterns))
-            for _ in engine.scan(None, predicate, None, graph):
+        for graph in engine.graphs():
+            for _ in engine.scan(None, None, None, graph):
                 pass
+        predicates = dict.fromkeys(quad.predicate for quad in engine.scan(None, None, None, None))
+        for done, predicate in enumerate(predicates):
+            progress("files", done, len(predicates))
+            found = dict.fromkeys(quad.graph_name for quad in engine.scan(None, predicate, None, None))
+            for name in found:
+                for _ in engine.scan(None, predicate, None, name if isinstance(name, NamedNode) else None):
+                    pass
     except StoreUnavailable as error:
         yield error.message
     except (OSError, RuntimeError) as error:
