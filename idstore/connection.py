@@ -13,6 +13,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
+from weakref import WeakSet
 
 from idstore.errors import InvalidData, NotRegistered, OutcomeUnknown, StoreClosed, StoreUnavailable, restored
 from idstore.operations.operation import API, ApiOperation
@@ -44,12 +45,32 @@ class ServerConnection:
         self.name = name
         self._dial, self._prefix = dial, prefix
         self._local = threading.local()
-        self._closed = False
+        self._closed, self._aborted = False, False
+        self._sockets, self._lock = WeakSet[socket.socket](), threading.Lock()
 
     def close(self) -> None:
         """Close the connection, for all threads: later requests raise StoreClosed."""
         self._closed = True
         self._disconnect()
+
+    def abort(self) -> None:
+        """Close the connection, and end the requests of all threads, as if the server had ended."""
+        self.close()
+        with self._lock:
+            self._aborted = True
+            for connected in self._sockets:
+                _shut(connected)
+
+    def _connect(self, connection: http.client.HTTPConnection) -> None:
+        """Connect, unless it is done, so that `abort` ends what is sent and read from now on."""
+        fresh = connection.sock is None
+        if not fresh:
+            return
+        connection.connect()
+        with self._lock:
+            self._sockets.add(connection.sock)
+            if self._aborted:
+                _shut(connection.sock)
 
     def _disconnect(self) -> None:
         """Close the connection of this thread."""
@@ -156,6 +177,7 @@ class ServerConnection:
                 connection.timeout = _PATIENCE
             fresh, sent = connection.sock is None, False
             try:
+                self._connect(connection)
                 try:
                     connection.request(operation.method, path, body, headers)
                 except (BrokenPipeError, ConnectionResetError):
@@ -260,6 +282,12 @@ def error_of(problem: Mapping[str, Any]) -> Exception:
     if "field" in problem:
         error.field, error.value = problem["field"], problem.get("value")
     return error
+
+
+def _shut(connected: socket.socket) -> None:
+    """End what other threads read from a socket, and send. The descriptor stays theirs to close."""
+    with suppress(OSError):  # it has ended
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)  # below TLS, whose state is the other thread's
 
 
 def _is_ended(connection: http.client.HTTPConnection) -> bool:

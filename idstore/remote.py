@@ -284,6 +284,13 @@ class RemoteRegistry(_Base):
         """Close the connection, for all threads: later calls raise StoreClosed."""
         self._connection.close()
 
+    def abort(self) -> None:
+        """Close the connection, and end the calls of all threads, and the reading of answers.
+
+        They raise StoreUnavailable, and acts OutcomeUnknown.
+        """
+        self._connection.abort()
+
     def __enter__(self) -> Self:
         return self
 

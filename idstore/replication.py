@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +31,8 @@ _PAUSE: Final = 1.0
 """Seconds between two questions to the source."""
 _LONGEST_PAUSE: Final = 60.0
 """Seconds between two tries while the source does not answer."""
+_END: Final = 1.0
+"""Seconds in which a question to the source ends that was cut off; a new connection to it may take longer."""
 
 
 class Replication:
@@ -40,6 +42,7 @@ class Replication:
         self._registry, self._folder, self._source = registry, folder, source
         self._remote = remote.connect(source)
         self._newest, self._answered = 0, time.monotonic()
+        self._stopped, self._applying = threading.Event(), threading.Lock()
 
     def __enter__(self) -> Self:
         """Raise StoreUnavailable: a redacted text came with a patch after which the process was killed."""
@@ -91,13 +94,16 @@ class Replication:
             with path.open("wb") as target:
                 self._remote.export(target, NOBODY, Filter(), patch.FORMAT, after=position)
             self._page()  # the source may have been restored before it gave the patch
-            self._announce(position, path)
-            rdf.replicate(self._registry, path)
-        if self.position <= position:
-            raise StoreDamaged(
-                f"{self._folder} did not take what {self._source} says; make the replica again"
-            )
-        self._check_redactions()
+            with self._applying:
+                if self._stopped.is_set():
+                    return
+                self._announce(position, path)
+                rdf.replicate(self._registry, path)
+                if self.position <= position:
+                    raise StoreDamaged(
+                        f"{self._folder} did not take what {self._source} says; make the replica again"
+                    )
+                self._check_redactions()
 
     def _announce(self, position: int, path: Path) -> None:
         """Write the last event of a patch into the mark, before the patch is applied."""
@@ -151,38 +157,44 @@ class Replication:
 
     @property
     def _is_outdated(self) -> bool:
-        """Whether a text was redacted at the source that the replica has."""
-        return self._mark().is_outdated
+        """Whether a text was redacted at the source that the replica has, as far as the mark can be read."""
+        with suppress(StoreUnavailable):
+            return self._mark().is_outdated
+        return False
 
     @contextmanager
     def following(self, end: Callable[[], None]) -> Iterator[None]:
-        """Follow the source in a thread until the end of the block.
+        """Follow the source in a thread until the end of the block, and of the change that is being applied.
 
         end  is called if the replica must not be served any more.
         """
-        stopped = threading.Event()
-
-        def follow() -> None:
-            pause, told = _PAUSE, ""
-            while not stopped.wait(pause):
-                try:
-                    self.bring_up()
-                except (IdstoreError, OSError) as error:  # OSError: the disk is full
-                    if self._is_outdated:
-                        _LOG.error("%s", error)  # without its trace
-                        end()
-                        return
-                    pause = min(2 * pause, _LONGEST_PAUSE)
-                    if str(error) != told:
-                        _LOG.warning("the replica cannot follow: %s", error)
-                    told = str(error)
-                else:
-                    pause, told = _PAUSE, ""
-
-        thread = threading.Thread(target=follow, name="replication", daemon=True)
+        thread = threading.Thread(target=self._follow, args=[end], name="replication", daemon=True)
         thread.start()
         try:
             yield
         finally:
-            stopped.set()
-            thread.join()
+            self._stopped.set()
+            self._remote.abort()
+            with self._applying:
+                pass
+            thread.join(_END)
+
+    def _follow(self, end: Callable[[], None]) -> None:
+        pause, told = _PAUSE, ""
+        while not self._stopped.wait(pause):
+            try:
+                self.bring_up()
+            except Exception as error:  # noqa: BLE001 otherwise it would stay behind without a word
+                if self._stopped.is_set():
+                    return
+                if self._is_outdated:
+                    _LOG.error("%s", error)  # without its trace
+                    end()
+                    return
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                if str(error) != told:
+                    is_known = isinstance(error, IdstoreError | OSError)  # OSError: the disk is full
+                    _LOG.warning("the replica cannot follow: %s", error, exc_info=not is_known)
+                told = str(error)
+            else:
+                pause, told = _PAUSE, ""

@@ -28,6 +28,7 @@ from idstore.exchange.digest import digest
 from idstore.model.filter import Filter
 from idstore.model.party import NOBODY
 from idstore.replication import Replication
+from idstore.stores import files
 
 MINT = "/api/v1/namespaces/rdl/identifiers"
 
@@ -154,6 +155,42 @@ def test_a_source_that_is_away_is_told_and_waited_for(source: Server, tmp_path: 
             assert again.port == port
             publish(again, "after the pause")
             wait_until(lambda: public(replica) == public(again))
+
+
+def test_a_replica_whose_source_does_not_answer_ends_at_once(source: Server, tmp_path: Path) -> None:
+    with Replica(tmp_path / "replica", source.address) as replica:
+        source.process.send_signal(signal.SIGSTOP)
+        try:
+            wait_until(lambda: silence(replica) > 1.2)  # it asked again after a second
+            begun = time.monotonic()
+            assert replica.end(signal.SIGTERM) == 0
+            assert time.monotonic() - begun < 5
+        finally:
+            source.process.send_signal(signal.SIGCONT)
+    assert "cannot follow" not in "".join(replica.lines)
+
+
+def silence(replica: Server) -> float:
+    """Return for how many seconds the source of a replica has not answered."""
+    figures = replica.ask("GET", "/metrics").body.decode()
+    found = re.search(r"^idstore_replica_silence_seconds (\S+)$", figures, re.MULTILINE)
+    assert found
+    return float(found[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("content", ["", '{"source": "x", "reached": "x"}'])
+def test_a_replica_goes_on_after_a_failure_that_was_not_expected(
+    source: Server, tmp_path: Path, content: str
+) -> None:
+    mark = tmp_path / "replica" / files.REPLICA
+    with Replica(tmp_path / "replica", source.address) as replica:
+        sound = mark.read_text()
+        mark.write_text(content)
+        wait_until(lambda: "cannot follow" in "".join(replica.lines))
+        mark.write_text(sound)
+        publish(source, "after the failure")
+        wait_until(lambda: public(replica) == public(source))
 
 
 def refusal(run: Run, folder: Path, source: str) -> str:
