@@ -56,18 +56,13 @@ class Download:
         self._loop = asyncio.get_running_loop()
 
     async def begin(
-        self, write: Callable[[IO[bytes]], None], threads: CapacityLimiter, seconds: float
+        self, write: Callable[[IO[bytes]], None], places: Sequence[CapacityLimiter], seconds: float
     ) -> None:
         """Start the writer, and return once a block or all of it is there, or a filler is due.
 
+        places  kinds of places; the writer takes one of each, in this order.
         Raises Overloaded: other writers did not end within ``seconds``. Raises an error of the writer.
         """
-        await self.begin_in(write, [threads], seconds)
-
-    async def begin_in(
-        self, write: Callable[[IO[bytes]], None], places: Sequence[CapacityLimiter], seconds: float
-    ) -> None:
-        """Start the writer as `begin` does, once it has one of each kind of places; it takes them in turn."""
         held = ExitStack()
         try:
             with anyio.fail_after(seconds):
@@ -194,7 +189,7 @@ class Writers:
         caller = counted_as(request)
         own = self._callers.get(caller) or CapacityLimiter(self._of_one)
         self._callers[caller] = own
-        return not await has_left(request, download.begin_in(write, [own, self._places], self._seconds))
+        return not await has_left(request, download.begin(write, [own, self._places], self._seconds))
 
 
 class Abandoned(Exception):

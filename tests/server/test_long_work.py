@@ -213,7 +213,7 @@ def test_an_answer_that_has_nothing_to_tell_sends_empty_lines() -> None:
 
         blocks = []
         download = Download(filler=b"\n", pause=0.01)
-        await download.begin(work, anyio.CapacityLimiter(1), 5)
+        await download.begin(work, [anyio.CapacityLimiter(1)], 5)
         async for block in download.blocks():
             blocks.append(block)
             if len(blocks) == 3:
@@ -230,7 +230,7 @@ def test_an_error_that_is_also_one_of_files_keeps_its_meaning() -> None:
         def refuse(_: IO[bytes]) -> None:
             raise NotPermitted("not yours")
 
-        await Download().begin(refuse, anyio.CapacityLimiter(1), 5)
+        await Download().begin(refuse, [anyio.CapacityLimiter(1)], 5)
 
     with pytest.raises(NotPermitted, match="not yours"):
         anyio.run(answer)

@@ -105,7 +105,7 @@ def test_a_reader_that_stalls_holds_up_no_writer() -> None:
         threads = anyio.CapacityLimiter(1)
         downloads = [Download() for _ in range(3)]
         for download in downloads:  # each is written to its end, although nobody has read the one before
-            await download.begin(lambda target: target.writelines([bytes(BLOCK)] * 50), threads, 5)
+            await download.begin(lambda target: target.writelines([bytes(BLOCK)] * 50), [threads], 5)
         return [sum([len(block) async for block in download.blocks()]) for download in downloads]
 
     assert anyio.run(stall) == [50 * BLOCK] * 3
@@ -115,10 +115,10 @@ def test_writers_wait_for_each_other_and_are_told() -> None:
     async def wait() -> None:
         threads = anyio.CapacityLimiter(1)
         first = Download()
-        await first.begin(partial(written, b"x", ended), threads, 5)
+        await first.begin(partial(written, b"x", ended), [threads], 5)
         try:
             with pytest.raises(Overloaded):
-                await Download().begin(partial(written, b"x", ended), threads, 0.01)
+                await Download().begin(partial(written, b"x", ended), [threads], 0.01)
         finally:
             ended.set()
         assert [block async for block in first.blocks()] == [b"x"]
@@ -142,7 +142,7 @@ def test_a_failure_is_an_error_or_cuts_the_file_off(late: bool) -> None:
         """Return whether the answer had begun."""
         download = Download()
         try:
-            await download.begin(failing, anyio.CapacityLimiter(1), 5)
+            await download.begin(failing, [anyio.CapacityLimiter(1)], 5)
         except InvalidData:
             return False
         with pytest.raises(InvalidData):
@@ -159,12 +159,12 @@ def test_nothing_is_written_for_a_reader_that_is_gone() -> None:
 
     async def leave() -> None:
         threads, download = anyio.CapacityLimiter(1), Download()
-        await download.begin(endless, threads, 5)
+        await download.begin(endless, [threads], 5)
         blocks = download.blocks()
         await anext(blocks)
         await blocks.aclose()
         last = Download()
-        await last.begin(lambda _: None, threads, 5)  # the writer has ended
+        await last.begin(lambda _: None, [threads], 5)  # the writer has ended
         last.abandon()
 
     anyio.run(leave)
