@@ -40,6 +40,7 @@ def import_batch(
     Raises BatchRefused, with line and reason of each operation that cannot be carried out; ExchangeError (see
     `operations`); UnknownNamespace, NotPermitted, StoreUnavailable. Memory: the handles.
     """
+    registry.core.only_acting(party)
     homes = [namespace for namespace in registry.namespaces() if namespace.valued]
     if namespace is not None:
         homes = [registry.namespace(namespace)]

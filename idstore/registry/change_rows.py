@@ -69,8 +69,10 @@ class ChangeRows(Bindings, Lifecycle):
         dry_run  only predict the outcomes.
         The verdict is ``new``, ``known`` if it is so already, or ``refused``; the warning tells of other
         identifiers of a target. Rights: those of each act.
-        Raises StoreUnavailable. Cost: as each act, and one commit. Memory: the rows.
+        Raises NotPermitted (the party does not act), StoreUnavailable. Cost: as each act, and one commit.
+        Memory: the rows.
         """
+        self.core.only_acting(party)
         outcomes: list[LineOutcome] = []
         try:
             with self.store.bulk() as bulk:

@@ -79,6 +79,10 @@ class Core(Visibility):
             self.store.write(rehearsed)
         return results[-1]
 
+    def only_acting(self, party: Party) -> None:
+        """Raise NotPermitted if the party does nothing here: see `check_acting`."""
+        self.store.read(lambda view: self.check_acting(view, party))
+
     def check_owner(self, view: View, party: Party) -> None:
         """Raise InvalidData for a group, which cannot accept an identifier."""
         if self.party_facts(view, party).kind == "group":

@@ -114,8 +114,10 @@ class Mappings(Bindings):
 
         The rights are those of `bind` and `unbind`; an administrator also removes bindings of others, and
         the log names both. A repeated call changes nothing.
-        Raises StoreUnavailable. Cost: as `bind` for each, and one commit. Memory: the outcomes.
+        Raises NotPermitted (the party does not act), StoreUnavailable. Cost: as `bind` for each, and one
+        commit. Memory: the outcomes.
         """
+        self.core.only_acting(party)
         outcomes: list[LineOutcome] = []
         try:
             with self.store.bulk() as bulk:

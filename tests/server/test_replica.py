@@ -104,9 +104,13 @@ def test_a_replica_has_what_its_source_publishes(source: Server, run: Run, tmp_p
 
 
 def test_a_replica_only_reads(source: Server, run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "replica"
+    folder, id = tmp_path / "replica", publish(source, "valve")
     run("replica", "--from", source.address, "--once", "--store", str(folder))
     before = of_folder(folder)
+    table, batch = tmp_path / "bindings.tsv", tmp_path / "handles.txt"
+    table.write_text(f"subject_id\tpredicate_id\tobject_id\n{id}\tskos:exactMatch\thttp://example.org/1\n")
+    batch.write_text("CREATE 10.1000/new\n1 URL 86400 1110 UTF8 http://example.org/1\n")
+    renamed = {"rows": [{"line": 1, "id": id, "act": "name", "names": {"en": "another"}}]}
     for words, code in (
         (["mint", "rdl"], 6),
         (["namespace", "add", "x", "http://x.example.org/data#", "--scheme", "rdswip"], 6),
@@ -117,7 +121,12 @@ def test_a_replica_only_reads(source: Server, run: Run, tmp_path: Path) -> None:
     assert "only reads" in run("serve", "--port", "0", "--store", str(folder), code=6).err
     with Replica(folder, source.address) as replica:
         assert "only reads" in run("mint", "rdl", "--store", str(folder), code=7).err
-        assert replica.ask("POST", MINT, {}, token=replica.token(ALICE)).status == 403
+        for file in ((table,), (batch, "--format", "handle-batch")):
+            assert "only reads" in run("import", *map(str, file), "--store", str(folder), code=7).err
+        token = replica.token(ALICE)
+        for path, body in ((MINT, {}), ("/api/v1/change-many", renamed)):
+            refused = replica.ask("POST", path, body, token=token)
+            assert (refused.status, refused.json["error"]) == (403, "replica"), refused.body
         assert replica.ask("GET", "/readyz").status == 200
     assert of_folder(folder) == before
 
