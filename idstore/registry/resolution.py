@@ -297,22 +297,28 @@ class Resolver(Lookup):
             return None
 
     def _copies(self, view: View, record: Record, sight: Sight) -> tuple[Record, ...]:
-        """Return a record and its latest old copy, if the record was replaced and has no target since."""
-        if record.target is not None or record.stage is Stage.TOMBSTONE:
+        """Return a record and its latest old copy, if the record was replaced and has no target since.
+
+        The label of a copy tells what it is a copy of, so no other record is read.
+        """
+        namespace = self.core.namespace(view, record.namespace)
+        scheme = namespace.scheme
+        if record.target is not None or record.stage is Stage.TOMBSTONE or not isinstance(scheme, Deriving):
             return ()
-        replaced = self._records_of(view, view.quads(None, DCTERMS.isReplacedBy, record.node), sight)
-        copies = [copy for copy in replaced if self._is_copy(view, copy, record)]
+        replaced = self.core.visible_quads(
+            view, sight, None, DCTERMS.isReplacedBy, record.node, of_records=True
+        )
+        named = [
+            quad
+            for quad in replaced
+            if isinstance(quad.subject, NamedNode)
+            and quad.subject.value.startswith(namespace.base)
+            and scheme.relations(scheme.label(quad.subject.value, namespace.context)).replaced_by
+            == record.label
+        ]
+        copies = self._records_of(view, named, sight)
         latest = max(copies, key=lambda copy: (copy.created, len(copy.label), copy.label), default=None)
         return () if latest is None else (record, latest)
-
-    def _is_copy(self, view: View, copy: Record, record: Record) -> bool:
-        """Return whether one record is that of an old copy of the other, by the forms of their labels."""
-        scheme = self.core.namespace(view, record.namespace).scheme
-        return (
-            copy.namespace == record.namespace
-            and isinstance(scheme, Deriving)
-            and scheme.relations(copy.label).replaced_by == record.label
-        )
 
     def _ended(self, view: View, iri: NamedNode, sight: Sight) -> datetime | None:
         """Return the time of the identifier's revocation."""
