@@ -176,6 +176,17 @@ def test_the_mark_never_goes_down(registry: Registry, tmp_path: Path) -> None:
         assert again.mint("own", ALICE, Request(metadata={"type": "sfw"})).label == "sfw/1"
 
 
+def test_a_chosen_number_does_not_spoil_all_later_ones(registry: Registry) -> None:
+    for label in ("fmt/1000000000", "fmt/999999999999999999"):
+        with pytest.raises(errors.InvalidIdentifier, match="choose a shorter one") as caught:
+            registry.register("own", label, BOB)
+        assert caught.value.position == 4
+    registry.register("own", "fmt/999999999", BOB)
+    assert registry.register("own", "fmt/1000000000a", BOB).label == "fmt/1000000000a"
+    assert [registry.mint("own", BOB, FORMAL).label for _ in range(2)] == ["fmt/1000000000", "fmt/1000000001"]
+    assert registry.show("own:fmt/1000000000", BOB).label == "fmt/1000000000"
+
+
 def test_a_provisional_puid_of_ours_is_superseded_and_not_fixated(registry: Registry) -> None:
     draft = registry.mint("own", ALICE, Request(metadata={"type": "x-fmt"})).iri
     with pytest.raises(

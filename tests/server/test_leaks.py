@@ -25,6 +25,7 @@ from idstore.errors import IdstoreError
 from idstore.model.party import NOBODY, Party
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.wire import dump
+from idstore.registry.feed import FeedStep
 from idstore.server import problems
 from idstore.server.sign_in import Caller
 from idstore.tokens import Tokens
@@ -270,11 +271,11 @@ def test_hidden_drafts_add_no_step_to_public_answers(counted: tuple[Steps, Regis
     public = registry.mint("rdl", CAROL).iri
     registry.fixate([public], CAROL)
 
-    def resolved() -> object:
+    def resolved() -> None:
         with pytest.raises(IdstoreError):
-            return registry.resolve(public, BOB)
+            registry.resolve(public, BOB)
 
-    def fed() -> object:
+    def fed() -> list[FeedStep]:
         return list(registry.steps(NOBODY, newest - 1))
 
     needed = []
