@@ -119,7 +119,7 @@ def test_a_guess_of_a_redacted_text_cannot_be_tested(registry: Registry, tmp_pat
         assert is_sound(again)
         assert again.register("h", "other", ALICE, other).iri == kept
         for request in (asked, Request(name=f"by {pseudonym}", request_key="once")):
-            with pytest.raises(errors.RequestConflict, match="used for .*public with other arguments"):
+            with pytest.raises(errors.RequestConflict, match=r"used for .*public with other arguments"):
                 again.register("h", "public", ALICE, request)
 
 

@@ -44,7 +44,7 @@ BEGIN;
 """One transaction that never commits: no other connection reads this scratch database."""
 _HAS_PROPERTY: Final = "instr(char(10) || arguments, char(10) || ? || ' ')"
 _HAS_VALUE: Final = "instr(arguments || char(10), ' <' || ? || '>' || char(10))"
-"""Conditions of events: an argument for a property, or with an IRI. A line of ``arguments`` is one of each."""
+"""Conditions of events: an argument for a property, or with an IRI; each is a line of ``arguments``."""
 _ROWS: Final = 20_000
 """Rows in one batch of inserts."""
 _OF_RECORDS: Final = frozenset(map(str, ARGUMENTS))
@@ -312,7 +312,7 @@ class SortedImport:
     def targeted(self) -> Iterator[str]:
         """Yield the identifiers whose targets, or values, the numbered events set, in order."""
         rows = self._db.execute(
-            "SELECT DISTINCT key FROM place JOIN event USING (id)"
+            "SELECT DISTINCT key FROM place JOIN event USING (id)"  # noqa: S608 constants
             f" WHERE {_HAS_PROPERTY} OR {_HAS_PROPERTY} ORDER BY key",
             (IDS.target.value, IDS.data.value),
         )
