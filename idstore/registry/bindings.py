@@ -158,7 +158,7 @@ class Bindings(Lookup):
                     *iris.insisted(lambda: iris.target(target, facts, own), force=force),
                 ]
             event = self.core.event(transaction, IDS.Targeting, record.node, party, *arguments)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
@@ -182,7 +182,7 @@ class Bindings(Lookup):
                     value=lang,
                 )
             event = self.core.event(transaction, IDS.Naming, record.node, party, argument)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
@@ -225,7 +225,7 @@ class Bindings(Lookup):
             iris.check_target(whole.target, facts.names, record.iri)
             arguments += insisted or _insisted(statement, facts)
             event = self.core.event(transaction, IDS.Bind, record.node, party, *arguments)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
@@ -321,12 +321,15 @@ class Bindings(Lookup):
                     id=record.iri,
                     party=party.name,
                 )
+            events = []
             for binding in undone:
                 ends = ((RDF.predicate, NamedNode(binding.relation)), (RDF.object, NamedNode(binding.target)))
                 extra = [] if binding.by == party.name else [(IDS.party, node(binding.by))]
-                event = self.core.event(transaction, IDS.Unbind, record.node, party, *ends, *kept, *extra)
-                record = self.core.record_event(transaction, record, event)
-            return event
+                events.append(
+                    self.core.event(transaction, IDS.Unbind, record.node, party, *ends, *kept, *extra)
+                )
+            self.core.record_events(transaction, record, *events)
+            return events[-1]
 
         return self.core.act(party, act)
 
@@ -349,7 +352,7 @@ class Bindings(Lookup):
                     party=party.name,
                 )
             event = self.core.event(transaction, IDS.Comment, record.node, party, *arguments)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
@@ -367,7 +370,7 @@ class Bindings(Lookup):
             record = self.core.seen_record(transaction, self._identify(transaction, id, party), party)
             check_living(record)
             event = self.core.event(transaction, IDS.Vetting, record.node, party, *arguments)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)

@@ -53,7 +53,7 @@ class Lifecycle(Lookup):
         events = []
         for record in {record.iri: record for record in records}.values():
             event = self.core.event(transaction, IDS.Fixation, record.node, party)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             events.append(event)
         return events
 
@@ -96,7 +96,7 @@ class Lifecycle(Lookup):
                     stage=record.stage.value,
                 )
             event = self.core.event(transaction, IDS.Release, record.node, party)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act, dry_run=dry_run)
@@ -156,7 +156,7 @@ class Lifecycle(Lookup):
                     )
                 taken_back.append((DCTERMS.isReplacedBy, NamedNode(found[0])))
             event = self.core.event(transaction, IDS.Undeprecation, record.node, party, *taken_back)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
@@ -185,7 +185,7 @@ class Lifecycle(Lookup):
             for _, iri in replacements:
                 self._check_cycle(transaction, record.node, iri)
             event = self.core.event(transaction, kind, record.node, party, *arguments, *replacements)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
@@ -244,7 +244,7 @@ class Lifecycle(Lookup):
                 )
             check_showable(self.core, transaction, record, receiver, party)
             event = self.core.event(transaction, IDS.Transfer, iri, party, (IDS.party, node(receiver.name)))
-            self.core.record_event(transaction, self.core.load(transaction, iri), event)
+            self.core.record_events(transaction, self.core.load(transaction, iri), event)
             return event
 
         return self.core.act(party, act)
@@ -286,7 +286,7 @@ class Lifecycle(Lookup):
             event = self.core.event(
                 transaction, kind, record.node, party, (IDS.party, node(grantee.name)), *right
             )
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
