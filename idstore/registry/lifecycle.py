@@ -15,6 +15,7 @@ from idstore.registry import iris
 from idstore.registry.core import check_living
 from idstore.registry.disclosure import check_publishable, check_showable
 from idstore.registry.lookup import Lookup
+from idstore.registry.resolution import SUCCESSIONS
 from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction
 from idstore.vocabulary import DCTERMS, IDS, hides
@@ -191,7 +192,7 @@ class Lifecycle(Lookup):
         return self.core.act(party, act)
 
     def _check_cycle(self, transaction: Transaction, replaced: NamedNode, successor: NamedNode) -> None:
-        """Raise InvalidData if a succession closes a cycle, as far as everyone sees."""
+        """Raise InvalidData if a succession closes a cycle, as far as everyone sees, or is too long."""
         if successor == replaced:
             raise InvalidData(
                 f"{replaced.value} cannot replace itself", field="successors", value=replaced.value
@@ -199,6 +200,13 @@ class Lifecycle(Lookup):
         queue, came_from = [successor], {successor: replaced}
         while queue:
             current = queue.pop(0)
+            if len(came_from) > SUCCESSIONS:
+                raise InvalidData(
+                    f"{successor.value} was replaced more than {SUCCESSIONS} times itself; name its latest"
+                    " successor instead",
+                    field="successors",
+                    value=successor.value,
+                )
             for quad in transaction.quads(current, DCTERMS.isReplacedBy):
                 if hides(quad.graph_name):
                     continue

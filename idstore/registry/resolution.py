@@ -52,7 +52,7 @@ class Resolution:
             target.
     ended   when the answer became a tombstone.
     values  the requested values of the answer's handle, by type or index.
-    succession  the identifier with its successors, then theirs, each once.
+    succession  the identifier with its successors, then theirs, each once; up to `SUCCESSIONS`.
     copies  of a replaced article whose new copy has no target yet: its own record, and that of its latest old
             copy.
     """
@@ -117,6 +117,8 @@ class Lead:
 
 ALIASES: Final = 20
 """Longest chain of aliases that is followed."""
+SUCCESSIONS: Final = 100
+"""Most successors that are read for a resolution: any party that allocates could make a longer chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ class Resolver(Lookup):
         target resolves to None; the result tells the whole succession.
         Raises as `show`; also NoTarget; NotRegistered: no such value, or a cycle of aliases; InvalidData
         (an address).
-        Cost: one read for each transitive successor.
+        Cost: one read for each transitive successor, up to `SUCCESSIONS`.
         """
 
         def question(view: View) -> tuple[Resolution, Names]:
@@ -202,7 +204,8 @@ class Resolver(Lookup):
         alias = None if record.stage is Stage.TOMBSTONE else _alias(record, options)
         if alias is None:
             successor = self._newest(view, record) or self._successor(view, record, sight, options)
-            return None if successor is None or successor.iri in path else successor
+            ends = successor is None or successor.iri in path or len(path) > SUCCESSIONS
+            return None if ends else successor
         try:
             holder = self._identify_for(view, f"hdl:{alias}", sight)
             successor = self.core.load(view, holder, sight)
@@ -232,9 +235,9 @@ class Resolver(Lookup):
         return Resolution(first, answer, (*(iri for iri in path), proxy), proxy)
 
     def _succession(self, view: View, asked: Record, sight: Sight) -> Iterator[Superseded]:
-        """Yield the successors of a record and theirs, nearest first."""
+        """Yield the successors of a record and theirs, nearest first, up to `SUCCESSIONS` of them."""
         queue, seen = [asked], {asked.iri}
-        while queue:
+        while queue and len(seen) <= SUCCESSIONS:
             record = queue.pop(0)
             if record.successors:
                 yield Superseded(record.iri, tuple(iri for iri in record.successors))
