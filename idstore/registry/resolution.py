@@ -12,12 +12,14 @@ from pyoxigraph import NamedNode, Quad
 
 from idstore import arguments
 from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NoTarget, NotRegistered
+from idstore.model.listing import Selection
 from idstore.model.names import Names
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record, Stage, written
 from idstore.model.terms import iri_of
 from idstore.model.value import Value, first_url, matching
+from idstore.registry.core import read_event
 from idstore.registry.handle_values import alias_of
 from idstore.registry.lookup import Lookup, label_node
 from idstore.registry.requests import check_metadata, check_regular
@@ -183,7 +185,7 @@ class Resolver(Lookup):
                 return replace(proxied, succession=succession)
             answer = step
             path.append(answer.iri)
-        ended = self._ended(view, answer.node, sight) if answer.stage is Stage.TOMBSTONE else None
+        ended = self._ended(view, answer.node) if answer.stage is Stage.TOMBSTONE else None
         return Resolution(
             first,
             answer,
@@ -323,16 +325,11 @@ class Resolver(Lookup):
         latest = max(copies, key=lambda copy: (copy.created, len(copy.label), copy.label), default=None)
         return () if latest is None else (record, latest)
 
-    def _ended(self, view: View, iri: NamedNode, sight: Sight) -> datetime | None:
+    def _ended(self, view: View, iri: NamedNode) -> datetime | None:
         """Return the time of the identifier's revocation."""
-        return next(
-            (
-                event.at
-                for event, _ in reversed(self.core.history(view, iri, sight))
-                if event.kind == IDS.Revocation
-            ),
-            None,
-        )
+        rows = view.catalogue.events(Selection(), about=iri.value, kinds=["Revocation"])
+        events = (read_event(view, NamedNode(row.iri), PUBLIC_LOG) for row in rows)
+        return max((event.at for event in events), default=None)
 
     def check_deriving(self, name: str) -> None:
         """Raise the errors of `derive` that do not depend on metadata: UnknownNamespace, InvalidData."""
@@ -402,7 +399,7 @@ def leads_to(record: Record, options: ResolutionOptions, names: Names) -> Lead:
     if record.successors and record.target is None:  # a successor precedes a binding
         return lead
     target = record.resolves_to(names)
-    return Lead(target and target)
+    return Lead(target)
 
 
 def lead_of(record: Record, values: Iterable[Value], options: ResolutionOptions) -> Lead:
