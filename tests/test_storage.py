@@ -15,8 +15,8 @@ from idstore import Party, errors
 from idstore.exchange import rdf
 from idstore.model.change import Change
 from idstore.model.event import Event
-from idstore.model.namespace import number
 from idstore.model.storage import Place, Storage, apply, check_path, fold
+from idstore.model.terms import integer
 from idstore.registry import Registry
 from idstore.stores.contract import Transaction
 from idstore.validation import registries
@@ -277,7 +277,7 @@ def test_verify_finds_data_without_an_event(registry: Registry) -> None:
         transaction.enlist(
             Change(
                 ((event, PUBLIC_LOG),),
-                add=(Quad(directory, IDS.size, number(7), STORAGE_GRAPH),),
+                add=(Quad(directory, IDS.size, integer(7), STORAGE_GRAPH),),
                 remove=(size,),
             )
         )

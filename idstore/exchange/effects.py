@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 from pyoxigraph import NamedNode
 
 from idstore.model.event import Event
+from idstore.model.party import OF_PARTIES
 from idstore.vocabulary import IDS
 
 Power: TypeAlias = Literal["parties", "permissions", "ownership", "publication"]
@@ -34,17 +35,7 @@ class EventSelection:
 LISTED: Final = 10
 """Events of each kind of power that a report names."""
 SELECTIONS: Final = (
-    EventSelection(
-        "parties",
-        (
-            IDS.Initialization,
-            IDS.PartyAddition,
-            IDS.Joining,
-            IDS.Leaving,
-            IDS.Suspension,
-            IDS.Reinstatement,
-        ),
-    ),
+    EventSelection("parties", (IDS.Initialization, *OF_PARTIES)),
     EventSelection(
         "permissions",
         (

@@ -12,8 +12,9 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData
 from idstore.model.event import Event
-from idstore.model.namespace import TRUE, number
+from idstore.model.namespace import TRUE
 from idstore.model.party import node
+from idstore.model.terms import integer
 from idstore.vocabulary import IDS, RDF, STORAGE_GRAPH, party_name, storage_iri
 
 DIRECTORY_LIMIT: Final = 200_000_000_000
@@ -206,8 +207,8 @@ class Storage:
         yield RDF.type, IDS.Storage
         yield IDS.name, Literal(self.name)
         yield IDS.path, Literal(self.path)
-        yield IDS.directoryLimit, number(self.directory_limit)
-        yield IDS.fileSystemLimit, number(self.file_system_limit)
+        yield IDS.directoryLimit, integer(self.directory_limit)
+        yield IDS.fileSystemLimit, integer(self.file_system_limit)
         yield from ((IDS.placer, node(name)) for name in sorted(self.placers))
 
 
@@ -220,9 +221,9 @@ _Triple = tuple[NamedNode, NamedNode, NamedNode | Literal]
 
 def _properties(iri: NamedNode, which: int, path: str, size: int, *, closed: bool) -> list[_Triple]:
     triples: list[_Triple] = [
-        (iri, IDS.number, number(which)),
+        (iri, IDS.number, integer(which)),
         (iri, IDS.path, Literal(path)),
-        (iri, IDS.size, number(size)),
+        (iri, IDS.size, integer(size)),
     ]
     return [*triples, (iri, IDS.closed, TRUE)] if closed else triples
 

@@ -12,7 +12,7 @@ from pyoxigraph import NamedNode, Quad
 from idstore.arguments import check_number
 from idstore.model.event import Event
 from idstore.model.listing import EventRow, Selection
-from idstore.model.party import Party, node
+from idstore.model.party import OF_PARTIES, Party, node
 from idstore.model.terms import iri_of
 from idstore.registry.core import Core, Part, read_event
 from idstore.registry.imports.replay import OF_STORAGE
@@ -34,7 +34,6 @@ Subject: TypeAlias = tuple[NamedNode, Folding | str]
 """What an event is about, and how its state is folded; of a party, its name."""
 
 _PAGE = 500
-_OF_PARTIES = frozenset({IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement})
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ class _Page:
             return about, NAMESPACE
         if event.kind == IDS.Initialization:
             return about, event.by
-        if event.kind in _OF_PARTIES:
+        if event.kind in OF_PARTIES:
             return about, party_name(about)
         return about, STORAGE if event.kind in OF_STORAGE else IDENTIFIER
 

@@ -27,7 +27,7 @@ from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record
 from idstore.model.steps import apply_all
-from idstore.model.value import Value, check_data, free_index, integer, matching
+from idstore.model.value import Value, check_data, free_index, matching
 from idstore.registry import iris
 from idstore.registry.core import check_living
 from idstore.registry.lookup import Lookup
@@ -205,7 +205,10 @@ class HandleValues(Lookup):
         return events
 
     def _unsetting(self, transaction: Transaction, record: Record, existing: Value, party: Party) -> Event:
-        arguments = ((IDS.index, integer(existing.index)), (IDS.permissions, Literal(existing.permissions)))
+        arguments = (
+            (IDS.index, terms.integer(existing.index)),
+            (IDS.permissions, Literal(existing.permissions)),
+        )
         return self.core.event(transaction, IDS.ValueUnsetting, record.node, party, *arguments)
 
     def _value_of(self, transaction: Transaction, record: Record, draft: Draft) -> Value:

@@ -12,7 +12,7 @@ from pyoxigraph import Literal, NamedNode
 from idstore.errors import AlreadyRegistered, InvalidData, NotPermitted, NotRegistered, RequestConflict
 from idstore.model import terms
 from idstore.model.event import Event
-from idstore.model.namespace import LARGEST, number
+from idstore.model.namespace import LARGEST
 from idstore.model.party import Party, node
 from idstore.model.storage import (
     DIRECTORY_LIMIT,
@@ -25,7 +25,7 @@ from idstore.model.storage import (
     parse,
     place_of,
 )
-from idstore.model.terms import Term
+from idstore.model.terms import Term, integer
 from idstore.registry.core import Part, read_event
 from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction, View
@@ -92,8 +92,8 @@ class StoragePlan(Part):
                 )
             arguments: list[tuple[NamedNode, Term]] = [(IDS.name, Literal(name)), (IDS.path, Literal(place))]
             arguments += [
-                (IDS.directoryLimit, number(directory_limit)),
-                (IDS.fileSystemLimit, number(file_system_limit)),
+                (IDS.directoryLimit, integer(directory_limit)),
+                (IDS.fileSystemLimit, integer(file_system_limit)),
             ]
             event = self.core.event(transaction, IDS.StorageAddition, storage_iri(name), party, *arguments)
             storage = apply(None, event)
@@ -184,7 +184,7 @@ class StoragePlan(Part):
         arguments: list[tuple[NamedNode, Term]] = [
             (IDS.within, storage.directory_iri(place)),
             (IDS.publisher, Literal(place.publisher)),
-            (IDS.size, number(size)),
+            (IDS.size, integer(size)),
         ]
         if delivery is not None:
             arguments.append((IDS.delivery, Literal(delivery)))
