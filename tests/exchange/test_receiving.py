@@ -161,6 +161,20 @@ def test_a_public_value_of_elsewhere_does_not_take_the_place_of_a_private_one(
     agree(here, there, iri)
 
 
+def test_a_copy_follows_what_its_original_does_with_private_values(here: Registry, tmp_path: Path) -> None:
+    iri = register(here, "doc", BEN)
+    for index in (2, 3):
+        here.set_value(iri, Draft("EMAIL", "ben@example.org", index=index, permissions="1100"), BEN)
+    with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
+        last = follow(copy, here, tmp_path, 0)
+        assert copy.values(iri, BEN) == here.values(iri, BEN)
+        here.unset_values(iri, [2], BEN)
+        here.set_value(iri, Draft("EMAIL", "public@example.org", index=3), BEN)
+        follow(copy, here, tmp_path, last)
+        assert copy.values(iri, BEN) == here.values(iri, BEN)
+        agree(here, copy, iri)
+
+
 def test_values_that_were_private_for_a_time_change_nothing_for_the_public(
     here: Registry, there: Registry, tmp_path: Path
 ) -> None:

@@ -128,11 +128,9 @@ class Merge(Replay):
         if here is not None and not here.public:
             return "held"
         names = {event.iri for event in ours}
-        return (
-            "held"
-            if self._contradicts(view, ours, [event for event in events if event.iri not in names])
-            else "taken"
-        )
+        new_events = [event for event in events if event.iri not in names]
+        contradicts = self._contradicts(view, ours, new_events) or _displaces(ours, new_events)
+        return "held" if contradicts else "taken"
 
     def _check_assigned(self, view: View, local: Sequence[Event], others: Sequence[Event]) -> None:
         """Raise ImportConflict if a local identifier has a label here that another registry assigns."""
@@ -152,17 +150,19 @@ class Merge(Replay):
     def _contradicts(self, view: View, local: Sequence[Event], new_events: Sequence[Event]) -> bool:
         """Return whether new events contradict the local state.
 
-        They do if they hide a published identifier, revive a released one, respell one that is registered
-        here, or set a public value in the place of a private one.
+        They do if they hide a published identifier, revive a released one, or respell one that is registered
+        here.
         """
         before = fold([*local])
         if before is None:
             return self._is_respelled(view, new_events)
         after = fold([*local, *new_events])
         assert after is not None
-        if before.public:
-            return not after.public or not _private_indexes(before) <= _private_indexes(after)
-        return before.stage is Stage.RELEASED and after.stage is not Stage.RELEASED
+        return (
+            not after.public
+            if before.public
+            else before.stage is Stage.RELEASED and after.stage is not Stage.RELEASED
+        )
 
     def _is_respelled(self, view: View, new_events: Sequence[Event]) -> bool:
         """Return whether the label of a new identifier equals another identifier's label here."""
@@ -226,6 +226,11 @@ class Merge(Replay):
         return Divergence(about.value, "here", None, here, None, here)
 
 
-def _private_indexes(record: Record) -> set[int]:
-    """Return the indexes of the values that only the owner and administrators may read."""
-    return {value.index for value in record.values if not value.public}
+def _displaces(ours: Sequence[Event], others: Sequence[Event]) -> bool:
+    """Return whether events of another registry put a public value in the place of a private one here."""
+
+    def private(events: Sequence[Event]) -> set[int]:
+        record = fold([*events])
+        return set() if record is None else {value.index for value in record.values if not value.public}
+
+    return not private(ours) <= private([*ours, *others])
