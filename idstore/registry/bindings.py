@@ -33,7 +33,7 @@ from idstore.vocabulary import IDS, PAV, RDF, SKOS, SSSOM
 class SharedTarget:
     """A target of an identifier that other identifiers have or are bound to.
 
-    others  IRIs of the other identifiers, up to `idstore.model.names.ENOUGH`.
+    others  IRIs of the other identifiers, up to twelve.
     """
 
     iri: str

@@ -54,7 +54,7 @@ class Resolution:
             target.
     ended   when the answer became a tombstone.
     values  the requested values of the answer's handle, by type or index.
-    succession  the identifier with its successors, then theirs, each once; up to `SUCCESSIONS`.
+    succession  the identifier with its successors, then theirs, each once, up to a hundred.
     copies  of a replaced article whose new copy has no target yet: its own record, and that of its latest old
             copy.
     """
