@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from idstore.exchange.columns import Columns
     from idstore.model.party import Party
     from idstore.registry import Registry
+    from idstore.registry.bindings import Bindings
 
 
 FORMS: Final = "in any written form: full IRI, NAMESPACE:label, fmt/18, hdl:…"
@@ -139,6 +140,21 @@ def warn_of_target(call: "Call", uri: str | None) -> None:
     warning = doubt_of_address(uri or "")
     if warning:
         call.output.warn(warning)
+
+
+def leading_to(registry: "Bindings", target: str | None, party: "Party") -> list[str]:
+    """Return identifiers that have a target, or are bound to it: as many as `warn_of_others` needs."""
+    from idstore.model.names import ENOUGH
+
+    return [] if target is None else [*registry.bound_to(target, party, ENOUGH)]
+
+
+def warn_of_others(call: "Call", target: str | None, others: "Sequence[str]") -> None:
+    """Warn of other identifiers of a target, if there are any."""
+    from idstore.model.names import already_leading
+
+    if others:
+        call.output.warn(already_leading(str(target), others))
 
 
 def columns(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from idstore.cli import arguments
 from idstore.cli.call import Call
 from idstore.errors import IdstoreError, InvalidData
 
@@ -89,14 +90,14 @@ class ArticleMinter:
         Raises the error that ends the run.
         """
         from idstore.cli.records import RecordView
-        from idstore.model.names import Names, already_leading
+        from idstore.model.names import Names
 
         self._names = Names(registry.namespaces())
         namespace = registry.namespace(base)
         self._parent = {} if parent is None else {"parent": registry.identify(parent, party)}
-        bound = [] if self._base.target is None else registry.bound_to(self._base.target, party)
-        if bound:
-            self._call.output.warn(already_leading(str(self._base.target), bound))
+        arguments.warn_of_others(
+            self._call, self._base.target, arguments.leading_to(registry, self._base.target, party)
+        )
         read: list[ArticleEntry] = []
         results = registry.load(base, party, self._requests(entries, read))
         for result, entry in zip(results, _consume(read), strict=False):

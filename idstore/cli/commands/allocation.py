@@ -216,10 +216,7 @@ def _print_all(call: Call, allocations: "Iterable[_Allocation]", target: str | N
 
 def print_allocated(call: Call, view: "RecordView", others: list[str], target: str | None) -> None:
     """Print a new identifier, after a warning on other identifiers of its target."""
-    if others:
-        from idstore.model.names import already_leading
-
-        call.output.warn(already_leading(str(target), others))
+    arguments.warn_of_others(call, target, others)
     call.output.new_identifier(view.iri, view.json())
 
 
@@ -370,7 +367,7 @@ def _allocate(
     from idstore import wrapped
     from idstore.cli.records import record_views
 
-    bound = [] if request.target is None else registry.bound_to(request.target, party)
+    bound = arguments.leading_to(registry, request.target, party)
     record = (
         registry.mint(namespace, party, request)
         if label is None
@@ -403,7 +400,7 @@ def _allocate_several(
     """Allocate identifiers, and yield them one by one, the first with the earlier ones of its target."""
     from idstore.cli.records import record_views
 
-    bound = [] if request.target is None else list(registry.bound_to(request.target, party))
+    bound = arguments.leading_to(registry, request.target, party)
     for record in registry.mint_several(namespace, count, party, request):
         [view] = record_views(registry, party, [record], remarks=request.comment is not None)
         yield view, bound

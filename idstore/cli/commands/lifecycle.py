@@ -322,16 +322,13 @@ def replace(
         return
 
     def act(registry: "Registry", party: "Party") -> "tuple[Replaced, RecordView, list[str]]":
-        others = [] if target is None else registry.bound_to(target, party)
+        others = arguments.leading_to(registry, target, party)
         result = registry.replace(id, articles[0], party, target, force=force)
         [view] = record_views(registry, party, [result.old], remarks=call.output.json)
         return result, view, [iri for iri in others if iri != result.old.successors[0]]
 
     result, view, others = session.write(call, act)
-    if others:
-        from idstore.model.names import already_leading
-
-        call.output.warn(already_leading(str(target), others))
+    arguments.warn_of_others(call, target, others)
     for binding in result.bindings:
         call.output.info(
             f"idstore: stays with {view.record.successors[0]}:"

@@ -51,7 +51,7 @@ def add(
         raise UsageError("the options that describe a new identifier do not go with --id")
 
     def act(registry: "Registry", party: "Party") -> "tuple[RecordView, list[str]]":
-        bound = [] if target is None else registry.bound_to(target, party)
+        bound = arguments.leading_to(registry, target, party)
         record = registry.add_version(work, number, party, request, existing=existing)
         [view] = record_views(registry, party, [record], remarks=call.output.json)
         return view, [iri for iri in bound if iri != view.iri]

@@ -33,7 +33,7 @@ Verdict = Literal["taken", "private", "parties", "held"]
 ``taken``: accepted. ``private``: not published there. ``parties``: about a party or storage there.
 ``held``: in conflict with the state here. The identifier is published there and a draft here, which the
 events would publish; or it was released here; or it is published here and was released there; or it is
-registered here in another spelling.
+registered here in another spelling; or a public value there has the index of a private one here.
 """
 
 Side = Literal["here", "there", "both"]
@@ -152,19 +152,17 @@ class Merge(Replay):
     def _contradicts(self, view: View, local: Sequence[Event], new_events: Sequence[Event]) -> bool:
         """Return whether new events contradict the local state.
 
-        They do if they hide a published identifier, revive a released one, or respell one that is registered
-        here.
+        They do if they hide a published identifier, revive a released one, respell one that is registered
+        here, or set a public value in the place of a private one.
         """
         before = fold([*local])
         if before is None:
             return self._is_respelled(view, new_events)
         after = fold([*local, *new_events])
         assert after is not None
-        return (
-            not after.public
-            if before.public
-            else before.stage is Stage.RELEASED and after.stage is not Stage.RELEASED
-        )
+        if before.public:
+            return not after.public or not _private_indexes(before) <= _private_indexes(after)
+        return before.stage is Stage.RELEASED and after.stage is not Stage.RELEASED
 
     def _is_respelled(self, view: View, new_events: Sequence[Event]) -> bool:
         """Return whether the label of a new identifier equals another identifier's label here."""
@@ -226,3 +224,8 @@ class Merge(Replay):
         """Return the divergence of an identifier that the other registry does not know."""
         here = self._folded(view, about)[0]
         return Divergence(about.value, "here", None, here, None, here)
+
+
+def _private_indexes(record: Record) -> set[int]:
+    """Return the indexes of the values that only the owner and administrators may read."""
+    return {value.index for value in record.values if not value.public}
