@@ -180,11 +180,12 @@ class Core(Visibility):
                 take 75 µs when they are read.
         """
         entries = []
-        for quad in list(view.quads(None, IDS.about, about)):
+        found = (
+            view.quads(None, IDS.about, about) if sight is None else self.visible_abouts(view, sight, about)
+        )
+        for quad in list(found):
             event, graph = iri_of(quad.subject), graph_of(quad)
-            if (sight is None or sight.sees(graph)) and (
-                having is None or any(view.quads(event, argument_term(having), None, graph))
-            ):
+            if having is None or any(view.quads(event, argument_term(having), None, graph)):
                 entries.append((read_event(view, event, graph), graph))
         return sorted(entries, key=lambda pair: pair[0].order)
 
