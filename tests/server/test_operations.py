@@ -30,11 +30,14 @@ def test_each_method_of_a_registry_is_an_operation_or_says_why_not() -> None:
 def test_each_operation_has_one_route_and_no_other_route_exists(tmp_path: Path) -> None:
     pytest.importorskip("fastapi")
     from idstore.server.admission import Figures, ServerLimits
+    from idstore.server.allowances import Allowances
     from idstore.server.api import application
     from idstore.server.workers import Workers
 
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
-        paths = application(registry, Workers(registry, 60), Figures(), ServerLimits()).openapi()["paths"]
+        paths = application(
+            registry, Workers(registry, 60), Figures(), ServerLimits(), Allowances()
+        ).openapi()["paths"]
     routes = {
         route["operationId"]: (method.upper(), path.removeprefix("/api/v1"))
         for path, methods in paths.items()
