@@ -82,6 +82,8 @@ KNOWN = {"requestKey": "known", "target": "http://x.example.org/"}
         ("POST", MINT, "", JSON, {"requestKey": "known"}, ALICE, True),
         ("POST", MINT, "", JSON, KNOWN, NOBODY, True),
         ("POST", MINT.replace("rdl", "no"), "", JSON, {}, ALICE, True),
+        ("POST", MINT.replace("rdl", "rdl\n"), "", JSON, {}, ALICE, True),
+        ("POST", MINT.replace("rdl", "r\ndl"), "", JSON, {}, ALICE, True),
         ("POST", MINT, "", {"content-type": "application/json; charset=utf-8"}, KNOWN, ALICE, False),
         ("POST", MINT, "", {}, KNOWN, ALICE, False),
         ("POST", MINT, "", JSON, {"nmae": "x"}, ALICE, False),
