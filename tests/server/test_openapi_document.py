@@ -85,6 +85,27 @@ def test_a_label_of_several_namespaces_or_of_none_gets_a_documented_answer(
     assert str(reply.status) in responses
 
 
+@pytest.mark.parametrize(
+    ("name", "media", "schema"),
+    [
+        ("export", "text/csv", {"type": "string"}),
+        ("export", "application/ld+json", {}),
+        (
+            "export",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            {"type": "string", "format": "binary"},
+        ),
+        ("query", "application/sparql-results+json", {}),
+        ("query", "text/turtle", {"type": "string"}),
+    ],
+)
+def test_files_are_text_json_or_bytes(
+    described: dict[str, Any], name: str, media: str, schema: dict[str, str]
+) -> None:
+    content = dict(operations(described))[name]["responses"]["200"]["content"]
+    assert content[media]["schema"] == schema
+
+
 def test_names_of_types_are_plain(described: dict[str, Any]) -> None:
     assert all(name.isalpha() and name[0].isupper() for name in described["components"]["schemas"])
 
