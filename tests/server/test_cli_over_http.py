@@ -1,0 +1,105 @@
+"""The command line over HTTP: how it signs in, what it sends, and servers that end between two requests."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from serving import Server
+
+from idstore.cli import app
+
+ACTS = re.compile(r".*/(identifiers|batches|registrations|requests|add-version|replace)$")
+"""Operations that make an identifier."""
+ARTICLE = '{"issn": "1936-0851", "volume": "4", "issue": "10", "page": "%d", "title": "A title"}\n'
+
+
+@pytest.fixture
+def lost_after_the_act(server: Server) -> Iterator[str]:
+    """Yield the address of a proxy that forwards the first act, and closes all later connections."""
+
+    class Handler(BaseHTTPRequestHandler):
+        """Forwards requests to the server."""
+
+        has_acted = False
+
+        def do_GET(self) -> None:
+            """Forward a request, unless an act was forwarded."""
+            if Handler.has_acted:
+                self.close_connection = True
+                return
+            Handler.has_acted = self.command == "POST" and ACTS.match(self.path) is not None
+            sent = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+            headers = {"Authorization": self.headers["Authorization"], "Content-Type": "application/json"}
+            reply = server.ask(self.command, self.path, sent or None, headers=headers)
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.headers["content-type"])
+            self.send_header("Content-Length", str(len(reply.body)))
+            self.end_headers()
+            self.wfile.write(reply.body)
+
+        do_POST = do_GET  # noqa: N815 the name that the base class calls
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as proxy:
+        thread = threading.Thread(target=proxy.serve_forever, args=[0.02])
+        thread.start()
+        yield f"http://127.0.0.1:{proxy.server_port}/"
+        proxy.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def article(tmp_path: Path) -> str:
+    file = tmp_path / "article.json"
+    file.write_text(ARTICLE % 6153)
+    return str(file)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    ("act", "known"),
+    [
+        ("mint rdl --comment lost", 1),
+        ("register h lost/{form} --comment lost", 1),
+        ("register h lost/{form}-ü", 1),
+        ("mint own --count 2", 2),
+        ("mint sp --metadata {article} --comment lost", 1),
+        ("replace {old} --metadata {article}", 1),
+        ("version add {work} --number V1.0", 1),
+    ],
+)
+def test_a_new_identifier_is_printed_although_the_server_is_gone_after_the_act(
+    server: Server,
+    lost_after_the_act: str,
+    article: str,
+    alice: str,
+    act: str,
+    known: int,
+    form: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("IDSTORE_TOKEN", alice)
+    named = {"article": article, "form": form}
+    if "{old}" in act:
+        app.run(["--store", server.address, "mint", "sp", "--metadata", article])
+        named["old"] = capsys.readouterr().out.strip()
+    if "{work}" in act:
+        app.run(["--store", server.address, "mint", "rdl"])
+        named["work"] = capsys.readouterr().out.strip()
+        app.run(["--store", server.address, "fixate", named["work"]])
+        capsys.readouterr()
+    words = act.format(**named).split()
+    code = app.run(["--store", lost_after_the_act, *(["--json"] if form == "json" else []), *words])
+    out, err = capsys.readouterr()
+    printed = [json.loads(line)["id"] for line in out.splitlines()] if form == "json" else out.splitlines()
+    assert (code, len(printed)) == (0, known), err
+    assert ("could not be read" in err) == (form == "json")
+    for iri in printed:
+        assert app.run(["--store", server.address, "show", iri]) == 0
