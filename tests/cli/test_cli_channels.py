@@ -107,3 +107,23 @@ def test_what_was_made_is_told_where_it_cannot_be_printed(
         assert len(found) >= there + many
         assert {line.split()[1] for line in said} <= {line.split("\t")[0] for line in found}
         assert "idstore: standard output: No space left on device" in done.stderr
+
+
+def test_what_was_made_is_told_where_nobody_reads_it(environment: dict[str, str], run: Run) -> None:
+    for words, many in ((("mint", "own"), 1), (("mint", "own", "--count", "3"), 3)):
+        there = {*run("list").lines}
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [sys.executable, "-m", "idstore", *words],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            check=False,
+        )
+        os.close(writing)
+        assert done.returncode == 141
+        made = {line.split("\t")[0] for line in {*run("list").lines} - there}
+        assert len(made) == many
+        assert {line.split()[1] for line in done.stderr.splitlines()} == made
