@@ -2,13 +2,14 @@
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from serving import Server
+from serving import ALICE, Server
 
 from idstore.cli import app
 
@@ -103,3 +104,23 @@ def test_a_new_identifier_is_printed_although_the_server_is_gone_after_the_act(
     assert ("could not be read" in err) == (form == "json")
     for iri in printed:
         assert app.run(["--store", server.address, "show", iri]) == 0
+
+
+def test_derivations_of_any_number_of_articles_are_small_requests(
+    prepared: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("uvicorn", reason="the extra server is not installed")
+    shutil.copytree(prepared, tmp_path / "store")
+    (tmp_path / "articles.json").write_text("".join(ARTICLE % page for page in [*range(1, 61), 1]))
+    with Server(tmp_path / "store", limits={"body": 2048}) as served:
+        monkeypatch.setenv("IDSTORE_TOKEN", served.token(ALICE))
+        words = ["derive", "sp", "--metadata", str(tmp_path / "articles.json"), "--json"]
+        code = app.run(["--store", served.address, *words])
+    out, err = capsys.readouterr()
+    assert (code, [json.loads(line)["collides"] for line in out.splitlines()]) == (
+        0,
+        [False] * 60 + [True],
+    ), err

@@ -356,12 +356,12 @@ def _derivations(
     derived: set[str] = set()
     for entry in entries:
         try:
-            derivation = registry.derive(namespace, entry.fields(strict=strict), derived, strict=strict)
+            derivation = registry.derive(namespace, entry.fields(strict=strict), strict=strict)
         except InvalidData as error:
             yield entry, with_location(entry, error)
         else:
+            yield entry, replace(derivation, collides=derivation.collides or derivation.iri in derived)
             derived.add(derivation.iri)
-            yield entry, derivation
 
 
 def _allocate(
