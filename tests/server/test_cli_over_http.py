@@ -124,3 +124,27 @@ def test_derivations_of_any_number_of_articles_are_small_requests(
         0,
         [False] * 60 + [True],
     ), err
+
+
+def test_an_empty_user_names_no_party(
+    server: Server, alice: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("IDSTORE_TOKEN", alice)
+    monkeypatch.setenv("IDSTORE_USER", "")
+    assert app.run(["--store", server.address, "mint", "rdl"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["{}", "{}\n", "{}\r\n# of alice\n", "{}\nids_other\n"])
+def test_the_token_is_the_first_line_of_its_file(
+    server: Server,
+    alice: str,
+    content: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "token").write_text(content.format(alice))
+    monkeypatch.delenv("IDSTORE_TOKEN", raising=False)
+    monkeypatch.delenv("IDSTORE_USER", raising=False)
+    monkeypatch.setenv("IDSTORE_TOKEN_FILE", str(tmp_path / "token"))
+    assert app.run(["--store", server.address, "mint", "rdl"]) == 0, capsys.readouterr().err
