@@ -148,3 +148,25 @@ def test_the_token_is_the_first_line_of_its_file(
     monkeypatch.delenv("IDSTORE_USER", raising=False)
     monkeypatch.setenv("IDSTORE_TOKEN_FILE", str(tmp_path / "token"))
     assert app.run(["--store", server.address, "mint", "rdl"]) == 0, capsys.readouterr().err
+
+
+def test_the_server_of_the_store_is_known_by_another_spelling_of_its_address(
+    server: Server,
+    alice: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """A reconciliation sees the drafts of the signed-in party there."""
+    monkeypatch.setenv("IDSTORE_TOKEN", alice)
+    monkeypatch.delenv("IDSTORE_USER", raising=False)
+    app.run(["--store", server.address, "mint", "rdl", "--target", "http://target.example.org/draft"])
+    draft = capsys.readouterr().out.strip()
+    table = tmp_path / "theirs.csv"
+    table.write_text(f"subject,target\n{draft},http://target.example.org/other\n")
+    reports = []
+    for address in (server.address, server.address.rstrip("/"), server.address.replace("http:", "HTTP:")):
+        assert app.run(["--store", server.address, "reconcile", address, str(table), "--json"]) == 0
+        reports.append(capsys.readouterr().out.replace(address, "SERVER"))
+    assert draft in reports[0]
+    assert reports == reports[:1] * 3
