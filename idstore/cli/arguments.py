@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from idstore.registry.bindings import Bindings
 
 
+_MAXIMUM: Final = 1_000_000.0
+"""Largest number of seconds or days, below the limit of sockets."""
 FORMS: Final = "in any written form: full IRI, NAMESPACE:label, fmt/18, hdl:…"
 
 Id = Annotated[str, typer.Argument(metavar="ID", help=f"An identifier, {FORMS}.")]
@@ -239,6 +241,13 @@ def moment(text: str, *, ahead: bool = False) -> "datetime":
         raise InvalidData(
             f"{error.message}, or today, yesterday, or 30d", field=error.field, text=text
         ) from None
+
+
+def finite(value: float) -> float:
+    """Return the number. Raises BadParameter: it is NaN or too large."""
+    if not abs(value) <= _MAXIMUM:  # written so that NaN is refused as well
+        raise typer.BadParameter(f"{value:g} is not a number, or too large; give one up to {_MAXIMUM:g}")
+    return value
 
 
 def confidence(text: str) -> "Decimal":

@@ -1,7 +1,7 @@
 """Resolution of identifiers, and derivation of identifiers from metadata."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -339,12 +339,9 @@ class Resolver(Lookup):
 
         self.store.read(question)
 
-    def derive(
-        self, name: str, metadata: Mapping[str, str], taken: Collection[str] = (), *, strict: bool = False
-    ) -> Derivation:
+    def derive(self, name: str, metadata: Mapping[str, str], *, strict: bool = False) -> Derivation:
         """Return the identifier that follows from metadata in a namespace, without allocating it.
 
-        taken   IRIs that also count as taken.
         strict  whether metadata with a field that has no known form are refused.
         Raises UnknownNamespace, InvalidData (metadata or a scheme that yield no identifier).
         """
@@ -356,7 +353,7 @@ class Resolver(Lookup):
                 check_regular(namespace, metadata)
             derived = _deriving(namespace).derive(metadata, namespace.context)
             iri = namespace.scheme.iri(derived.label, namespace.context)
-            collides = iri in taken or view.claim(label_node(namespace, derived.label)) is not None
+            collides = view.claim(label_node(namespace, derived.label)) is not None
             return Derivation(iri, derived.label, collides, derived.extensions, derived.doubts)
 
         return self.store.read(question)
