@@ -429,7 +429,7 @@ def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingPa
 
     receiver = Party(user)
 
-    def act(registry: "Registry", party: "Party") -> "tuple[Event | Namespace, dict[str, str]]":
+    def act(registry: "Registry", party: "Party") -> "tuple[Event | Namespace, arguments.Unseen]":
         unseen = arguments.unseen_parties(registry, [receiver.name], party)
         if arguments.is_namespace(registry, what):
             return registry.transfer_namespace(what, receiver, party), unseen
@@ -466,7 +466,7 @@ def grant(
         raise UsageError("give the identifier and the party")
     grantee = Party(user)
 
-    def act(registry: "Registry", party: Party) -> "tuple[Event, dict[str, str]]":
+    def act(registry: "Registry", party: Party) -> "tuple[Event, arguments.Unseen]":
         unseen = arguments.unseen_parties(registry, [grantee.name], party)
         return registry.grant(id, grantee, party, bind=bind), unseen
 
