@@ -6,8 +6,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-from idstore import scratch
-
 _PLACES: Final = ("PYSTOW_HOME", "PYSTOW_CONFIG_HOME")
 """Variables that name the folders which the package makes for downloads; its own data need none."""
 
@@ -16,6 +14,8 @@ def load() -> ModuleType:
     """Import the package. Raises ImportError: it is not installed. Cost: half a second."""
     if "bioregistry" in sys.modules:
         return import_module("bioregistry")
+    from idstore import scratch
+
     with scratch.folder() as folder:
         places = {name: str(folder) for name in _PLACES if name not in os.environ}
         if not os.access(os.path.expanduser("~"), os.W_OK):  # noqa: PTH111 Path.home() fails without one
