@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from idstore.cli import arguments
 from idstore.cli.call import Call
-from idstore.cli.output import StdoutError, stdout_errors
 from idstore.errors import IdstoreError, InvalidData
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from idstore.model.party import Party
     from idstore.model.record import Record
     from idstore.registry import Registry
-    from idstore.registry.batch_mint import MintOutcome
     from idstore.registry.requests import Request
 
 
@@ -90,9 +88,9 @@ class ArticleMinter:
     ) -> None:
         """Mint in a namespace, and print each identifier when it is durable.
 
-        Raises the error that ends the run. If standard output fails, the other identifiers that were minted
-        in the same commit are named on standard error.
+        Raises the error that ends the run.
         """
+        from idstore.cli.records import RecordView, new_record_json
         from idstore.model.names import Names
 
         self._names = Names(registry.namespaces())
@@ -103,39 +101,20 @@ class ArticleMinter:
         )
         read: list[ArticleEntry] = []
         results = registry.load(base, party, self._requests(entries, read))
-        failure: OSError | None = None
         for result, entry in zip(results, _consume(read), strict=False):
-            try:
-                self._report(registry, party, namespace, result, entry)
-            except (StdoutError, BrokenPipeError) as error:
-                failure = error
-            if failure is not None and not read:  # what was read is minted
-                raise failure
-
-    def _report(
-        self,
-        registry: "Registry",
-        party: "Party",
-        namespace: "Namespace",
-        result: "MintOutcome",
-        entry: "ArticleEntry",
-    ) -> None:
-        """Print the identifier of an article, or its error. Raises StdoutError, BrokenPipeError."""
-        from idstore.cli.records import RecordView, new_record_json
-
-        if result.record is None:
-            assert result.error is not None
-            self._refuse(entry, result.error)
-            return
-        record, output = result.record, self._call.output
-        has_comment = self._base.comment is not None
-        if result.fresh:
-            document = new_record_json(output, registry, party, record, remarks=has_comment)
-        else:
-            remarks = registry.remarks(record.iri, party) if has_comment or output.json else ()
-            self._note_not_applied(record, [remark.text for remark in remarks])
-            document = RecordView(record, namespace, remarks).json() if output.json else {}
-        self._print(record, namespace, document, entry, fresh=result.fresh)
+            if result.record is None:
+                assert result.error is not None
+                self._refuse(entry, result.error)
+                continue
+            record, output = result.record, self._call.output
+            has_comment = self._base.comment is not None
+            if result.fresh:
+                document = new_record_json(output, registry, party, record, remarks=has_comment)
+            else:
+                remarks = registry.remarks(record.iri, party) if has_comment or output.json else ()
+                self._note_not_applied(record, [remark.text for remark in remarks])
+                document = RecordView(record, namespace, remarks).json() if output.json else {}
+            self._print(record, namespace, document, entry, fresh=result.fresh)
 
     def _requests(
         self, entries: "Iterable[ArticleEntry]", read: "list[ArticleEntry]"
@@ -156,8 +135,7 @@ class ArticleMinter:
             raise located if isinstance(error, InvalidData) else error
         code = located.code if isinstance(error, InvalidData) else error.code
         self._call.output.error(code, located.message, located.details())
-        with stdout_errors():
-            print()
+        print()
 
     def _print(
         self,

@@ -97,7 +97,7 @@ def test_what_was_made_is_told_where_it_cannot_be_printed(
         (("mint", "own"), 1),
         (("register", "h", "x", "--target", TARGET), 1),
         (("mint", "own", "--count", "3"), 3),
-        (("mint", "sp", "--metadata", str(article)), 2),
+        (("mint", "sp", "--metadata", str(article)), 1),
     ):
         there = len(run("list").lines)
         done = shell(environment, *words, streams=">/dev/full")
@@ -109,16 +109,8 @@ def test_what_was_made_is_told_where_it_cannot_be_printed(
         assert "idstore: standard output: No space left on device" in done.stderr
 
 
-def test_what_was_made_is_told_where_nobody_reads_it(
-    environment: dict[str, str], run: Run, tmp_path: Path
-) -> None:
-    article = tmp_path / "article.json"
-    article.write_text('{"issn": "0016-0032", "title": "Book Review"}\n' * 2)
-    for words, many in (
-        (("mint", "own"), 1),
-        (("mint", "own", "--count", "3"), 3),
-        (("mint", "sp", "--metadata", str(article), "--quiet"), 2),
-    ):
+def test_what_was_made_is_told_where_nobody_reads_it(environment: dict[str, str], run: Run) -> None:
+    for words, many in ((("mint", "own"), 1), (("mint", "own", "--count", "3"), 3)):
         there = {*run("list").lines}
         reading, writing = os.pipe()
         os.close(reading)
