@@ -94,6 +94,7 @@ def name_argument(error: IdstoreError, given: Mapping[str, Any]) -> None:
         return
     if error.position is not None and isinstance(value, str) and isinstance(error.value, str):
         error.position += max(value.find(error.value), 0)
+        error.fields = {**error.fields, "position": error.position}
     error.field, error.value = name, value if isinstance(value, str | int | float) else str(value)
 
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 from importlib import import_module
 from types import ModuleType
 from typing import Final
@@ -15,10 +14,12 @@ def load() -> ModuleType:
     """Import the package. Raises ImportError: it is not installed. Cost: half a second."""
     if "bioregistry" in sys.modules:
         return import_module("bioregistry")
-    with tempfile.TemporaryDirectory(prefix="idstore-") as folder:
-        places = {name: folder for name in _PLACES if name not in os.environ}
+    from idstore import scratch
+
+    with scratch.folder() as folder:
+        places = {name: str(folder) for name in _PLACES if name not in os.environ}
         if not os.access(os.path.expanduser("~"), os.W_OK):  # noqa: PTH111 Path.home() fails without one
-            places["HOME"] = folder
+            places["HOME"] = str(folder)
         before = {name: os.environ.get(name) for name in places}
         os.environ.update(places)
         try:

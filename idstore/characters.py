@@ -22,6 +22,13 @@ NONCHARACTERS: Final = "\ufdd0-\ufdef" + "".join(
 SURROGATES: Final = "\ud800-\udfff"
 BEYOND_BMP: Final = "\U00010000-\U0010ffff"
 
+EXAMINED: Final = 2 << 10
+"""Characters of the longest text that is examined for signs around an identifier and for misspellings.
+
+No label, DOI, page or address that people copy is longer. The time of some examinations grows with the
+square of the length, and no other thread of the process runs meanwhile.
+"""
+
 _UNASSIGNED: Final = """
     378-379 380-383 38B 38D 3A2 530 557 590 5CA-5CF 5EB-5EE 5F5-5FF 70E 74B-74C 7B2-7BF 7FB-7FC 82E-82F 83F
     85C-85D 85F 86B-86F 892-896 984 98D-98E 991-992 9A9 9B1 9B3-9B5 9BA-9BB 9C5-9C6 9C9-9CA 9CF-9D6 9D8-9DB
@@ -129,7 +136,9 @@ def kind(character: str) -> str:
 
 _UPPER: Final = {ord(letter): ord(letter) - 32 for letter in "abcdefghijklmnopqrstuvwxyz"}
 _LOWER: Final = {upper: lower for lower, upper in _UPPER.items()}
-_OUTER: Final = rf"\A[\s{BIDI}{INVISIBLE}]+|[\s{BIDI}{INVISIBLE}]+\Z"
+_NOT_SHOWN: Final = rf"[\s{BIDI}{INVISIBLE}]"
+_OUTER: Final = rf"\A{_NOT_SHOWN}+|(?<!{_NOT_SHOWN}){_NOT_SHOWN}+\Z"
+"""Text to trim. The end is looked for once in each run of such characters."""
 _UNSAFE: Final = re.compile(f"[{CONTROLS}{LINE_ENDS}{BIDI}]")
 
 

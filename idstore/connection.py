@@ -124,15 +124,19 @@ class ServerConnection:
 
         Raises StoreUnavailable, OutcomeUnknown: it is cut off.
         """
-        rest = b""
+        begun: list[bytes] = []  # parts of a line
         try:
             while block := response.read1(_BLOCK):  # `readline` would end quietly where the answer is cut off
-                *lines, rest = (rest + block).split(b"\n")
-                yield from filter(None, lines)
+                first, *lines = block.split(b"\n")
+                begun.append(first)
+                if lines:
+                    *lines, rest = b"".join(begun), *lines
+                    yield from filter(None, lines)
+                    begun = [rest]
         except (OSError, http.client.HTTPException) as error:
             raise self._failure(operation, error, sent=True) from error
-        if rest:
-            yield rest
+        if last := b"".join(begun):
+            yield last
 
     def stream(self, operation: ApiOperation, response: http.client.HTTPResponse) -> IO[bytes]:
         """Return an answer as a file. Its methods raise StoreUnavailable, OutcomeUnknown: it is cut off."""

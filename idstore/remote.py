@@ -124,6 +124,24 @@ def _address(url: str) -> SplitResult:
     return parts
 
 
+def is_same_server(url: str, other: str) -> bool:
+    """Return whether two addresses name the same server.
+
+    >>> is_same_server("https://h", "https://H:443/"), is_same_server("https://h", "http://h")
+    (True, False)
+
+    Raises InvalidData: one of them is not the address of a server.
+    """
+    return _place(url) == _place(other)
+
+
+def _place(url: str) -> tuple[str, str | None, int, str]:
+    """Return protocol, host, port and path of a server. Raises InvalidData."""
+    parts = _address(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return parts.scheme, parts.hostname, port, parts.path.rstrip("/")
+
+
 @checks
 def connect_folder(folder: Path, *, timeout: float = 90.0) -> "RemoteRegistry":
     """Connect to the server that holds the store in a folder; each call acts as the party that it names."""

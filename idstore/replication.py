@@ -7,7 +7,6 @@ have that one under its number; the replica may number the events of a patch in 
 """
 
 import logging
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from idstore import opening, remote
+from idstore import opening, remote, scratch
 from idstore.errors import IdstoreError, InvalidData, StoreDamaged, StoreUnavailable
 from idstore.exchange import patch, rdf
 from idstore.exchange.changes import ChangePage, newest_public
@@ -89,8 +88,8 @@ class Replication:
 
     def _apply(self, position: int) -> None:
         """Apply the changes after the position, as one patch, and check them for redactions."""
-        with tempfile.TemporaryDirectory(prefix="idstore-") as folder:
-            path = Path(folder) / "changes.rdfp"
+        with scratch.folder() as folder:
+            path = folder / "changes.rdfp"
             with path.open("wb") as target:
                 self._remote.export(target, NOBODY, Filter(), patch.FORMAT, after=position)
             self._page()  # the source may have been restored before it gave the patch

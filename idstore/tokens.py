@@ -239,7 +239,9 @@ def redact_party(
         return registry.redact_party(name, reason, party, dry_run=True)
     registry.redact_party(name, reason, party, dry_run=True)  # it is possible
     _tokens(registry).revoke_all(name)
-    return registry.redact_party(name, reason, party)
+    redacted = registry.redact_party(name, reason, party)
+    _tokens(registry).revoke_all(name)  # those that were added meanwhile
+    return redacted
 
 
 def _check_acting(registry: Registry, party: Party, view: View) -> None:

@@ -5,6 +5,7 @@ What stands around an identifier is seldom meant as a part of its label, which i
 
 import html
 import re
+import string
 import unicodedata
 from typing import Final
 
@@ -20,25 +21,27 @@ _CLOSING: Final = {
 _WORDS: Final = "ur[iln]|doi|hdl|handle"
 _WORD_BEFORE: Final = re.compile(rf"(?:{_WORDS})(?:\s*[:=]\s*|\s+)(.+)", re.IGNORECASE | re.ASCII | re.DOTALL)
 _WORD_AFTER: Final = re.compile(
-    rf"(.+?)\s+(?:\((?:{_WORDS})\)|\[(?:{_WORDS})\])", re.IGNORECASE | re.ASCII | re.DOTALL
+    rf"(?<=.)\s(?:\((?:{_WORDS})\)|\[(?:{_WORDS})\])\Z", re.IGNORECASE | re.ASCII | re.DOTALL
 )
 _LINK: Final = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)|\\(?:url|href|doi)\{([^{}]+)\}(?:\{[^{}]*\})?")
 """A link of Markdown or TeX."""
 _TAG: Final = (
     "</[a-z][a-z0-9]*\\s*>|<(?:a|b|br|cite|code|div|em|i|li|p|span|strong|su[bp]|td|u)(?:[\\s/][^<>]*)?>"
 )
-_BEFORE_TAGS: Final = re.compile(rf"(?:{_TAG})*(.*?)(?:{_TAG})*", re.IGNORECASE | re.ASCII | re.DOTALL)
+_FIRST_TAGS: Final = re.compile(rf"(?:{_TAG})*+", re.IGNORECASE | re.ASCII)
+_LAST_TAG: Final = re.compile(_TAG, re.IGNORECASE | re.ASCII)
 _IN_HTML: Final = re.compile("&(?:lt|gt|quot|apos|#[0-9]+|#x[0-9a-f]+);", re.IGNORECASE)
-_SOLIDUS: Final = re.compile(r"\s*[/\\\u2044\u2215\u29f8]\s*")
+_SOLIDUS: Final = re.compile(r"[/\\\u2044\u2215\u29f8]")
 """What people write where the first solidus of a handle or an address stands."""
+_FIRST_SOLIDI: Final = re.compile(rf"(?:\s*+{_SOLIDUS.pattern}\s*+)*+")
 _AFTER: Final = re.compile(
     r"([\"'`>(\[{\u00ab\u00bb\u2018\u2019\u201c\u201d\u203a,;]"
     r"|&(?:gt|quot|lt|apos|nbsp);|</?[a-z]+>|%(?:0[9AD]|2[02]|E2%80%8B))\Z",
     re.IGNORECASE,
 )
 """What stands behind an address in a text, and seldom belongs to it."""
-_AND_ANOTHER: Final = re.compile(r"[^?#]*?([;,|\s])\s*(?:https?|ftp)://", re.IGNORECASE)
-"""An address behind another one, not in its query."""
+_AND_ANOTHER: Final = re.compile(r"[^?#]*?([;,|]|(?<!\s)\s)\s*+(?:https?|ftp)://", re.IGNORECASE)
+"""An address behind another one, not in its query. Each run of white space is read once."""
 _BRACKETS: Final = ("()", "[]", "{}")
 _MARKS: Final = "\"'`|\\*\u00ab\u00b4\u00bb\u2018\u2019\u201c\u201d\u201e\u2039\u203a\ufffd "
 """Signs that stand around identifiers in texts, and that labels seldom begin or end with."""
@@ -70,7 +73,11 @@ def unwrapped(text: str) -> str:
     ('https://doi.org/10.1045/a', '10.1045/a', 'a')
     >>> unwrapped("10.1045/a [DOI]"), unwrapped("10.1045/a</a>"), unwrapped('=HYPERLINK("10.1045/a";"a")')
     ('10.1045/a', '10.1045/a', '10.1045/a')
+
+    A text longer than `characters.EXAMINED` is only stripped of white space.
     """
+    if len(text) > characters.EXAMINED:
+        return text.strip() or text
     before = ""
     while text != before:
         before, text = text, _once_unwrapped(html.unescape(text) if _IN_HTML.search(text) else text)
@@ -84,13 +91,16 @@ def _once_unwrapped(text: str) -> str:
         linked = spreadsheets.unmarked(stripped)
     if linked is not None:
         return linked
-    for pattern in (_LINK, _WORD_BEFORE, _WORD_AFTER):
+    for pattern in (_LINK, _WORD_BEFORE):
         match = pattern.fullmatch(stripped)
         if match is not None:
             return str(next(filter(None, match.groups())))
-    untagged = _BEFORE_TAGS.fullmatch(stripped) if "<" in stripped else None
-    if untagged is not None and untagged[1] not in ("", stripped):
-        return untagged[1]
+    word_after = _WORD_AFTER.search(stripped)
+    if word_after is not None:
+        return stripped[: word_after.start()].rstrip(string.whitespace)
+    untagged = _untagged(stripped)
+    if untagged not in ("", stripped):
+        return untagged
     first, last, inner = stripped[:1], stripped[-1:], stripped[1:-1]
     if inner and last in _CLOSING.get(first, "") and not {first, last} & {*inner.strip(first + last)}:
         return inner
@@ -101,16 +111,28 @@ def _once_unwrapped(text: str) -> str:
     return stripped if stripped != text and stripped else text
 
 
+def _untagged(text: str) -> str:
+    """Return a text without the tags that it begins and ends with."""
+    text = _FIRST_TAGS.sub("", text, count=1)
+    end = len(text)
+    while end and _LAST_TAG.fullmatch(text, start := max(text.rfind("<", 0, end), 0), end):
+        end = start
+    return text[:end]
+
+
 def usual_signs(text: str) -> str:
     r"""Return a text as a keyboard writes it: no wide letters, and its first solidus where one was meant.
 
     >>> usual_signs("\uff11\uff10.1045\uff0fa"), usual_signs("10.1045 / a / b"), usual_signs(r"/10.1045\a")
     ('10.1045/a', '10.1045/a / b', '10.1045/a')
+
+    A text longer than `characters.EXAMINED` is returned as it is.
     """
-    text = unicodedata.normalize("NFKC", text)
-    while leading := _SOLIDUS.match(text):
-        text = text[leading.end() :]
-    return _SOLIDUS.sub("/", text, count=1)
+    if len(text) > characters.EXAMINED:
+        return text
+    text = _FIRST_SOLIDI.sub("", unicodedata.normalize("NFKC", text), count=1)
+    before, *after = _SOLIDUS.split(text, maxsplit=1)
+    return f"{before.rstrip()}/{after[0].lstrip()}" if after else text
 
 
 def without_marks(label: str) -> str:
@@ -118,13 +140,15 @@ def without_marks(label: str) -> str:
 
     >>> without_marks("'10.1045/a"), without_marks("1. 10.1045/a"), without_marks("- 10.1045/a |")
     ('10.1045/a', '10.1045/a', '10.1045/a')
+
+    A label longer than `characters.EXAMINED` is returned as it is.
     """
-    return _LIST_SIGN.sub("", label.strip()).strip(_MARKS)
+    return label if len(label) > characters.EXAMINED else _LIST_SIGN.sub("", label.strip()).strip(_MARKS)
 
 
 def is_odd(label: str) -> bool:
     """Whether a label begins or ends as no label does, so that what `unwrapped` leaves was meant."""
-    return label[:1] in _OPENING or label[-1:] == ">" or _WORD_AFTER.fullmatch(label) is not None
+    return label[:1] in _OPENING or label[-1:] == ">" or _WORD_AFTER.search(label) is not None
 
 
 def doubt(label: str) -> str:

@@ -107,6 +107,9 @@ class SlowTransaction:
     def switch(self, generation: int, row: Row, claims: Iterable[NumberedClaim]) -> None:
         self._inner.switch(generation, row, claims)
 
+    def replace_digests(self, claims: Sequence[Claim]) -> None:
+        self._inner.replace_digests(claims)
+
     def prune(self, number: int) -> None:
         self._inner.prune(number)
 

@@ -9,7 +9,7 @@ from pyoxigraph import NamedNode
 
 import idstore
 from idstore import Party, Registry, Request, Statement
-from idstore.errors import NotPermitted
+from idstore.errors import InvalidData, NotPermitted
 from idstore.validation import registries
 from idstore.validation.registries import IncrementalReport, check, check_changed
 from idstore.validation.shapes import load
@@ -124,6 +124,15 @@ def test_only_administrators_check_changes(registry: Registry) -> None:
         check_changed(registry, BOB)
     with pytest.raises(NotPermitted):
         registry.keep_checked(1, "1", BOB)
+
+
+def test_a_position_that_no_event_has_reached_is_refused(registry: Registry) -> None:
+    mint(registry)
+    found = check_changed(registry, ALICE)
+    registry.keep_checked(found.sequence, found.shapes, ALICE)
+    with pytest.raises(InvalidData, match=f"the last is {found.sequence}; give the one"):
+        registry.keep_checked(found.sequence + 1, found.shapes, ALICE)
+    assert check_changed(registry, ALICE).sequence == found.sequence
 
 
 def test_the_checked_position_is_kept_with_the_store(registry: Registry, tmp_path: Path) -> None:

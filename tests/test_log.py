@@ -6,6 +6,7 @@ A follower of the public feed misses nothing.
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -412,6 +413,9 @@ def test_lists_between_two_moments(registry: Registry, clock: Clock) -> None:
     assert listed(since="2040-11-23T12:00:00Z") == [4, 3]
     assert listed(until="2040-11-21T12:00:00Z") == [0]
     assert listed("2041-01-01") == []
+    within = Filter(since=times.of(NOON + 4 * times.DAY) + timedelta(microseconds=500))
+    assert [record.iri for record in registry.list(ALICE, within)] == [minted[4]]
+    assert [entry.event.about for entry in registry.log(ALICE, within)] == [minted[4]]
     assert [(day, count) for day, _, count in registry.counts(ALICE).days] == [
         (times.day(NOON) + day, 1) for day in range(5)
     ]

@@ -5,6 +5,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from importlib.resources import as_file, files
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from idstore.registry.imports.enroll import Listed
 from idstore.registry.imports.relate import Related, Stated
 from idstore.registry.imports.replay import Replay
 from idstore.registry.requests import Request
-from idstore.registry.resolution import Superseded
+from idstore.registry.resolution import SUCCESSIONS, Superseded
 from idstore.validation.registries import check
 from idstore.vocabulary import ADMS, DCTERMS, IDS, SKOS
 
@@ -176,6 +177,17 @@ def test_the_mark_never_goes_down(registry: Registry, tmp_path: Path) -> None:
         assert again.mint("own", ALICE, Request(metadata={"type": "sfw"})).label == "sfw/1"
 
 
+def test_a_chosen_number_does_not_spoil_all_later_ones(registry: Registry) -> None:
+    for label in ("fmt/1000000000", "fmt/999999999999999999"):
+        with pytest.raises(errors.InvalidIdentifier, match="choose a shorter one") as caught:
+            registry.register("own", label, BOB)
+        assert caught.value.position == 4
+    registry.register("own", "fmt/999999999", BOB)
+    assert registry.register("own", "fmt/1000000000a", BOB).label == "fmt/1000000000a"
+    assert [registry.mint("own", BOB, FORMAL).label for _ in range(2)] == ["fmt/1000000000", "fmt/1000000001"]
+    assert registry.show("own:fmt/1000000000", BOB).label == "fmt/1000000000"
+
+
 def test_a_provisional_puid_of_ours_is_superseded_and_not_fixated(registry: Registry) -> None:
     draft = registry.mint("own", ALICE, Request(metadata={"type": "x-fmt"})).iri
     with pytest.raises(
@@ -199,6 +211,20 @@ def test_a_chain_of_successors_is_shown_to_its_end(registry: Registry) -> None:
     assert (found.target, found.current, found.path, found.buried) == (None, (c, d), (a, b), False)
     registry.target(b, "http://example.org/b", ALICE)
     assert registry.resolve(a, BOB).target == "http://example.org/b"
+
+
+def test_a_long_chain_of_successors_is_not_followed_to_its_end(registry: Registry) -> None:
+    chain = published(registry, SUCCESSIONS + 3)
+    for one, other in pairwise(chain):
+        registry.supersede(one, [other], ALICE)
+    registry.target(chain[-1], "http://example.org/last", ALICE)
+    assert registry.resolve(chain[3], BOB).target == "http://example.org/last"
+    found = registry.resolve(chain[0], BOB)
+    assert (found.target, len(found.succession)) == (None, SUCCESSIONS)
+    new, other = published(registry, 2)
+    with pytest.raises(errors.InvalidData, match=f"more than {SUCCESSIONS} times .* name its latest"):
+        registry.supersede(new, [chain[0]], ALICE)
+    registry.supersede(other, [chain[4]], ALICE)
 
 
 def test_cycles_of_successors_are_refused_with_their_path(registry: Registry) -> None:

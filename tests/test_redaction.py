@@ -102,6 +102,27 @@ def test_a_text_is_gone_from_every_file_and_everything_else_stays(registry: Regi
         assert not traces(tmp_path, SECRET, ADDRESS)
 
 
+def test_a_guess_of_a_redacted_text_cannot_be_tested(registry: Registry, tmp_path: Path) -> None:
+    asked = Request(name=f"by {SECRET}", request_key="once")
+    other = Request(name="harmless", request_key="twice")
+    iri = registry.register("h", "public", ALICE, asked).iri
+    kept = registry.register("h", "other", ALICE, other).iri
+    registry.fixate([iri, kept], ALICE)
+    digests = {
+        request.request_key: request.digest(label) for request, label in ((asked, "public"), (other, "other"))
+    }
+    assert all(traces(tmp_path, digest) for digest in digests.values())
+    pseudonym = registry.redact_text(SECRET, "he asked for it", ALICE).pseudonym
+    registry.close()
+    assert not traces(tmp_path, digests["once"])
+    with idstore.open(tmp_path / "store") as again:
+        assert is_sound(again)
+        assert again.register("h", "other", ALICE, other).iri == kept
+        for request in (asked, Request(name=f"by {pseudonym}", request_key="once")):
+            with pytest.raises(errors.RequestConflict, match=r"used for .*public with other arguments"):
+                again.register("h", "public", ALICE, request)
+
+
 def test_a_name_is_replaced_in_ownership_access_lists_and_log(registry: Registry, tmp_path: Path) -> None:
     mine = registry.register("h", "b", BOB, Request(comment="hm")).iri
     registry.grant(mine, CAROL, BOB)

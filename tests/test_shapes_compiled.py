@@ -180,6 +180,17 @@ def test_less_than(kind: str, offending: set[str], at_once: int) -> None:
     assert {value.strip('"<>').split('"')[0] for _, _, value, _, _ in found} == offending
 
 
+@pytest.mark.parametrize("constraint", ["sh:datatype xsd:string", "sh:nodeKind sh:IRI", "sh:in ( :a )"])
+@pytest.mark.parametrize("at_once", [1, 1000])
+def test_a_triple_as_a_value_is_examined(constraint: str, at_once: int) -> None:
+    found = compiled(
+        triples(':s :p <<( :a :b "x" )>> .' + "".join(f':n{number} :p "y" .' for number in range(1001))),
+        shapes(f":S sh:targetSubjectsOf :p ; sh:path :p ; {constraint} ."),
+        at_once=at_once,
+    )
+    assert "urn:s" in {focus.strip("<>") for focus, _, _, _, _ in found}
+
+
 @pytest.mark.parametrize("constraint", ["sh:minLength 0", "sh:maxLength 9", "sh:pattern ''"])
 @pytest.mark.parametrize("at_once", [1, 1000])
 def test_a_blank_node_has_no_text(constraint: str, at_once: int) -> None:

@@ -15,8 +15,8 @@ from idstore import Party, errors
 from idstore.exchange import rdf
 from idstore.model.change import Change
 from idstore.model.event import Event
-from idstore.model.namespace import number
 from idstore.model.storage import Place, Storage, apply, check_path, fold
+from idstore.model.terms import integer
 from idstore.registry import Registry
 from idstore.stores.contract import Transaction
 from idstore.validation import registries
@@ -70,9 +70,10 @@ def test_file_systems_are_closed_at_2_tb_and_directories_with_them(registry: Reg
         "ejournals3/ieee2/",
     ]
     [storage] = registry.storages()
-    assert [storage.closed_file_system(number) for number in (1, 2, 3)] == [True, True, False]
+    assert storage.closed_file_systems() == {1, 2}
     assert [place.directory for place in storage.directories("wiley")] == [1, 2, 3, 4, 5, 6]
-    assert [storage.closed(place) for place in storage.directories("wiley")] == [True] * 5 + [False]
+    closed = storage.closed_directories()
+    assert [place in closed for place in storage.directories("wiley")] == [True] * 5 + [False]
 
 
 def test_a_plan_goes_on_from_a_present_state(registry: Registry) -> None:
@@ -276,7 +277,7 @@ def test_verify_finds_data_without_an_event(registry: Registry) -> None:
         transaction.enlist(
             Change(
                 ((event, PUBLIC_LOG),),
-                add=(Quad(directory, IDS.size, number(7), STORAGE_GRAPH),),
+                add=(Quad(directory, IDS.size, integer(7), STORAGE_GRAPH),),
                 remove=(size,),
             )
         )
@@ -305,7 +306,8 @@ def test_the_plan_keeps_its_invariants(
                 storage.plan(publisher, size)
             continue
         place = storage.plan(publisher, size)
-        assert not storage.closed_file_system(place.file_system) and not storage.closed(place)
+        assert place.file_system not in storage.closed_file_systems()
+        assert place not in storage.closed_directories()
         known = storage.file_systems()
         assert (
             place.file_system - max(known, default=0 if not known else 1) in (0, 1) or place.file_system == 1

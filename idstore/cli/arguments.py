@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
     from idstore.exchange.columns import Columns
     from idstore.model.party import Party
     from idstore.registry import Registry
+    from idstore.registry.bindings import Bindings
 
 
+_MAXIMUM: Final = 1_000_000.0
+"""Largest number of seconds or days, below the limit of sockets."""
+Unseen = Mapping[str, AbstractSet[str]]
+"""Party that the acting party does not know → the parties that it knows."""
 FORMS: Final = "in any written form: full IRI, NAMESPACE:label, fmt/18, hdl:…"
 
 Id = Annotated[str, typer.Argument(metavar="ID", help=f"An identifier, {FORMS}.")]
@@ -141,6 +147,21 @@ def warn_of_target(call: "Call", uri: str | None) -> None:
         call.output.warn(warning)
 
 
+def leading_to(registry: "Bindings", target: str | None, party: "Party") -> list[str]:
+    """Return identifiers that have a target, or are bound to it: as many as `warn_of_others` needs."""
+    from idstore.model.names import ENOUGH
+
+    return [] if target is None else [*registry.bound_to(target, party, ENOUGH)]
+
+
+def warn_of_others(call: "Call", target: str | None, others: "Sequence[str]") -> None:
+    """Warn of other identifiers of a target, if there are any."""
+    from idstore.model.names import already_leading
+
+    if others:
+        call.output.warn(already_leading(str(target), others))
+
+
 def columns(
     column: list[str] | None,
     base: list[str] | None,
@@ -225,6 +246,13 @@ def moment(text: str, *, ahead: bool = False) -> "datetime":
         ) from None
 
 
+def finite(value: float) -> float:
+    """Return the number. Raises BadParameter: it is NaN or too large."""
+    if not abs(value) <= _MAXIMUM:  # written so that NaN is refused as well
+        raise typer.BadParameter(f"{value:g} is not a number, or too large; give one up to {_MAXIMUM:g}")
+    return value
+
+
 def confidence(text: str) -> "Decimal":
     """Return the confidence as a number. Raises InvalidData."""
     from decimal import Decimal, InvalidOperation
@@ -250,9 +278,12 @@ def unknown_party_warning(name: str) -> str:
     return f"party {name!r} was never added and has never acted; check the spelling"
 
 
-def warn_of_unseen(call: "Call", unseen: "Mapping[str, str]", remedy: str) -> None:
+def warn_of_unseen(call: "Call", unseen: Unseen, remedy: str) -> None:
     """Warn of parties that get a right, and that the acting party does not know: see `unseen_parties`."""
-    for name, nearest in unseen.items():
+    from difflib import get_close_matches
+
+    for name, known in unseen.items():
+        nearest = next(iter(get_close_matches(name, known, 1)), "")
         meant = f" (perhaps {nearest}?)" if nearest else ""
         call.output.warn(
             f"no party {name!r} was added here, and none has acted as far as you see{meant};"
@@ -260,21 +291,20 @@ def warn_of_unseen(call: "Call", unseen: "Mapping[str, str]", remedy: str) -> No
         )
 
 
-def unseen_parties(registry: "Registry", names: "Iterable[str]", party: "Party") -> dict[str, str]:
+def unseen_parties(registry: "Registry", names: "Iterable[str]", party: "Party") -> Unseen:
     """Return the parties that were neither added nor have acted, as far as the acting party sees.
 
-    Each is returned with the known name that is nearest, or an empty text.
+    `warn_of_unseen` looks for the nearest known name of each: with many parties that takes long, and must not
+    hold up the store.
     """
-    from difflib import get_close_matches
-
     from idstore.model.filter import Filter
     from idstore.model.party import Party
 
-    added = {known.name for known in registry.parties(party)} | {party.name}
+    known = {one.name for one in registry.parties(party)} | {party.name}
     return {
-        name: next(iter(get_close_matches(name, added, 1)), "")
+        name: known
         for name in dict.fromkeys(Party(text).name for text in names)
-        if name not in added and next(iter(registry.log(party, Filter(party=name))), None) is None
+        if name not in known and next(iter(registry.log(party, Filter(party=name))), None) is None
     }
 
 

@@ -4,13 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from idstore.cli import arguments
 from idstore.cli.call import Call
 from idstore.errors import IdstoreError, InvalidData
 
 if TYPE_CHECKING:
-    from idstore.cli.records import RecordView
+    from idstore.documents import Json
     from idstore.exchange.articles import ArticleEntry
     from idstore.model.names import Names
+    from idstore.model.namespace import Namespace
     from idstore.model.party import Party
     from idstore.model.record import Record
     from idstore.registry import Registry
@@ -88,15 +90,15 @@ class ArticleMinter:
 
         Raises the error that ends the run.
         """
-        from idstore.cli.records import RecordView
-        from idstore.model.names import Names, already_leading
+        from idstore.cli.records import RecordView, new_record_json
+        from idstore.model.names import Names
 
         self._names = Names(registry.namespaces())
         namespace = registry.namespace(base)
         self._parent = {} if parent is None else {"parent": registry.identify(parent, party)}
-        bound = [] if self._base.target is None else registry.bound_to(self._base.target, party)
-        if bound:
-            self._call.output.warn(already_leading(str(self._base.target), bound))
+        arguments.warn_of_others(
+            self._call, self._base.target, arguments.leading_to(registry, self._base.target, party)
+        )
         read: list[ArticleEntry] = []
         results = registry.load(base, party, self._requests(entries, read))
         for result, entry in zip(results, _consume(read), strict=False):
@@ -104,15 +106,15 @@ class ArticleMinter:
                 assert result.error is not None
                 self._refuse(entry, result.error)
                 continue
-            record, fresh = result.record, result.fresh
-            remarks = registry.remarks(record.iri, party) if self._needs_comments(fresh=fresh) else ()
-            if not fresh:
+            record, output = result.record, self._call.output
+            has_comment = self._base.comment is not None
+            if result.fresh:
+                document = new_record_json(output, registry, party, record, remarks=has_comment)
+            else:
+                remarks = registry.remarks(record.iri, party) if has_comment or output.json else ()
                 self._note_not_applied(record, [remark.text for remark in remarks])
-            self._print(RecordView(record, namespace, remarks), entry, fresh=fresh)
-
-    def _needs_comments(self, *, fresh: bool) -> bool:
-        """Return whether to read the comments of a record. A new one has none but that of the request."""
-        return self._base.comment is not None or (self._call.output.json and not fresh)
+                document = RecordView(record, namespace, remarks).json() if output.json else {}
+            self._print(record, namespace, document, entry, fresh=result.fresh)
 
     def _requests(
         self, entries: "Iterable[ArticleEntry]", read: "list[ArticleEntry]"
@@ -135,22 +137,30 @@ class ArticleMinter:
         self._call.output.error(code, located.message, located.details())
         print()
 
-    def _print(self, view: "RecordView", entry: "ArticleEntry", *, fresh: bool) -> None:
+    def _print(
+        self,
+        record: "Record",
+        namespace: "Namespace",
+        document: "Json",
+        entry: "ArticleEntry",
+        *,
+        fresh: bool,
+    ) -> None:
         """Print the identifier, after warnings on doubtful metadata that it was derived from."""
         from idstore.registry.requests import same_as
         from idstore.schemes import Deriving
 
         self.minted += fresh
         self.existing += not fresh
-        scheme = view.namespace.scheme
+        scheme = namespace.scheme
         if fresh and isinstance(scheme, Deriving):
             metadata = {**entry.fields(), **self._options, **self._parent}
-            self._unkeyed += not metadata.get("key") and same_as(view.namespace, metadata) is None
-        if fresh and view.record.below is None and isinstance(scheme, Deriving):
-            derived = scheme.derive(entry.fields(), view.namespace.context)
+            self._unkeyed += not metadata.get("key") and same_as(namespace, metadata) is None
+        if fresh and record.below is None and isinstance(scheme, Deriving):
+            derived = scheme.derive(entry.fields(), namespace.context)
             for doubt in (*entry.doubts, *derived.doubts):
-                self._call.output.warn(f"{view.iri}: {doubt}")
-        self._call.output.new_identifier(view.iri, view.json() if self._call.output.json else {})
+                self._call.output.warn(f"{record.iri}: {doubt}")
+        self._call.output.new_identifier(record.iri, document)
 
     def _note_not_applied(self, record: "Record", remarks: Sequence[str]) -> None:
         """Count the options that do not apply to an existing identifier and differ from its values."""

@@ -59,7 +59,7 @@ class Call:
     @property
     def names_user(self) -> bool:
         """Whether the option or the environment names the acting party."""
-        return self.user_option is not None or USER in os.environ
+        return self.user_option is not None or bool(os.environ.get(USER))
 
     @property
     def token(self) -> str | None:
@@ -73,9 +73,10 @@ class Call:
         if TOKEN in os.environ or not file:
             return os.environ.get(TOKEN) or None
         try:
-            return Path(file).read_text(encoding="utf-8").strip() or None
+            text = Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"the token in {file} ({TOKEN_FILE}) cannot be read: {error}") from None
+        return text.partition("\n")[0].strip() or None
 
     def with_options(self, store: str | None, user: str | None, wait: float | None, output: Output) -> "Call":
         """Return a copy in which the options that stand later on the command line take precedence."""

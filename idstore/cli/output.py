@@ -61,7 +61,7 @@ class Output:
         try:
             self.data(iri, record)
             flush()
-        except StdoutError:
+        except (StdoutError, BrokenPipeError):
             self.error("undelivered", f"{iri} was created but could not be printed", {"id": iri})
             raise
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from idstore.characters import printable
 from idstore.documents import Json, compact_iri, language_tag, namespace_types, record_json
+from idstore.errors import IdstoreError
 from idstore.model import times
 from idstore.model.record import Stage
 
 if TYPE_CHECKING:
+    from idstore.cli.output import Output
     from idstore.model.binding import Binding
     from idstore.model.namespace import Namespace
     from idstore.model.party import Party, PartyFacts
@@ -109,6 +111,23 @@ def record_views(
         RecordView(record, registry.home(record), registry.remarks(record.iri, party) if remarks else ())
         for record in records
     ]
+
+
+def new_record_json(
+    output: "Output", registry: "Allocator", party: "Party", record: "Record", *, remarks: bool
+) -> Json:
+    """Return what ``--json`` prints of a new record; without ``--json`` nothing, and nothing is read.
+
+    The record exists: if reading fails, the result has its IRI alone, and a warning gives the reason.
+    """
+    if not output.json:
+        return {}
+    try:
+        [view] = record_views(registry, party, [record], remarks=remarks)
+    except IdstoreError as error:
+        output.warn(f"{record.iri} was created, but its record could not be read: {error.message}")
+        return {"id": record.iri}
+    return view.json()
 
 
 def namespace_line(namespace: "Namespace") -> str:

@@ -69,8 +69,8 @@ def export_from(call: Call, address: str, target: IO[bytes]) -> None:
     from idstore import remote
     from idstore.model.party import NOBODY
 
-    own = address == call.store
     try:
+        own = is_address(call) and remote.is_same_server(address, call.store)
         registry = remote.connect(address, token=call.token if own else None)
     except InvalidData as error:
         raise UsageError(error.message) from None

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from idstore.cli import exits, inputs, output_files, session, stdin
 from idstore.cli.call import Call
+from idstore.cli.output import flush
 from idstore.cli.table_lines import TableLines
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def allocate_table(
     if output == inputs.STDIN:
         format = "csv" if table.format == "xlsx" else table.format
     table.check_output(format)
+    outcomes: Sequence[LineOutcome] = ()
     try:
         if call.output.json and output == inputs.STDIN:
             outcomes = session.write(call, act)
@@ -66,8 +68,18 @@ def allocate_table(
             with output_files.open_output(output) as target:  # what cannot be written is refused at once
                 outcomes = session.write(call, act)
                 table.write(target, format, {outcome.line: outcome.id for outcome in outcomes})
+        flush()
     except _NothingToWrite as refused:
         return lines.report(refused.outcomes, shown=labelled)
+    except OSError:
+        if outcomes:
+            call.output.error(
+                "undelivered",
+                f"the identifiers of {len(outcomes)} rows are allocated, but the table with them could not be"
+                " written; the same command, run again, gives the same identifiers",
+                {"rows": len(outcomes)},
+            )
+        raise
     lines.warn(outcomes)
     call.output.info(f"idstore: {lines.counted(outcomes)}")
     return exits.DONE

@@ -35,7 +35,7 @@ def change_table(
     call.output.info(f"idstore: reading {table.summary.replace(str(path), inputs.name(file))}")
     lines, rehearsed = TableLines(call, table.flaws, table.empty), dry_run or bool(table.flaws)
 
-    def change(registry: "Registry", party: "Party") -> "tuple[Sequence[LineOutcome], dict[str, str]]":
+    def change(registry: "Registry", party: "Party") -> "tuple[Sequence[LineOutcome], arguments.Unseen]":
         grantees = sorted({row.grantee for row in table.rows} - {""})
         unseen = arguments.unseen_parties(registry, grantees, party)
         return registry.change_many(table.rows, party, dry_run=rehearsed), unseen

@@ -13,14 +13,14 @@ from idstore.remedies import Remedy
 from idstore.schemes.article_fields import FIELDS
 
 _SUPPLEMENT: Final = re.compile(
-    r"(?:(?:suppl?ements?|suppl?|sup|s)(?![^\W\d_]))?[\W_]*([0-9]*)[\W_]*", re.IGNORECASE
+    r"(?:(?:suppl?ements?|suppl?|sup|s)(?![^\W\d_]))?[\W_]*+([0-9]*)[\W_]*", re.IGNORECASE
 )
 """The number of a supplement, also after its word; or its word alone."""
 _TOLD: Final = re.compile(r"sup[a-z]*[\W_]*([0-9]*)", re.IGNORECASE)
 """A supplement within an issue."""
 _DOI: Final = re.compile(r"\b10\.[0-9]{4,9}(?:/|%2F)\S", re.IGNORECASE)
 _SAID_IN_NOTE: Final = re.compile(
-    r"^\s*(?:(?:volume|vol|issue|number|no|pages?|pp|issn|title)\.?\s*[:=].*|suppl(?:ement)?\.?\s*[0-9]*)$",
+    r"^[^\S\n]*+(?:(?:volume|vol|issue|number|no|pages?|pp|issn|title)\.?\s*[:=].*|suppl(?:ement)?\.?\s*[0-9]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _TAKEN: Final = "idstore's own JSON, CSL-JSON, Crossref's JSON, JATS XML, BibTeX and RIS"

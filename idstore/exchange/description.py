@@ -15,8 +15,8 @@ from idstore.exchange import exporting, rdf, workbooks
 from idstore.exchange.sources import ending
 from idstore.model import particulars, terms, times
 from idstore.model.filter import Filter
-from idstore.model.namespace import Namespace, number, shared
-from idstore.model.terms import Term
+from idstore.model.namespace import Namespace, shared
+from idstore.model.terms import Term, integer
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.export import read
@@ -85,7 +85,7 @@ def _part(whole: NamedNode, dataset: NamedNode, space: Namespace, tally: "_Tally
     for kind in (VOID.Dataset, DCAT.Dataset):
         yield Triple(space.iri, RDF.type, kind)
     yield Triple(space.iri, VOID.uriSpace, Literal(space.base))
-    yield Triple(space.iri, VOID.entities, number(tally.entities[space.base]))
+    yield Triple(space.iri, VOID.entities, integer(tally.entities[space.base]))
     stated = ["description", "contact"]
     if space.iri != dataset:
         yield Triple(space.iri, DCTERMS.title, Literal(space.name))
@@ -176,9 +176,9 @@ class _Tally:
         if self.times:
             yield Triple(dataset, DCTERMS.issued, times.literal(self.times[0]))
             yield Triple(dataset, DCTERMS.modified, times.literal(self.times[1]))
-        yield Triple(dataset, VOID.triples, number(self.quads))
-        yield Triple(dataset, VOID.distinctSubjects, number(self.subjects + len(self.few)))
-        yield Triple(dataset, VOID.classes, number(len(classes)))
+        yield Triple(dataset, VOID.triples, integer(self.quads))
+        yield Triple(dataset, VOID.distinctSubjects, integer(self.subjects + len(self.few)))
+        yield Triple(dataset, VOID.classes, integer(len(classes)))
         for space in sorted(self.spaces):
             yield Triple(dataset, VOID.vocabulary, NamedNode(space))
         parts = {
@@ -189,4 +189,4 @@ class _Tally:
             yield Triple(dataset, VOID.classPartition, part)
         for kind, part in parts.items():
             yield Triple(part, VOID.of_class, kind)
-            yield Triple(part, VOID.entities, number(classes[kind]))
+            yield Triple(part, VOID.entities, integer(classes[kind]))

@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 from pyoxigraph import NamedNode
 
 from idstore.model.event import Event
+from idstore.model.party import OF_PARTIES
 from idstore.vocabulary import IDS
 
 Power: TypeAlias = Literal["parties", "permissions", "ownership", "publication"]
@@ -20,33 +21,26 @@ Power: TypeAlias = Literal["parties", "permissions", "ownership", "publication"]
 class EventSelection:
     """The events of an import that concern one kind of power.
 
-    kinds      all events of these kinds.
-    arguments  and all events with one of these properties or values among their arguments.
+    kinds       all events of these kinds.
+    properties  and all events with an argument for one of these properties.
+    values      and all events with one of these IRIs as an argument.
     """
 
     power: Power
     kinds: Collection[NamedNode]
-    arguments: Collection[NamedNode] = ()
+    properties: Collection[NamedNode] = ()
+    values: Collection[NamedNode] = ()
 
 
 LISTED: Final = 10
 """Events of each kind of power that a report names."""
 SELECTIONS: Final = (
-    EventSelection(
-        "parties",
-        (
-            IDS.Initialization,
-            IDS.PartyAddition,
-            IDS.Joining,
-            IDS.Leaving,
-            IDS.Suspension,
-            IDS.Reinstatement,
-        ),
-    ),
+    EventSelection("parties", (IDS.Initialization, *OF_PARTIES)),
     EventSelection(
         "permissions",
         (
             IDS.Grant,
+            IDS.Ungrant,
             IDS.NamespaceAllowance,
             IDS.NamespaceFreeze,
             IDS.NamespaceChange,
@@ -54,8 +48,8 @@ SELECTIONS: Final = (
         ),
         (IDS.grantee, IDS.bindGrantee),
     ),
-    EventSelection("ownership", (IDS.NamespaceAddition, IDS.Transfer)),
-    EventSelection("publication", (IDS.Fixation, IDS.Revocation), (IDS.Fixated,)),
+    EventSelection("ownership", (IDS.NamespaceAddition, IDS.Transfer), (IDS.owner,)),
+    EventSelection("publication", (IDS.Fixation, IDS.Release, IDS.Revocation), values=(IDS.Fixated,)),
 )
 
 

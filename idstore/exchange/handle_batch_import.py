@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from idstore.errors import IdstoreError, InvalidData, InvalidIdentifier
 from idstore.exchange.handle_batch import BatchFlaws, Flaw, Operation, parsed
 from idstore.exchange.sources import Readable, opened
-from idstore.model.names import already_leading
+from idstore.model.names import ENOUGH, already_leading
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.registry import Registry
@@ -94,7 +94,7 @@ def _carry_out(
             result = registry.set_values(name, [draft for _, draft in part], party, when)
             for line, draft in part[: result.number]:
                 url = str(draft.data)
-                others = registry.bound_to(url, party) if draft.leads else ()
+                others = registry.bound_to(url, party, ENOUGH) if draft.leads else ()
                 others = [iri for iri in others if iri != result.handle]
                 if others:
                     shared.append(Flaw(line, already_leading(url, others)))

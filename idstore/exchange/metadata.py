@@ -74,7 +74,7 @@ _LINES: Final = (
     (re.compile(rb"[0-9]{5}[a-z][a-z]"), "MARC 21"),
     (re.compile(rb"PK\x03\x04"), "a ZIP archive or spreadsheet"),
     (re.compile(rb"%PDF"), "PDF"),
-    (re.compile(rb"[^\n{}\[]*[\t,;][^\n{}\[]*(?:volume|title|issn|doi)", re.IGNORECASE), "a table"),
+    (re.compile(rb"[^\n{}\[\t,;]*[\t,;][^\n{}\[]*(?:volume|title|issn|doi)", re.IGNORECASE), "a table"),
 )
 """Beginning of a text → its format."""
 _RIS: Final = b"TY  -"

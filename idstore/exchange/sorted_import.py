@@ -42,6 +42,9 @@ CREATE TABLE claim (hash INTEGER, claimed TEXT, number INTEGER, key TEXT);
 BEGIN;
 """
 """One transaction that never commits: no other connection reads this scratch database."""
+_HAS_PROPERTY: Final = "instr(char(10) || arguments, char(10) || ? || ' ')"
+_HAS_VALUE: Final = "instr(arguments || char(10), ' <' || ? || '>' || char(10))"
+"""Conditions of events: an argument for a property, or with an IRI; each is a line of ``arguments``."""
 _ROWS: Final = 20_000
 """Rows in one batch of inserts."""
 _OF_RECORDS: Final = frozenset(map(str, ARGUMENTS))
@@ -300,17 +303,17 @@ class SortedImport:
         return [effect for one in SELECTIONS if (effect := self._effect(one)).count]
 
     def _effect(self, selection: EventSelection) -> Effect:
-        kinds = ", ".join("?" for _ in selection.kinds)
-        marks = "".join(" OR instr(arguments, ?)" for _ in selection.arguments)
-        values = [term.value for term in (*selection.kinds, *selection.arguments)]
-        count, first = self._count(f"kind IN ({kinds}){marks}", values, LISTED)
+        conditions = [f"kind IN ({', '.join('?' for _ in selection.kinds)})"]
+        conditions += [_HAS_PROPERTY] * len(selection.properties) + [_HAS_VALUE] * len(selection.values)
+        values = [term.value for term in (*selection.kinds, *selection.properties, *selection.values)]
+        count, first = self._count(" OR ".join(conditions), values, LISTED)
         return Effect(selection.power, count, first)
 
     def targeted(self) -> Iterator[str]:
         """Yield the identifiers whose targets, or values, the numbered events set, in order."""
         rows = self._db.execute(
-            "SELECT DISTINCT key FROM place JOIN event USING (id)"
-            " WHERE instr(arguments, ?) OR instr(arguments, ?) ORDER BY key",
+            "SELECT DISTINCT key FROM place JOIN event USING (id)"  # noqa: S608 constants
+            f" WHERE {_HAS_PROPERTY} OR {_HAS_PROPERTY} ORDER BY key",
             (IDS.target.value, IDS.data.value),
         )
         return (key for (key,) in rows)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from idstore.characters import EXAMINED
 from idstore.vocabulary import ONTOLOGY, PREFIXES
 
 _VOCABULARIES: Final = ("skos", "owl", "rdfs")
@@ -44,8 +45,8 @@ _ALIKE: Final = 0.87
 def correction(iri: str) -> str | None:
     """Return the term that a misspelt term of a closed vocabulary probably means.
 
-    None: the IRI is a term, or belongs to another vocabulary. Cost: the import of rdflib, once, for a rare
-    term.
+    None: the IRI is a term, belongs to another vocabulary, or is longer than `EXAMINED`. Cost: the import of
+    rdflib, once, for a rare term.
 
     >>> correction("http://www.w3.org/2004/02/skos/core#exactmatch")
     'http://www.w3.org/2004/02/skos/core#exactMatch'
@@ -56,7 +57,7 @@ def correction(iri: str) -> str | None:
     own = _OWN_ADDRESS.fullmatch(iri)
     if own is not None:
         return None if iri.startswith(ONTOLOGY) else ONTOLOGY + own[1]
-    address = _ADDRESS.fullmatch(iri)
+    address = _ADDRESS.fullmatch(iri) if len(iri) <= EXAMINED else None
     if address is None or iri in _FAMILIAR:
         return None
     place, term = address[1].lower(), address[2]

@@ -40,7 +40,8 @@ class Filter:
     None, False and an empty ``kinds`` restrict nothing.
 
     party       the owner of the identifiers; of the log: the party that acted.
-    since       from this moment on: the time of creation; of the log: of the event.
+    since       from this moment on, without parts of a millisecond: the time of creation; of the log: of the
+                event.
     until       before this moment.
     namespace   of lists and exports: the name or the base of the namespace.
     stage       of lists and exports: ``created``, ``fixated`` or ``tombstone``.
@@ -73,7 +74,7 @@ class Filter:
             language(str(self.without_name), "without_name")
         for name in ("since", "until"):
             if (moment := getattr(self, name)) is not None:
-                times.checked(moment, name)
+                object.__setattr__(self, name, times.checked(moment, name))
 
     def check_identifiers(self) -> None:
         """Raise InvalidData if it restricts what identifiers do not have."""

@@ -17,9 +17,20 @@ _SIZE: Final = 4096
 """Number of texts whose keys are kept."""
 
 
+NAMED: Final = 10
+"""Most identifiers that a message names, if several have one target."""
+ENOUGH: Final = NAMED + 2
+"""How many suffice to know whether there are more, and one of them may be the identifier itself."""
+
+
 def already_leading(target: str, others: Sequence[str]) -> str:
-    """Return in words which other identifiers have a target, or are bound to it as the same thing."""
-    return f"{target}: {', '.join(others)} already lead{'s' * (len(others) == 1)} there"
+    """Return in words which other identifiers have a target, or are bound to it as the same thing.
+
+    It names `NAMED` of them, and says if there are more.
+    """
+    named = ", ".join(others[:NAMED])
+    more = " and others" if others[NAMED:] else ""
+    return f"{target}: {named}{more} already lead{'s' * (len(others) == 1)} there"
 
 
 def sketch(text: str) -> str:

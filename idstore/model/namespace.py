@@ -14,6 +14,7 @@ from idstore.errors import InvalidData, UnknownScheme
 from idstore.model import particulars, times
 from idstore.model.event import Event
 from idstore.model.party import PartyFacts, node
+from idstore.model.terms import integer
 from idstore.schemes import Aliasing, Context, LabelType, Scheme, Typed, Valued, scheme
 from idstore.schemes.shapes import own_shape
 from idstore.vocabulary import (
@@ -38,11 +39,6 @@ TRUE = Literal("true", datatype=XSD.boolean)
 LARGEST: Final = 2**63 - 1
 """The largest integer that the engine's xsd:integer holds. The engine does not treat a larger one as a
 number, so that it would break the shapes."""
-
-
-def number(value: int) -> Literal:
-    """Return the literal of an integer."""
-    return Literal(str(value), datatype=XSD.integer)
 
 
 def is_name(text: str) -> bool:
@@ -172,7 +168,7 @@ class Namespace:
         if shape is not None:
             pairs.append((DCTERMS.conformsTo, shape))
         if self.per_minute is not None:
-            pairs.append((IDS.perMinute, number(self.per_minute)))
+            pairs.append((IDS.perMinute, integer(self.per_minute)))
         if self.frozen:
             pairs.append((IDS.frozen, TRUE))
         if self.offered:

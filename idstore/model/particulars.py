@@ -30,7 +30,7 @@ ALLOCATORS: Final = "allocators"
 BINDERS: Final = (ANYONE, KNOWN, ALLOCATORS)
 """Who may bind published identifiers of a namespace, besides their owners: every party, the parties that were
 added, or those that may allocate in it. ``anyone`` is the default, and not stored."""
-_MAIL: Final = re.compile(r"[^@\s:/]+@[^@\s:/]+\.[^@\s:/]+")
+_MAIL: Final = re.compile(r"[^@\s:/]+@(?=[^@\s:/]+\.[^@\s:/])[^@\s:/]+")
 _ABSOLUTE: Final = re.compile(r"(https?://|urn:|mailto:)\S+", re.IGNORECASE)
 
 

@@ -11,6 +11,11 @@ from idstore import arguments, vocabulary
 from idstore.errors import InvalidData
 from idstore.vocabulary import IDS, RDF
 
+OF_PARTIES: Final = frozenset(
+    {IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement}
+)
+"""Kinds of events about a party; the registry's initialisation is about the registry, by its first one."""
+
 _NAME = re.compile(r"[^\W_][\w.@+-]{0,127}")
 
 

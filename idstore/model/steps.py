@@ -128,11 +128,28 @@ def _with_values(record: Record, after: tuple[Value, ...]) -> Record:
 
 
 def _set_value(record: Record, event: Event) -> Record:
-    return _with_values(record, put(record.values, from_event(event)))
+    value = from_event(event)
+    if not value.public and _published(record, value.index):
+        return record
+    return _with_values(record, put(record.values, value))
 
 
 def _unset_value(record: Record, event: Event) -> Record:
-    return _with_values(record, drop(record.values, index_of(event.get(IDS.index))))
+    index = index_of(event.get(IDS.index))
+    if _published(record, index) == event.confined:  # a value of the other kind
+        return record
+    return _with_values(record, drop(record.values, index))
+
+
+def _published(record: Record, index: int) -> bool:
+    """Return whether the value with an index is public.
+
+    Private events change no public value, and public events unset no private one, so that registries with the
+    same public events show the public the same. In one registry this makes no difference: a public value is
+    unset before a private one replaces it. In a merge the other registry knows nothing of private values.
+    """
+    existing = record.value(index)
+    return existing is not None and existing.public
 
 
 _ARGUMENTS = {RDF.predicate, RDF.object, DCTERMS.isPartOf, IDS.forced}

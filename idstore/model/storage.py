@@ -12,8 +12,9 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData
 from idstore.model.event import Event
-from idstore.model.namespace import TRUE, number
+from idstore.model.namespace import TRUE
 from idstore.model.party import node
+from idstore.model.terms import integer
 from idstore.vocabulary import IDS, RDF, STORAGE_GRAPH, party_name, storage_iri
 
 DIRECTORY_LIMIT: Final = 200_000_000_000
@@ -93,22 +94,25 @@ class Storage:
     def directories(self, publisher: str) -> dict[Place, int]:
         """Return the bytes placed in each directory of a publisher, in the order of their numbers."""
         own = [(place, size) for place, size in self.sizes if place.publisher == publisher]
-        return dict(sorted(own, key=lambda pair: pair[0].directory))
+        return dict(sorted(own, key=_by_directory))
 
-    def closed_file_system(self, file_system: int) -> bool:
-        """Whether a file system is read-only: it is full, or a later one exists."""
+    def closed_file_systems(self) -> set[int]:
+        """Return the file systems that are read-only: full, or followed by a later one."""
         sizes = self.file_systems()
-        return sizes.get(file_system, 0) >= self.file_system_limit or any(
-            other > file_system for other in sizes
-        )
+        last = max(sizes, default=1)
+        return {number for number, size in sizes.items() if number < last or size >= self.file_system_limit}
 
-    def closed(self, place: Place) -> bool:
-        """Whether a directory is closed: full, followed by a later one, or in a closed file system."""
-        own = self.directories(place.publisher)
-        later = any(other.directory > place.directory for other in own)
-        return (
-            later or own.get(place, 0) >= self.directory_limit or self.closed_file_system(place.file_system)
-        )
+    def closed_directories(self) -> set[Place]:
+        """Return the directories that are full, followed by a later one, or in a closed file system."""
+        read_only = self.closed_file_systems()
+        last = {place.publisher: place.directory for place, _ in sorted(self.sizes, key=_by_directory)}
+        return {
+            place
+            for place, size in self.sizes
+            if place.directory < last[place.publisher]
+            or size >= self.directory_limit
+            or place.file_system in read_only
+        }
 
     def plan(self, publisher: str, size: int) -> Place:
         """Return the directory for a delivery of ``size`` bytes, within both limits.
@@ -126,7 +130,8 @@ class Storage:
         sizes = self.file_systems()
         file_system = max(sizes, default=1)
         full = (
-            self.closed_file_system(file_system) or sizes.get(file_system, 0) + size > self.file_system_limit
+            file_system in self.closed_file_systems()
+            or sizes.get(file_system, 0) + size > self.file_system_limit
         )
         file_system += full
         own = self.directories(publisher)
@@ -135,7 +140,7 @@ class Storage:
             return Place(file_system, publisher, 1)
         fits = (
             last.file_system == file_system
-            and not self.closed(last)
+            and last not in self.closed_directories()
             and own[last] + size <= self.directory_limit
         )
         return last if fits else Place(file_system, publisher, last.directory + 1)
@@ -173,6 +178,7 @@ class Storage:
 
     def quads(self) -> list[Quad]:
         """Return the triples of the storage, as quads of the storage graph."""
+        read_only, closed = self.closed_file_systems(), self.closed_directories()
         triples = [(self.iri, predicate, value) for predicate, value in self._own()]
         for file_system, size in self.file_systems().items():
             iri = self.file_system_iri(file_system)
@@ -184,7 +190,7 @@ class Storage:
                     file_system,
                     self.file_system_path(file_system),
                     size,
-                    closed=self.closed_file_system(file_system),
+                    closed=file_system in read_only,
                 ),
             ]
         for place, size in self.sizes:
@@ -193,9 +199,7 @@ class Storage:
                 (iri, RDF.type, IDS.Directory),
                 (iri, IDS.within, self.file_system_iri(place.file_system)),
                 (iri, IDS.publisher, Literal(place.publisher)),
-                *_properties(
-                    iri, place.directory, self.directory_path(place), size, closed=self.closed(place)
-                ),
+                *_properties(iri, place.directory, self.directory_path(place), size, closed=place in closed),
             ]
         return [Quad(subject, predicate, value, STORAGE_GRAPH) for subject, predicate, value in triples]
 
@@ -203,9 +207,13 @@ class Storage:
         yield RDF.type, IDS.Storage
         yield IDS.name, Literal(self.name)
         yield IDS.path, Literal(self.path)
-        yield IDS.directoryLimit, number(self.directory_limit)
-        yield IDS.fileSystemLimit, number(self.file_system_limit)
+        yield IDS.directoryLimit, integer(self.directory_limit)
+        yield IDS.fileSystemLimit, integer(self.file_system_limit)
         yield from ((IDS.placer, node(name)) for name in sorted(self.placers))
+
+
+def _by_directory(placed: tuple[Place, int]) -> int:
+    return placed[0].directory
 
 
 _Triple = tuple[NamedNode, NamedNode, NamedNode | Literal]
@@ -213,9 +221,9 @@ _Triple = tuple[NamedNode, NamedNode, NamedNode | Literal]
 
 def _properties(iri: NamedNode, which: int, path: str, size: int, *, closed: bool) -> list[_Triple]:
     triples: list[_Triple] = [
-        (iri, IDS.number, number(which)),
+        (iri, IDS.number, integer(which)),
         (iri, IDS.path, Literal(path)),
-        (iri, IDS.size, number(size)),
+        (iri, IDS.size, integer(size)),
     ]
     return [*triples, (iri, IDS.closed, TRUE)] if closed else triples
 

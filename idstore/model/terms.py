@@ -149,6 +149,11 @@ def hashed(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
 
+def integer(number: int) -> Literal:
+    """Return the literal of an integer."""
+    return Literal(str(number), datatype=XSD.integer)
+
+
 def is_share(value: "Decimal") -> bool:
     """Whether the value is 0, or a number up to 1 that does not vanish within the decimals kept."""
     return value.is_finite() and 0 <= value <= 1 and (not value or value.adjusted() >= -_DECIMALS)

@@ -11,7 +11,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from idstore.errors import InvalidData
 from idstore.model import times
 from idstore.model.event import Event
-from idstore.model.terms import Term, check_size
+from idstore.model.terms import Term, check_size, integer
 from idstore.schemes import value_types
 from idstore.vocabulary import DCTERMS, IDS, RDF, XSD
 
@@ -150,11 +150,6 @@ def check_data(data: str | bytes) -> None:
 def public(permissions: str) -> bool:
     """Whether permissions include public reading."""
     return permissions[2:3] == "1"
-
-
-def integer(number: int) -> Literal:
-    """Return the literal of an integer."""
-    return Literal(str(number), datatype=XSD.integer)
 
 
 def _read(properties: dict[NamedNode, Term], at: datetime) -> Value:

@@ -75,10 +75,14 @@ class QueryPool:
         while True:
             with self._lock:
                 if self._closed:
-                    raise StoreUnavailable("the server stops; ask again later")
+                    raise _stopping()
                 process = self._idle.pop() if self._idle else None
             if process is None:
-                return self._starter.submit(self._start).result()
+                try:
+                    started = self._starter.submit(self._start)
+                except RuntimeError as error:  # the pool was closed just now
+                    raise _stopping() from error
+                return started.result()
             if process.is_alive:
                 return process
             process.close()
@@ -90,3 +94,7 @@ class QueryPool:
                 self._idle.append(process)
         if not keep:
             process.close()
+
+
+def _stopping() -> StoreUnavailable:
+    return StoreUnavailable("the server stops; ask again later")

@@ -113,7 +113,7 @@ class QueryProcess:
                     stdin=other.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=self._messages,
-                    env=os.environ | {"RUST_BACKTRACE": "0"},
+                    env=_environment(),
                     start_new_session=detached,
                 )
             self._channel.sendall(json.dumps(start).encode() + b"\n")
@@ -261,3 +261,9 @@ def _out_of_memory(limits: Limits) -> LimitReached:
         limit="memory",
         megabytes=megabytes,
     )
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables of a query process: no token, for it runs what others wrote."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("IDSTORE_")}
+    return kept | {"RUST_BACKTRACE": "0"}

@@ -120,9 +120,14 @@ def saved_query(path: Path) -> SavedQuery:
         )
     try:
         with path.open("rb") as stream:
-            text = stream.read(_LARGEST).decode("utf-8-sig")
+            content = stream.read(_LARGEST + 1)
+        text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidData(f"{path} cannot be read: {error}", file=str(path)) from error
+    if len(content) > _LARGEST:
+        raise InvalidData(
+            f"{path} has more than {_LARGEST} bytes; shorten the query", file=str(path), limit=_LARGEST
+        )
     comments = [line for line in text.splitlines() if line.lstrip().startswith("#")]
     titles = [found[1] for line in comments if (found := _COMMENT.match(line.strip()))]
     query = SavedQuery(path.stem, titles[0] if titles else path.stem, text, _parameters(path, comments))

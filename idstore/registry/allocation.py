@@ -280,9 +280,10 @@ class Allocations(Bindings, Lifecycle):
 
         further  kinds of events and their arguments.
         """
-        for kind, arguments in further:
-            event = self.core.event(transaction, kind, record.node, party, *arguments)
-            record = self.core.record_event(transaction, record, event)
+        events = (
+            self.core.event(transaction, kind, record.node, party, *arguments) for kind, arguments in further
+        )
+        record = self.core.record_events(transaction, record, *events)
         if fixate:
             self._fixate(transaction, [record], party)
             record = self.core.load(transaction, record.node)

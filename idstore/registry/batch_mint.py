@@ -16,7 +16,7 @@ from idstore.errors import (
     NotPermitted,
     RequestConflict,
 )
-from idstore.model.names import already_leading
+from idstore.model.names import ENOUGH, already_leading
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record
@@ -172,9 +172,9 @@ class BatchMint(Allocations):
                 key = facts.names.key(target)
                 before = first.setdefault(key, row.line)
                 if key not in bound:
-                    bound[key] = self.bound_to(target, party)
+                    bound[key] = self.bound_to(target, party, ENOUGH)
                 earlier = [f"line {before}"] if before != row.line else []
-                found[row.line] = [target, *bound[key], *earlier]
+                found[row.line] = [target, *earlier, *bound[key]]
         return found
 
     def _outcome(

@@ -6,10 +6,11 @@ from typing import Any, Final
 from pyoxigraph import NamedNode
 
 from idstore.arguments import check_number
+from idstore.errors import InvalidData
 from idstore.model.listing import Selection
 from idstore.model.party import Party
 from idstore.registry.core import Part
-from idstore.stores.contract import View
+from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS
 
 _MOST: Final = 5000
@@ -59,7 +60,19 @@ class Checkpoint(Part):
         check_number(sequence, "sequence")
         text = json.dumps({"shapes": shapes, "sequence": sequence})
         self.core.only_administrators(party, acting=True)
-        self.core.act(party, lambda transaction: transaction.note(_CHECKED, text))
+
+        def act(transaction: Transaction) -> None:
+            last = transaction.catalogue.sequence
+            if sequence > last:  # the changes up to there would never be checked
+                raise InvalidData(
+                    f"no event has the number {sequence} yet, the last is {last}; give the one that the check"
+                    " returned",
+                    sequence=sequence,
+                    last=last,
+                )
+            transaction.note(_CHECKED, text)
+
+        self.core.act(party, act)
 
 
 def checked(view: View, shapes: str) -> int | None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
+from idstore.characters import EXAMINED
 from idstore.errors import InvalidData, NotRegistered
 from idstore.model import terms
 from idstore.model.namespace import is_form_prefix
@@ -143,7 +144,7 @@ def file_name(title: str, version: str | None = None) -> str:
     >>> file_name("Straße nach Ærø")
     'Strasse_nach_AEro'
     """
-    parts = unicodedata.normalize("NFKD", title.translate(_LETTERS))
+    parts = unicodedata.normalize("NFKD", title[:EXAMINED].translate(_LETTERS))
     plain = "".join(char for char in parts if not unicodedata.combining(char))
     words = _REFUSED.sub("_", plain).strip("_-")
     if len(words) > _LONGEST:  # whole words, if there are any

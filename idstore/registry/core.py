@@ -22,14 +22,14 @@ from idstore.model.event import Event
 from idstore.model.listing import Listing, listing_of
 from idstore.model.party import NOBODY, Party, node, party_of
 from idstore.model.record import Record, Stage
-from idstore.model.steps import apply
+from idstore.model.steps import apply_all
 from idstore.model.terms import TEXT_LIMIT, Term, check_size, iri_of
 from idstore.model.value import DATA_LIMIT
 from idstore.registry.party_descriptions import with_descriptions
 from idstore.registry.visibility import Sight, Visibility, graph_of
 from idstore.remedies import Remedy
 from idstore.stores.contract import Store, Transaction, View
-from idstore.vocabulary import IDS, RDF, XSD, access_graph
+from idstore.vocabulary import IDS, RDF, XSD, access_graph, argument_term
 
 T = TypeVar("T")
 _NOBODY: Final = node(NOBODY.name)
@@ -172,14 +172,21 @@ class Core(Visibility):
         return self.load(transaction, iri, self.sight(transaction, party))
 
     def history(
-        self, view: View, about: NamedNode, sight: Sight | None = None
+        self, view: View, about: NamedNode, sight: Sight | None = None, having: NamedNode | None = None
     ) -> list[tuple[Event, NamedNode]]:
-        """Return the events about a node that ``sight`` allows (None: all), with their graphs, in order."""
+        """Return the events about a node that ``sight`` allows (None: all), with their graphs, in order.
+
+        having  only those with an argument for this property. Cost: some 4 µs for each of the others, which
+                take 75 µs when they are read.
+        """
         entries = []
-        for quad in list(view.quads(None, IDS.about, about)):
-            graph = graph_of(quad)
-            if sight is None or sight.sees(graph):
-                entries.append((read_event(view, iri_of(quad.subject), graph), graph))
+        found = (
+            view.quads(None, IDS.about, about) if sight is None else self.visible_abouts(view, sight, about)
+        )
+        for quad in list(found):
+            event, graph = iri_of(quad.subject), graph_of(quad)
+            if having is None or any(view.quads(event, argument_term(having), None, graph)):
+                entries.append((read_event(view, event, graph), graph))
         return sorted(entries, key=lambda pair: pair[0].order)
 
     # changing
@@ -211,15 +218,16 @@ class Core(Visibility):
             tuple(dict.fromkeys(arguments)),
         )
 
-    def record_event(self, transaction: Transaction, before: Record, event: Event) -> Record:
-        """Log an event about an identifier and apply it.
+    def record_events(self, transaction: Transaction, before: Record, *events: Event) -> Record:
+        """Log events about an identifier as one change, and apply them.
 
         Returns the new record. Raises StageConflict: a tombstone.
+        Cost: two times the size of the record, however many events there are.
         """
         check_living(before)
-        after = apply(before, event)
-        assert after is not None
-        self.enlist(transaction, self.transition(transaction, before, after, event))
+        after = apply_all(before, events)
+        if events:
+            self.enlist(transaction, self.transition(transaction, before, after, *events))
         return after
 
     def transition(self, view: View, before: Record | None, after: Record, *logged: Event) -> Change:

@@ -6,7 +6,7 @@ from itertools import chain
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.model.party import PartyFacts, node
+from idstore.model.party import OF_PARTIES, PartyFacts, node
 from idstore.model.storage import fold as fold_storage
 from idstore.registry.findings import DAMAGED, VerificationFinding, differences, guarded
 from idstore.registry.imports.replay import (
@@ -21,7 +21,6 @@ from idstore.stores.contract import View
 from idstore.vocabulary import IDS, PROV, RDF, REGISTRY_GRAPH, STORAGE_GRAPH, party_name
 
 _PARTY = node("").value
-_OF_PARTIES = (IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement)
 
 
 class FactVerification(Replay):
@@ -52,7 +51,7 @@ class FactVerification(Replay):
         for base in self._values(view, IDS.about, IDS.NamespaceAddition):
             yield base.value, partial(self._namespace_quads, view, base)
             yield from self._namespace_parts(view, base)
-        parties = self._values(view, IDS.about, *_OF_PARTIES)
+        parties = self._values(view, IDS.about, *OF_PARTIES)
         parties |= self._values(view, PROV.wasAssociatedWith, IDS.Initialization)
         graphs: dict[str, set[NamedNode]] = {party_name(party): set() for party in parties}
         for name, graph in names:

@@ -12,7 +12,7 @@ from pyoxigraph import NamedNode, Quad
 from idstore.arguments import check_number
 from idstore.model.event import Event
 from idstore.model.listing import EventRow, Selection
-from idstore.model.party import Party, node
+from idstore.model.party import OF_PARTIES, Party, node
 from idstore.model.terms import iri_of
 from idstore.registry.core import Core, Part, read_event
 from idstore.registry.imports.replay import OF_STORAGE
@@ -34,7 +34,6 @@ Subject: TypeAlias = tuple[NamedNode, Folding | str]
 """What an event is about, and how its state is folded; of a party, its name."""
 
 _PAGE = 500
-_OF_PARTIES = frozenset({IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +90,7 @@ class _Page:
     def __init__(self, core: Core, view: View, party: Party, parties: dict[str, Counter[NamedNode]]) -> None:
         self._core, self._view, self._parties = core, view, parties
         self._whole = core.sight(view, party).everything
+        self._audiences = None if self._whole else frozenset[str]()
         self._subjects: dict[Subject, SubjectHistory] = {}
 
     def steps(self, after: int, size: int) -> list[FeedStep]:
@@ -154,16 +154,17 @@ class _Page:
     def _events_naming(self, name: str, number: int) -> Iterator[Event]:
         """Yield the events before a number that can make triples name a party.
 
-        They are those about it, those that give to it (also later ones), and those by it.
+        They are those about it, those that give to it (also later ones), and those by it; for all but
+        administrators, the public ones of them.
         """
-        view = self._view
-        yield from self._events_before(view.catalogue.events(Selection(None), about=node(name).value), number)
-        for quad in view.quads(None, IDS.withOwner, node(name)):
-            if self._whole or not hides(graph_of(quad)):
-                yield read_event(view, iri_of(quad.subject), graph_of(quad))
+        view, seen = self._view, self._audiences
+        about = view.catalogue.events(Selection(seen), about=node(name).value)
+        yield from self._events_before(about, number)
+        for quad in view.quads(None, IDS.withOwner, node(name), None if self._whole else PUBLIC_LOG):
+            yield read_event(view, iri_of(quad.subject), graph_of(quad))
         after: int | None = 0
         while after is not None:
-            rows = view.catalogue.events(Selection(None, owner=name), after=after, limit=_PAGE)
+            rows = view.catalogue.events(Selection(seen, owner=name), after=after, limit=_PAGE)
             yield from self._events_before(rows, number)
             after = rows[-1].sequence if len(rows) == _PAGE else None
 
@@ -177,18 +178,19 @@ class _Page:
             return about, NAMESPACE
         if event.kind == IDS.Initialization:
             return about, event.by
-        if event.kind in _OF_PARTIES:
+        if event.kind in OF_PARTIES:
             return about, party_name(about)
         return about, STORAGE if event.kind in OF_STORAGE else IDENTIFIER
 
     def _history(self, about: NamedNode, kind: Folding | str, before: int) -> SubjectHistory:
         """Return the history of a subject from the state before a number on."""
         catalogue = self._view.catalogue
-        rows = catalogue.events(Selection(None), about=about.value)
+        seen = Selection(self._audiences)
+        rows = catalogue.events(seen, about=about.value)
         if isinstance(kind, str):
-            begun = catalogue.events(Selection(None), kinds=["Initialization"])
+            begun = catalogue.events(seen, kinds=["Initialization"])
             rows += [row for row in begun if entry(self._view, row).event.by == kind]
-            rows += catalogue.events(Selection(None), about=node(kind).value)
+            rows += catalogue.events(seen, about=node(kind).value)
         by_number = {number: row for row in rows if (number := self._number(row))}
         return SubjectHistory(
             party_folding(kind) if isinstance(kind, str) else kind,

@@ -105,7 +105,7 @@ class HandleRecords(Allocations, HandleValues):
             gone = [] if only else [value for value in record.values if value not in present]
             events = [self._unsetting(transaction, record, value, party) for value in gone]
             events += self._settings(transaction, record, values, party)
-            return self._with_events(transaction, record, events), only and not present
+            return self.core.record_events(transaction, record, *events), only and not present
 
         return self.core.act(party, act)
 
@@ -129,7 +129,7 @@ class HandleRecords(Allocations, HandleValues):
                 event = self.core.event(
                     transaction, IDS.Revocation, record.node, party, (IDS.reason, Literal(_DELETED))
                 )
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
@@ -194,7 +194,7 @@ class HandleRecords(Allocations, HandleValues):
         events = self._settings(transaction, record, values, party)
         if home.context.settings.get("publish", ON_FIXATE) == AT_ONCE:
             events.append(self.core.event(transaction, IDS.Fixation, record.node, party))
-        return self._with_events(transaction, record, events)
+        return self.core.record_events(transaction, record, *events)
 
     def _settings(
         self, transaction: Transaction, record: Record, values: Sequence[Draft], party: Party

@@ -27,7 +27,7 @@ from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record
 from idstore.model.steps import apply_all
-from idstore.model.value import Value, check_data, free_index, integer, matching
+from idstore.model.value import Value, check_data, free_index, matching
 from idstore.registry import iris
 from idstore.registry.core import check_living
 from idstore.registry.lookup import Lookup
@@ -127,8 +127,7 @@ class HandleValues(Lookup):
             )
             check_living(record)
             events = self._setting(transaction, record, draft, party, when)
-            for event in events:
-                record = self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, *events)
             return events
 
         return self.core.act(party, act)
@@ -159,7 +158,7 @@ class HandleValues(Lookup):
                 events += setting
             else:
                 result = ValuesSet(record.iri, len(drafts), None)
-            self._enlist_events(transaction, record, after, events)
+            self.core.record_events(transaction, record, *events)
             return result
 
         return self.core.act(party, act)
@@ -175,13 +174,14 @@ class HandleValues(Lookup):
                 transaction, self._identify(transaction, id, party), party, "unset values of"
             )
             self._valued_scheme(transaction, record)
+            present = {value.index: value for value in record.values}
             events = []
             for index in dict.fromkeys(indexes):
-                existing = record.value(index)
+                existing = present.get(index)
                 _check_present(record, index, existing, When.PRESENT)
                 assert existing is not None
                 events.append(self._unsetting(transaction, record, existing, party))
-                record = self.core.record_event(transaction, record, events[-1])
+            self.core.record_events(transaction, record, *events)
             return events
 
         return self.core.act(party, act)
@@ -204,21 +204,11 @@ class HandleValues(Lookup):
         events.append(self.core.event(transaction, IDS.ValueSetting, record.node, party, *value.arguments()))
         return events
 
-    def _with_events(self, transaction: Transaction, record: Record, events: Sequence[Event]) -> Record:
-        """Log events about a record as one change, and return the record after them."""
-        after = apply_all(record, events)
-        self._enlist_events(transaction, record, after, events)
-        return after
-
-    def _enlist_events(
-        self, transaction: Transaction, before: Record, after: Record, events: Sequence[Event]
-    ) -> None:
-        """Log events about a record, which lead to the record ``after``, as one change."""
-        if events:
-            self.core.enlist(transaction, self.core.transition(transaction, before, after, *events))
-
     def _unsetting(self, transaction: Transaction, record: Record, existing: Value, party: Party) -> Event:
-        arguments = ((IDS.index, integer(existing.index)), (IDS.permissions, Literal(existing.permissions)))
+        arguments = (
+            (IDS.index, terms.integer(existing.index)),
+            (IDS.permissions, Literal(existing.permissions)),
+        )
         return self.core.event(transaction, IDS.ValueUnsetting, record.node, party, *arguments)
 
     def _value_of(self, transaction: Transaction, record: Record, draft: Draft) -> Value:

@@ -15,6 +15,7 @@ from idstore.registry import iris
 from idstore.registry.core import check_living
 from idstore.registry.disclosure import check_publishable, check_showable
 from idstore.registry.lookup import Lookup
+from idstore.registry.resolution import SUCCESSIONS
 from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction
 from idstore.vocabulary import DCTERMS, IDS, hides
@@ -53,7 +54,7 @@ class Lifecycle(Lookup):
         events = []
         for record in {record.iri: record for record in records}.values():
             event = self.core.event(transaction, IDS.Fixation, record.node, party)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             events.append(event)
         return events
 
@@ -96,7 +97,7 @@ class Lifecycle(Lookup):
                     stage=record.stage.value,
                 )
             event = self.core.event(transaction, IDS.Release, record.node, party)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act, dry_run=dry_run)
@@ -156,7 +157,7 @@ class Lifecycle(Lookup):
                     )
                 taken_back.append((DCTERMS.isReplacedBy, NamedNode(found[0])))
             event = self.core.event(transaction, IDS.Undeprecation, record.node, party, *taken_back)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
@@ -185,13 +186,13 @@ class Lifecycle(Lookup):
             for _, iri in replacements:
                 self._check_cycle(transaction, record.node, iri)
             event = self.core.event(transaction, kind, record.node, party, *arguments, *replacements)
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)
 
     def _check_cycle(self, transaction: Transaction, replaced: NamedNode, successor: NamedNode) -> None:
-        """Raise InvalidData if a succession closes a cycle, as far as everyone sees."""
+        """Raise InvalidData if a succession closes a cycle, as far as everyone sees, or is too long."""
         if successor == replaced:
             raise InvalidData(
                 f"{replaced.value} cannot replace itself", field="successors", value=replaced.value
@@ -199,6 +200,13 @@ class Lifecycle(Lookup):
         queue, came_from = [successor], {successor: replaced}
         while queue:
             current = queue.pop(0)
+            if len(came_from) > SUCCESSIONS:
+                raise InvalidData(
+                    f"{successor.value} was replaced more than {SUCCESSIONS} times itself; name its latest"
+                    " successor instead",
+                    field="successors",
+                    value=successor.value,
+                )
             for quad in transaction.quads(current, DCTERMS.isReplacedBy):
                 if hides(quad.graph_name):
                     continue
@@ -244,7 +252,7 @@ class Lifecycle(Lookup):
                 )
             check_showable(self.core, transaction, record, receiver, party)
             event = self.core.event(transaction, IDS.Transfer, iri, party, (IDS.party, node(receiver.name)))
-            self.core.record_event(transaction, self.core.load(transaction, iri), event)
+            self.core.record_events(transaction, self.core.load(transaction, iri), event)
             return event
 
         return self.core.act(party, act)
@@ -286,7 +294,7 @@ class Lifecycle(Lookup):
             event = self.core.event(
                 transaction, kind, record.node, party, (IDS.party, node(grantee.name)), *right
             )
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
             return event
 
         return self.core.act(party, act)

@@ -150,7 +150,7 @@ class Lists(Bindings):
         def question(view: View, most: int | None = None) -> Sequence[Record] | None:
             """Return the records; None if more than ``most`` are bound."""
             sight = self.core.sight(view, party)
-            bound = self._bound_to(view, text, party)
+            bound = [*islice(self._bound_to(view, text, party), None if most is None else most + 1)]
             if most is not None and len(bound) > most:
                 return None
             if filter.doi is not None:

@@ -242,7 +242,7 @@ class Log(Lookup):
             facts, text = self.core.facts(view), written(id)
             namespace = facts.by_name.get(text) or facts.by_base.get(text)
             about = namespace.iri if namespace is not None else self._identify(view, text, party)
-            history = self.core.history(view, about, self.core.sight(view, party))
+            history = self.core.history(view, about, self.core.sight(view, party), RDF.value)
             return [
                 Remark(remark.value, event.by, event.at, event.internal)
                 for event, _ in history

@@ -19,8 +19,8 @@ from idstore.errors import (
 from idstore.model.namespace import Namespace, is_form_prefix, is_name
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record, written
-from idstore.model.terms import Term
-from idstore.model.value import first_url, free_index, integer
+from idstore.model.terms import Term, integer
+from idstore.model.value import first_url, free_index
 from idstore.registry.core import Part
 from idstore.registry.namespace_index import LabelGroup, named_readings
 from idstore.registry.request_keys import deriving, key_node

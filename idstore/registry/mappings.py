@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final, Literal
 
 from idstore import wrapped
@@ -15,7 +16,7 @@ from idstore.errors import (
 )
 from idstore.model import orcid
 from idstore.model.binding import Binding
-from idstore.model.names import Names
+from idstore.model.names import NAMED, Names
 from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.model.uri_schemes import begins_uri
@@ -221,9 +222,24 @@ class Mappings(Bindings):
                 and not kinds.isdisjoint(self._kinds(names, binding.target))
             ):
                 yield f"{record.iri} is bound to {binding.target}"
-        for other in self.bound_to(statement.target, party):
-            if other != record.iri and other.startswith(record.namespace):
-                yield f"{statement.target} is claimed by {other}"
+        yield from self._claimed(record, statement.target, party)
+
+    def _claimed(self, record: Record, target: str, party: Party) -> list[str]:
+        """Return in words which other identifiers of the namespace have a target or are bound to it.
+
+        `NAMED` of them, if there are more.
+        """
+
+        def question(view: View) -> list[str]:
+            others = (
+                other
+                for other in self._bound_to(view, target, party)
+                if other != record.iri and other.startswith(record.namespace)
+            )
+            return [*islice(others, NAMED + 1)]
+
+        said = [f"{target} is claimed by {other}" for other in self.store.read(question)]
+        return [*said[:NAMED], *(f"{target} is claimed by others too" for _ in said[NAMED:])]
 
     def _kinds(self, names: Names, target: str) -> set[str]:
         """Return the kinds of a target: that of its IRI, and the lists that the proposals name for it."""

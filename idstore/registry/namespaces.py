@@ -153,7 +153,7 @@ class Namespaces(Part):
             )
         arguments: list[tuple[NamedNode, Term]] = [(IDS.party, node(Party(text).name)) for text in parties]
         if per_minute is not None:
-            arguments.append((IDS.perMinute, namespaces.number(per_minute)))
+            arguments.append((IDS.perMinute, terms.integer(per_minute)))
         return self._change(name, party, IDS.NamespaceAllowance, *arguments)
 
     def set_namespace(self, name: str, changes: Mapping[str, str], party: Party) -> Namespace:

@@ -324,7 +324,7 @@ class Parties(Namespaces, Lookup):
         event = self.core.event(
             transaction, IDS.Revocation, iri, party, (IDS.reason, Literal(reason)), *extra
         )
-        self.core.record_event(transaction, record, event)
+        self.core.record_events(transaction, record, event)
         return event
 
 

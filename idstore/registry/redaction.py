@@ -1,10 +1,11 @@
 """Redaction: an administrator replaces a text, or a party's name, by a pseudonym, in the log as well.
 
-The pseudonym ends in the number of the redaction's event. It is no digest, so a guess of
-the text cannot be tested.
+The pseudonym ends in the number of the redaction's event. It is no digest, so a guess of the text cannot be
+tested. The digest of a request that contained the text is replaced for the same reason: the request cannot be
+repeated by its key afterwards.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from idstore.errors import InvalidData, NotPermitted, NotRegistered
 from idstore.model import event as events
 from idstore.model import terms
+from idstore.model.change import Claim
 from idstore.model.event import Event
 from idstore.model.namespace import TRUE
 from idstore.model.particulars import PREDICATES, term
@@ -22,6 +24,7 @@ from idstore.model.record import reserved
 from idstore.model.terms import Term
 from idstore.registry.core import Core, DryRunEnded, Part
 from idstore.registry.imports.replay import home_of
+from idstore.registry.requests import request_claim
 from idstore.stores.contract import Bulk, View
 from idstore.vocabulary import (
     EVENTS,
@@ -91,6 +94,9 @@ class _Replacement(Protocol):
 
     def stays(self, subject: NamedNode) -> bool:
         """Whether the IRI of an identifier or namespace contains what is replaced."""
+
+    def forget_request(self, event: NamedNode) -> None:
+        """Replace the digest of an event's request as well, if what is replaced was part of the request."""
 
 
 class Redaction(Part):
@@ -193,7 +199,10 @@ class Redaction(Part):
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
                 public = any(graph == PUBLIC_LOG for _, graph in changed)
                 _log(core, bulk, _completed(event, replacement, public=public))
-                bulk.redact(replacement.quad, [after for after, _ in changed], replacement.renamed)
+                redacted = [after for after, _ in changed]
+                bulk.redact(
+                    replacement.quad, redacted, [*_claims(bulk, redacted, pseudonym)], replacement.renamed
+                )
         except DryRunEnded:
             pass
         assert result is not None
@@ -227,11 +236,21 @@ def _changes(view: View, replacement: _Replacement) -> tuple[list[tuple[Event, N
             kept[subject.value] = None
     changed = []
     for iri, graph in places.items():
+        replacement.forget_request(iri)
         quads = list(view.quads(iri, None, None, graph))
         if any(quad.predicate == IDS.about for quad in quads):
             after = [replacement.quad(quad) for quad in quads]
             changed.append((events.parse(iri, after), graph))
     return sorted(changed, key=lambda pair: pair[0].order), tuple(sorted(kept))
+
+
+def _claims(view: View, redacted: Iterable[Event], pseudonym: str) -> Iterator[Claim]:
+    """Yield the claims of the request keys whose digest is replaced, as they are afterwards."""
+    for event in redacted:
+        claim = request_claim(event.text(IDS.requestDigest) or "", NamedNode(event.about))
+        earlier = view.claim(claim.key) if claim.digest == pseudonym else None
+        if earlier is not None and earlier.holder == claim.holder:
+            yield claim
 
 
 class _PartyName:
@@ -258,6 +277,9 @@ class _PartyName:
         """Return False: a party's name is no part of an identifier."""
         return False
 
+    def forget_request(self, _: NamedNode) -> None:
+        """Do nothing: a request does not contain the name of its party."""
+
 
 class _GivenText:
     """Replaces a text in literals, and in the IRIs of targets."""
@@ -267,12 +289,17 @@ class _GivenText:
     def __init__(self, view: View, text: str, pseudonym: str, event: str) -> None:
         self._forms = tuple(dict.fromkeys((text, quote(text, safe=""), quote(text))))
         self._pseudonym, self._event = pseudonym, event
+        self._forgotten: set[NamedNode] = set()
         self._bases = (SPACE, EVENTS, *(base for base in _bases(view)))
         self._named = {quad.subject for kind in _NAMED for quad in view.quads(None, RDF.type, kind)}
 
     def stays(self, subject: NamedNode) -> bool:
         """Whether the IRI contains the text."""
         return self._occurs(subject.value)
+
+    def forget_request(self, event: NamedNode) -> None:
+        """Replace the digest of an event's request, by which a guess of the text could be tested."""
+        self._forgotten.add(event)
 
     def _occurs(self, text: str) -> bool:
         """Whether the text occurs, as written or percent-encoded."""
@@ -281,6 +308,10 @@ class _GivenText:
     def quad(self, quad: Quad) -> Quad:
         """Return the quad with the pseudonym in the place of the text."""
         value = quad.object
+        if quad.predicate == IDS.requestDigest and quad.subject in self._forgotten:
+            assert isinstance(value, Literal)
+            key, _, _ = value.value.partition(":")
+            return Quad(quad.subject, quad.predicate, Literal(f"{key}:{self._pseudonym}"), quad.graph_name)
         if not (isinstance(value, NamedNode | Literal) and self._occurs(value.value)):
             return quad
         name = argument_property(quad.predicate)

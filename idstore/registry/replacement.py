@@ -150,7 +150,7 @@ class Replacements(Allocations):
             return
         part = (DCTERMS.isPartOf, replacement.node)
         event = self.core.event(transaction, IDS.Targeting, record.node, party, *leads, part)
-        self.core.record_event(transaction, record, event)
+        self.core.record_events(transaction, record, event)
 
     def _move(
         self, transaction: Transaction, record: Record, old: Record, replacement: Event, party: Party
@@ -171,7 +171,7 @@ class Replacements(Allocations):
                 (IDS.below, old.node),
                 (DCTERMS.isPartOf, replacement.node),
             )
-            self.core.record_event(transaction, part, event)
+            self.core.record_events(transaction, part, event)
             moved += [part.iri] if sight.sees(part.graph) else []
         return tuple(sorted(moved))
 

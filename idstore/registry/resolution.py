@@ -1,7 +1,7 @@
 """Resolution of identifiers, and derivation of identifiers from metadata."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,12 +12,14 @@ from pyoxigraph import NamedNode, Quad
 
 from idstore import arguments
 from idstore.errors import AmbiguousIdentifier, InvalidData, InvalidIdentifier, NoTarget, NotRegistered
+from idstore.model.listing import Selection
 from idstore.model.names import Names
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record, Stage, written
 from idstore.model.terms import iri_of
 from idstore.model.value import Value, first_url, matching
+from idstore.registry.core import read_event
 from idstore.registry.handle_values import alias_of
 from idstore.registry.lookup import Lookup, label_node
 from idstore.registry.requests import check_metadata, check_regular
@@ -52,7 +54,7 @@ class Resolution:
             target.
     ended   when the answer became a tombstone.
     values  the requested values of the answer's handle, by type or index.
-    succession  the identifier with its successors, then theirs, each once.
+    succession  the identifier with its successors, then theirs, each once, up to a hundred.
     copies  of a replaced article whose new copy has no target yet: its own record, and that of its latest old
             copy.
     """
@@ -117,6 +119,8 @@ class Lead:
 
 ALIASES: Final = 20
 """Longest chain of aliases that is followed."""
+SUCCESSIONS: Final = 100
+"""Most successors that are read for a resolution: any party that allocates could make a longer chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,7 @@ class Resolver(Lookup):
         target resolves to None; the result tells the whole succession.
         Raises as `show`; also NoTarget; NotRegistered: no such value, or a cycle of aliases; InvalidData
         (an address).
-        Cost: one read for each transitive successor.
+        Cost: one read for each transitive successor, up to `SUCCESSIONS`.
         """
 
         def question(view: View) -> tuple[Resolution, Names]:
@@ -181,7 +185,7 @@ class Resolver(Lookup):
                 return replace(proxied, succession=succession)
             answer = step
             path.append(answer.iri)
-        ended = self._ended(view, answer.node, sight) if answer.stage is Stage.TOMBSTONE else None
+        ended = self._ended(view, answer.node) if answer.stage is Stage.TOMBSTONE else None
         return Resolution(
             first,
             answer,
@@ -202,7 +206,8 @@ class Resolver(Lookup):
         alias = None if record.stage is Stage.TOMBSTONE else _alias(record, options)
         if alias is None:
             successor = self._newest(view, record) or self._successor(view, record, sight, options)
-            return None if successor is None or successor.iri in path else successor
+            ends = successor is None or successor.iri in path or len(path) > SUCCESSIONS
+            return None if ends else successor
         try:
             holder = self._identify_for(view, f"hdl:{alias}", sight)
             successor = self.core.load(view, holder, sight)
@@ -232,9 +237,9 @@ class Resolver(Lookup):
         return Resolution(first, answer, (*(iri for iri in path), proxy), proxy)
 
     def _succession(self, view: View, asked: Record, sight: Sight) -> Iterator[Superseded]:
-        """Yield the successors of a record and theirs, nearest first."""
+        """Yield the successors of a record and theirs, nearest first, up to `SUCCESSIONS` of them."""
         queue, seen = [asked], {asked.iri}
-        while queue:
+        while queue and len(seen) <= SUCCESSIONS:
             record = queue.pop(0)
             if record.successors:
                 yield Superseded(record.iri, tuple(iri for iri in record.successors))
@@ -297,33 +302,34 @@ class Resolver(Lookup):
             return None
 
     def _copies(self, view: View, record: Record, sight: Sight) -> tuple[Record, ...]:
-        """Return a record and its latest old copy, if the record was replaced and has no target since."""
-        if record.target is not None or record.stage is Stage.TOMBSTONE:
+        """Return a record and its latest old copy, if the record was replaced and has no target since.
+
+        The label of a copy tells what it is a copy of, so no other record is read.
+        """
+        namespace = self.core.namespace(view, record.namespace)
+        scheme = namespace.scheme
+        if record.target is not None or record.stage is Stage.TOMBSTONE or not isinstance(scheme, Deriving):
             return ()
-        replaced = self._records_of(view, view.quads(None, DCTERMS.isReplacedBy, record.node), sight)
-        copies = [copy for copy in replaced if self._is_copy(view, copy, record)]
+        replaced = self.core.visible_quads(
+            view, sight, None, DCTERMS.isReplacedBy, record.node, of_records=True
+        )
+        named = [
+            quad
+            for quad in replaced
+            if isinstance(quad.subject, NamedNode)
+            and quad.subject.value.startswith(namespace.base)
+            and scheme.relations(scheme.label(quad.subject.value, namespace.context)).replaced_by
+            == record.label
+        ]
+        copies = self._records_of(view, named, sight)
         latest = max(copies, key=lambda copy: (copy.created, len(copy.label), copy.label), default=None)
         return () if latest is None else (record, latest)
 
-    def _is_copy(self, view: View, copy: Record, record: Record) -> bool:
-        """Return whether one record is that of an old copy of the other, by the forms of their labels."""
-        scheme = self.core.namespace(view, record.namespace).scheme
-        return (
-            copy.namespace == record.namespace
-            and isinstance(scheme, Deriving)
-            and scheme.relations(copy.label).replaced_by == record.label
-        )
-
-    def _ended(self, view: View, iri: NamedNode, sight: Sight) -> datetime | None:
+    def _ended(self, view: View, iri: NamedNode) -> datetime | None:
         """Return the time of the identifier's revocation."""
-        return next(
-            (
-                event.at
-                for event, _ in reversed(self.core.history(view, iri, sight))
-                if event.kind == IDS.Revocation
-            ),
-            None,
-        )
+        rows = view.catalogue.events(Selection(), about=iri.value, kinds=["Revocation"])
+        events = (read_event(view, NamedNode(row.iri), PUBLIC_LOG) for row in rows)
+        return max((event.at for event in events), default=None)
 
     def check_deriving(self, name: str) -> None:
         """Raise the errors of `derive` that do not depend on metadata: UnknownNamespace, InvalidData."""
@@ -333,12 +339,9 @@ class Resolver(Lookup):
 
         self.store.read(question)
 
-    def derive(
-        self, name: str, metadata: Mapping[str, str], taken: Collection[str] = (), *, strict: bool = False
-    ) -> Derivation:
+    def derive(self, name: str, metadata: Mapping[str, str], *, strict: bool = False) -> Derivation:
         """Return the identifier that follows from metadata in a namespace, without allocating it.
 
-        taken   IRIs that also count as taken.
         strict  whether metadata with a field that has no known form are refused.
         Raises UnknownNamespace, InvalidData (metadata or a scheme that yield no identifier).
         """
@@ -350,7 +353,7 @@ class Resolver(Lookup):
                 check_regular(namespace, metadata)
             derived = _deriving(namespace).derive(metadata, namespace.context)
             iri = namespace.scheme.iri(derived.label, namespace.context)
-            collides = iri in taken or view.claim(label_node(namespace, derived.label)) is not None
+            collides = view.claim(label_node(namespace, derived.label)) is not None
             return Derivation(iri, derived.label, collides, derived.extensions, derived.doubts)
 
         return self.store.read(question)
@@ -393,7 +396,7 @@ def leads_to(record: Record, options: ResolutionOptions, names: Names) -> Lead:
     if record.successors and record.target is None:  # a successor precedes a binding
         return lead
     target = record.resolves_to(names)
-    return Lead(target and target)
+    return Lead(target)
 
 
 def lead_of(record: Record, values: Iterable[Value], options: ResolutionOptions) -> Lead:

@@ -12,7 +12,7 @@ from pyoxigraph import Literal, NamedNode
 from idstore.errors import AlreadyRegistered, InvalidData, NotPermitted, NotRegistered, RequestConflict
 from idstore.model import terms
 from idstore.model.event import Event
-from idstore.model.namespace import LARGEST, number
+from idstore.model.namespace import LARGEST
 from idstore.model.party import Party, node
 from idstore.model.storage import (
     DIRECTORY_LIMIT,
@@ -25,7 +25,7 @@ from idstore.model.storage import (
     parse,
     place_of,
 )
-from idstore.model.terms import Term
+from idstore.model.terms import Term, integer
 from idstore.registry.core import Part, read_event
 from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction, View
@@ -92,17 +92,17 @@ class StoragePlan(Part):
                 )
             arguments: list[tuple[NamedNode, Term]] = [(IDS.name, Literal(name)), (IDS.path, Literal(place))]
             arguments += [
-                (IDS.directoryLimit, number(directory_limit)),
-                (IDS.fileSystemLimit, number(file_system_limit)),
+                (IDS.directoryLimit, integer(directory_limit)),
+                (IDS.fileSystemLimit, integer(file_system_limit)),
             ]
-            storage = self._amend_storage(
-                transaction,
-                None,
-                self.core.event(transaction, IDS.StorageAddition, storage_iri(name), party, *arguments),
-            )
-            for directory, size in _placements(storage, present).items():
-                storage = self._place_in(transaction, storage, directory, size, party)
-            return storage
+            event = self.core.event(transaction, IDS.StorageAddition, storage_iri(name), party, *arguments)
+            storage = apply(None, event)
+            self.core.log_event(transaction, event, PUBLIC_LOG, storage.quads(), [])
+            placements = [
+                self._placement(transaction, storage, directory, size, party)
+                for directory, size in _placements(storage, present).items()
+            ]
+            return self._amend_storage(transaction, storage, *placements)
 
         return self.core.act(party, act)
 
@@ -165,12 +165,13 @@ class StoragePlan(Part):
             storage, place, placed = self._placing(transaction, name, publisher, size, party, delivery)
             if placed.again:
                 return placed
-            self._place_in(transaction, storage, place, size, party, delivery)
+            placement = self._placement(transaction, storage, place, size, party, delivery)
+            self._amend_storage(transaction, storage, placement)
             return placed
 
         return self.core.act(party, act)
 
-    def _place_in(
+    def _placement(
         self,
         transaction: Transaction,
         storage: Storage,
@@ -178,17 +179,16 @@ class StoragePlan(Part):
         size: int,
         party: Party,
         delivery: str | None = None,
-    ) -> Storage:
-        """Log that bytes are in a directory, and return the storage with them."""
+    ) -> Event:
+        """Return the event that bytes are in a directory."""
         arguments: list[tuple[NamedNode, Term]] = [
             (IDS.within, storage.directory_iri(place)),
             (IDS.publisher, Literal(place.publisher)),
-            (IDS.size, number(size)),
+            (IDS.size, integer(size)),
         ]
         if delivery is not None:
             arguments.append((IDS.delivery, Literal(delivery)))
-        event = self.core.event(transaction, IDS.Placement, storage.iri, party, *arguments)
-        return self._amend_storage(transaction, storage, event)
+        return self.core.event(transaction, IDS.Placement, storage.iri, party, *arguments)
 
     def _placing(
         self, view: View, name: str, publisher: str, size: int, party: Party, delivery: str | None
@@ -241,9 +241,14 @@ class StoragePlan(Part):
             )
         return parse(iri, quads)
 
-    def _amend_storage(self, transaction: Transaction, storage: Storage | None, event: Event) -> Storage:
-        after = apply(storage, event)
-        self.core.log_event(transaction, event, PUBLIC_LOG, after.quads(), storage.quads() if storage else [])
+    def _amend_storage(self, transaction: Transaction, before: Storage, *events: Event) -> Storage:
+        """Log events about a storage, and return it after them."""
+        after = before
+        for event in events:
+            after = apply(after, event)
+        for place, event in enumerate(events, 1):
+            quads = (after.quads(), before.quads()) if place == len(events) else ([], [])
+            self.core.log_event(transaction, event, PUBLIC_LOG, *quads)
         return after
 
 

@@ -87,7 +87,7 @@ class Versions(Resolver, Allocations):
                 (DCTERMS.isVersionOf, home.node),
                 (OWL.versionInfo, Literal(version_text)),
             )
-            return self.core.record_event(transaction, record, event)
+            return self.core.record_events(transaction, record, event)
 
         return self.core.act(party, act)
 

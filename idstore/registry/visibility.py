@@ -198,6 +198,20 @@ class Visibility:
         seen = [graph for graph in self._named_graphs(view, sight) if access_list(graph) is not None]
         return seen if len(seen) <= _FEW else None
 
+    def visible_abouts(self, view: View, sight: Sight, about: NamedNode) -> Iterator[Quad]:
+        """Yield the quads by which the events that ``sight`` allows are about a node.
+
+        As in `visible_quads`, but only graphs that hold events are queried.
+        """
+        seen: list[NamedNode] | None = None if sight.everything else [PUBLIC_LOG]
+        if seen is not None and not sight.public:
+            seen += filter(is_private, self._named_graphs(view, sight))
+        if seen is None or len(seen) > _FEW:
+            yield from (quad for quad in view.quads(None, IDS.about, about) if sight.sees(graph_of(quad)))
+        else:
+            for graph in seen:
+                yield from view.quads(None, IDS.about, about, graph)
+
     def visible_quads(
         self,
         view: View,

@@ -34,14 +34,16 @@ _WITHOUT_PROTOCOL: Final = re.compile(r"\A(?:(?:dx\.|www\.)?doi\.org/)", re.IGNO
 """The beginning of an address as it is copied from a page."""
 _ESCAPED_FORM: Final = re.compile(r"\A(?:doi:)?(?=10\.[0-9.]+%2F)", re.IGNORECASE)
 """The beginning of a DOI whose every character is written as in an address, the first solidus too."""
-_FORM: Final = re.compile(r"(\S*[:/])\s+")
+_FORM: Final = re.compile(r"(?<=[:/])\s+")
 _BARE: Final = re.compile("%(?![0-9A-Fa-f]{2})|[?#]")
 """Characters of a DOI that an address must percent-encode."""
 _QUERY: Final = re.compile(r"\?(?=[^?#]*=)")
 """The beginning of a query; a lone ``?`` can belong to a DOI."""
 _FRAGMENT: Final = re.compile(r"#[A-Za-z][\w-]*$")
 """What an address says of a place in a page; another ``#`` can belong to a DOI."""
-_BETWEEN_ISSNS: Final = re.compile(r"\s*[,;|]\s*|\s+(?=[0-9]{4}-?[0-9]{3}[0-9Xx](?:\s|[,;|]|$))")
+_BETWEEN_ISSNS: Final = re.compile(
+    r"[,;|]\s*|(?<!\s)\s++(?:[,;|]\s*|(?=[0-9]{4}-?[0-9]{3}[0-9Xx](?:\s|[,;|]|$)))"
+)
 _ISSN: Final = re.compile(r"([0-9]{4})[-\u2010-\u2013 ]?([0-9]{3}[0-9Xx])")
 _MARKUP: Final = re.compile(
     "a|abbr|abbrev|alternatives|annotation|b|big|bold|br|break|chem-struct|cite|code|del|dfn|em|email|"
@@ -76,13 +78,13 @@ _ENCLOSED: Final = re.compile(
 """A title in brackets or quotes, or after an equals sign, without which other sources write it. Its first
 word does not count."""
 _WITHIN: Final = re.compile("(?<=[0-9])[^0-9\\s](?=[0-9])")
-_ENTITY: Final = re.compile("&#?[0-9A-Za-z]+;")
+_ENTITY: Final = re.compile("&#?[0-9A-Za-z]{1,32};")
 _FORMULA: Final = re.compile(
     r"(?<!\\)\$(?=\S)[^$]*(?<=\S)\$(?![0-9])|\\[(\[]|\\[A-Za-z]+|\\[\"'`^~=.]|\{[^{}]*\}"
     r"|<(?:[\w-]+:)?(?:math|tex-math|inline-formula)\b"
 )
 """TeX, or a formula in MathML, in a title. Two prices are no formula."""
-_CHARACTER_REFERENCE: Final = re.compile("&(?:lt|gt|amp|quot|apos|#[0-9]+|#[xX][0-9A-Fa-f]+);")
+_CHARACTER_REFERENCE: Final = re.compile("&(?:lt|gt|amp|quot|apos|#[0-9]{1,32}|#[xX][0-9A-Fa-f]{1,32});")
 """Of HTML: no DOI has one, and some sources write characters of a DOI so."""
 _BETWEEN_WORDS: Final = re.compile("[\\s\u2014]+")
 _UNSEEN: Final = frozenset({"Cc", "Cf"})
@@ -168,7 +170,7 @@ def doi(metadata: Mapping[str, str]) -> str | None:
     '10.1016/s0016-0032(44)90001-x'
     """
     text = _CHARACTER_REFERENCE.sub(lambda mark: html.unescape(mark[0]), _text(metadata, "doi"))
-    text = untracked(_FORM.sub(r"\1", wrapped.unwrapped(_seen(text)), count=1))
+    text = untracked(_FORM.sub("", wrapped.unwrapped(_seen(text)), count=1))
     text = _ESCAPED_FORM.sub("https://doi.org/", text)
     text = _WITHOUT_PROTOCOL.sub(r"https://\g<0>", text)
     if "://" in text or text[:5].lower() == "info:":
@@ -207,7 +209,7 @@ def _doubt_doi(metadata: Mapping[str, str], doubts: list[str], irregular: list[s
         or wrapped.ends_unopened(known)
     ):
         irregular.append(f"the doi {shown} ends as if something stood behind it; all of it counts")
-    if "\\" in known or known != unicodedata.normalize("NFC", known) or _DASH.search(known):
+    if "\\" in known or not unicodedata.is_normalized("NFC", known) or _DASH.search(known):
         irregular.append(
             f"the doi {shown} has a backslash, a long dash or a letter in two parts, which other sources"
             " write otherwise; all of it counts"

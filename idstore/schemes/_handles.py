@@ -120,8 +120,10 @@ def untracked(text: str) -> str:
 
     >>> untracked("https://doi.org/10.1045/a?utm_source=x&gclid=1"), untracked("https://doi.org/10.1045/a?b")
     ('https://doi.org/10.1045/a', 'https://doi.org/10.1045/a?b')
+
+    An address longer than `characters.EXAMINED` is returned as it is.
     """
-    return _TRACKING.sub("", text) if "?" in text else text
+    return _TRACKING.sub("", text) if "?" in text and len(text) <= characters.EXAMINED else text
 
 
 def split_handle(excerpt: Excerpt) -> tuple[str, Excerpt]:

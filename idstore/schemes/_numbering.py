@@ -12,6 +12,7 @@ import unicodedata
 from typing import Final
 
 from idstore import spreadsheets
+from idstore.characters import EXAMINED
 
 FIELD: Final = "-a-z0-9.,:()"
 """Characters of volume, issue and page, for a character class; volume and issue may also have ``_``."""
@@ -24,7 +25,7 @@ _BETWEEN_PAGES: Final = re.compile("[-\u2010-\u2015\u2212,;?+&]")
 _FOLLOWING: Final = re.compile(r"(?<=[0-9])\s*ff", re.IGNORECASE)
 """The mark of the pages that follow the first, at the end of a page."""
 
-_LEADING_NUMBER: Final = re.compile("^0*([0-9]+)(?=i|$)")
+_LEADING_NUMBER: Final = re.compile("^(?>0*([0-9]+))(?=i|$)")
 _NUMBERS: Final = re.compile(f"[0-9]+(?:{_JOIN}[0-9]+)*")
 _COMBINED: Final = re.compile("[0-9]+(?:-[0-9]+)+")
 _PADDING: Final = re.compile("(?<![0-9])0+(?=[0-9])")
@@ -32,7 +33,7 @@ _WHOLE: Final = re.compile(r"([0-9]+)\.0+")
 """A whole number as programs write it that know no others: 12.0."""
 _LEADING_ZERO: Final = re.compile("0+[0-9]")
 _SUPPLEMENT: Final = re.compile(
-    rf"(?P<of>{_NUMBERS.pattern})[\W_]*(?:suppl?ements?|suppl?|sup)[\W_]*(?P<number>[0-9]*)[\W_]*",
+    rf"(?P<of>{_NUMBERS.pattern})[\W_]*(?:suppl?ements?|suppl?|sup)[\W_]*+(?P<number>[0-9]*)[\W_]*",
     re.IGNORECASE,
 )
 _FIRST_PAGE: Final = re.compile(
@@ -230,9 +231,11 @@ def _unwrapped(text: str, name: str) -> str:
 
     >>> [_unwrapped(text, "issue") for text in ("No. 4", "(No. 4)", "n/a", "No. n.a.", "Spring")]
     ['4', '4', 'n/a', 'n.a', 'Spring']
+
+    A text longer than `characters.EXAMINED` only loses the signs around it.
     """
     text = text.strip(_AROUND)
-    while not _all_say_none(text) and (wrapped := _WRAPPED[name].fullmatch(text)):
+    while len(text) <= EXAMINED and not _all_say_none(text) and (wrapped := _WRAPPED[name].fullmatch(text)):
         text = (wrapped["enclosed"] or wrapped["named"] or "").strip(_AROUND)
     return text
 
@@ -260,7 +263,8 @@ def _written(text: str, allowed: str) -> str:
 
     Every character that joins numbers becomes ``-``, because 3\u20134 is not 34.
     """
-    spelled = _digits(unicodedata.normalize("NFKC", text))
+    # letter by letter: long runs of accents take time with the square of their length, and are left out
+    spelled = _digits("".join(unicodedata.normalize("NFKC", letter) for letter in text))
     return re.sub(f"[^{allowed}]", "", _JOINING.sub("-", "".join(map(plain, spelled))))
 
 

@@ -54,6 +54,8 @@ _ANY: Final = re.compile("(?:x-)?[a-z0-9]+/[a-z0-9]+")
 """A PUID of any type."""
 _COUNTED: Final = re.compile("[0-9]{1,18}")
 """Identifiers that are numbers of at most 64 bits."""
+_LONG: Final = re.compile("[0-9]{10,}")
+"""Numbers that cannot be chosen: the numbers that are minted later would go on from there for ever."""
 _RANGE: Final = re.compile("x-(?P<type>[a-z0-9]+)/(?P<first>[0-9]{1,18})-(?P<last>[0-9]{1,18})")
 
 
@@ -98,7 +100,7 @@ def _pronom_form(text: str) -> tuple[int, int] | None:
 
 
 class Puids(SchemeBase):
-    """See `Scheme`, `idstore.schemes.Typed`, `idstore.schemes.Reserving` and `idstore.schemes.Adjustable`.
+    """See `Scheme`, and in `idstore.schemes`: `Typed`, `Reserving`, `Restricting` and `Adjustable`.
 
     Settings: ``types`` (without ``x-``, separated by ``|``, each optionally with its meaning:
     ``fmt|lan:programming language``), ``authority`` (``external``: another registry assigns the PUIDs;
@@ -162,6 +164,18 @@ class Puids(SchemeBase):
             if here or any(chosen in numbers for numbers in _ranges(kind, context))
             else _external(context)
         )
+
+    def check_new(self, label: str, context: Context) -> None:
+        """See `Restricting`: where this registry counts the numbers, one that is chosen is not very long."""
+        _, _, value = label.partition("/")
+        if _LONG.fullmatch(value) and not self.assigned_elsewhere(context):
+            raise InvalidIdentifier(
+                label,
+                "a number of ten digits and more cannot be chosen, because all later numbers of this type"
+                " would follow it; choose a shorter one",
+                len(label) - len(value),
+                NAME,
+            )
 
     def parse(self, text: str) -> Puid:
         """See `Scheme`."""

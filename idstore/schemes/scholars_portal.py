@@ -35,7 +35,7 @@ NAME: Final = "scholars-portal"
 KINDS: Final[Mapping[str, str]] = {"pdf": "pdf_fulltext/", "xml": "xml_fulltext/", "file": "", "event": ""}
 """Kinds of identifiers below an article, each with the prefix of its time."""
 
-_ADDRESS: Final = re.compile(r"https?://[^/?#]*scholarsportal[.-]info[^/?#]*/", re.IGNORECASE | re.ASCII)
+_ADDRESS: Final = re.compile(r"https?://(?=[^/?#]*scholarsportal[.-]info)[^/?#]*+/", re.IGNORECASE | re.ASCII)
 _ISSN_STEP: Final = re.compile(
     "(?<=[/=])[0-9]{7}[0-9x](?=/|%2F)|(?<=%2F)[0-9]{7}[0-9x](?=/|%2F)", re.IGNORECASE | re.ASCII
 )

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Header, Path, Query
 from fastapi.exceptions import RequestValidationError
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -35,7 +36,8 @@ from idstore.progress import never
 from idstore.registry import Registry
 from idstore.server import description, health, lines, problems
 from idstore.server.admission import CLIENT_GONE, Figures, ServerLimits
-from idstore.server.hot_routes import HotRoutes
+from idstore.server.allowances import Allowances, QueryAllowance
+from idstore.server.hot_routes import Answering, HotRoutes
 from idstore.server.performer import permitted
 from idstore.server.places import Places
 from idstore.server.query_answers import query_response, watched
@@ -75,6 +77,15 @@ _UNBUFFERED: Final = {**_PRIVATE, "X-Accel-Buffering": "no"}
 _Endpoint = Callable[..., Awaitable[Response]]
 
 
+class _AnyText(PathConvertor):
+    """A parameter in a path, which may also hold line breaks: no name has them, but an error says so."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("any", _AnyText())
+
+
 class _Application(FastAPI):
     """An application with hot routes before the others."""
 
@@ -110,7 +121,9 @@ class _Application(FastAPI):
         return self.openapi_schema
 
 
-def application(registry: Registry, workers: Workers, figures: Figures, limits: ServerLimits) -> FastAPI:
+def application(
+    registry: Registry, workers: Workers, figures: Figures, limits: ServerLimits, allowances: Allowances
+) -> FastAPI:
     """Return the application, without the `Admission` that signs callers in."""
     app = _Application(
         title="idstore",
@@ -121,7 +134,8 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
         openapi_url=None,
         redirect_slashes=False,
     )
-    _add_operations(app, registry, workers, limits)
+    answer = partial(_respond, registry, workers, allowances)
+    _add_operations(app, registry, workers, limits, answer)
     _add_generator(app, registry, workers)
     _add_description(app)
     health.add(app, registry, figures)
@@ -130,12 +144,13 @@ def application(registry: Registry, workers: Workers, figures: Figures, limits: 
     app.add_exception_handler(HTTPException, _no_route)  # type: ignore[arg-type]
     app.add_exception_handler(ClientDisconnect, lambda _, __: Response(status_code=CLIENT_GONE))
     app.add_exception_handler(Exception, lambda _, error: problems.response(problems.failure(error)))
-    answer = partial(_respond, registry, workers)
     app.hot_routes = HotRoutes(partial(FastAPI.__call__, app), API, answer)
     return app
 
 
-def _add_operations(app: FastAPI, registry: Registry, workers: Workers, limits: ServerLimits) -> None:
+def _add_operations(
+    app: FastAPI, registry: Registry, workers: Workers, limits: ServerLimits, answer: Answering
+) -> None:
     writers, importers = Writers(WRITERS, OF_ONE, limits.sending), CapacityLimiter(IMPORTERS)
     for operation in OPERATIONS.values():
         if operation.download:
@@ -145,9 +160,9 @@ def _add_operations(app: FastAPI, registry: Registry, workers: Workers, limits: 
         elif operation.is_long:
             endpoint = _long_endpoint(operation, registry, workers, limits)
         else:
-            endpoint = _endpoint(operation, registry, workers)
+            endpoint = _endpoint(operation, answer)
         app.add_api_route(
-            API + operation.path.replace("}", ":path}"),
+            API + operation.path.replace("}", ":any}"),
             _with_parameters(_checked(endpoint, operation), operation),
             methods=[operation.method],
             name=operation.name,
@@ -208,9 +223,9 @@ def _add_generator(app: FastAPI, registry: Registry, workers: Workers) -> None:
     )
 
 
-def _endpoint(operation: ApiOperation, registry: Registry, workers: Workers) -> _Endpoint:
+def _endpoint(operation: ApiOperation, answer: Answering) -> _Endpoint:
     async def endpoint(request: Request, **sent: Any) -> Response:
-        return await _respond(registry, workers, operation, request, sent)
+        return await answer(operation, request, sent)
 
     return endpoint
 
@@ -404,6 +419,7 @@ def _values(sent: Mapping[str, Any]) -> dict[str, Any]:
 async def _respond(
     registry: Registry,
     workers: Workers,
+    allowances: Allowances,
     operation: ApiOperation,
     request: Request,
     sent: Mapping[str, Any],
@@ -415,8 +431,9 @@ async def _respond(
         async with watched(request) as gone:
             return await workers.scan(operation, partial(answer, gone), counted_as(request))
     if operation.result is Answer:
-        async with watched(request) as gone:
-            return await workers.run(operation, partial(answer, gone))
+        async with watched(request) as gone, allowances.place(request) as allowance:
+            most = None if request.client is None else allowance  # by the socket as on the folder
+            return await workers.run(operation, partial(answer, gone, most))
     return await workers.run(operation, answer)
 
 
@@ -427,9 +444,15 @@ def _answer(
     caller: Caller,
     values: Mapping[str, Any],
     cancelled: Callable[[], bool] = never,
+    allowance: QueryAllowance | None = None,
 ) -> Response:
-    """Carry out an operation for a caller."""
+    """Carry out an operation for a caller.
+
+    allowance  the limits of a query, whatever the request asks for.
+    """
     arguments = _arguments(operation, registry, caller, values)
+    if allowance is not None:
+        arguments |= allowance.within(arguments)
     if _CANCELLED in operation.signature.parameters:
         arguments[_CANCELLED] = cancelled
     if operation.position is not None:

@@ -77,10 +77,10 @@ def generator_responses(operation: ApiOperation) -> dict[int | str, Json]:
 def _success(operation: ApiOperation) -> Json:
     if operation.download or operation.result is Answer:
         media = operation.media or {name: format.media_type for name, format in FORMATS.items()}
-        text = {"schema": {"type": "string"}}
+        kinds = [one.partition(";")[0] for one in media.values()]
         return {
             "description": "The file, in the format asked for.",
-            "content": {one.partition(";")[0]: text for one in media.values()},
+            "content": {one: {"schema": _file_schema(one)} for one in kinds},
         }
     if operation.in_lines:
         progress = " Lines with the key progress, and empty ones, come before." if operation.is_long else ""
@@ -90,6 +90,13 @@ def _success(operation: ApiOperation) -> Json:
         }
     headers = {} if operation.position is None else {"headers": _LINK}
     return {"description": "Done.", "model": result_type(operation.result), **headers}
+
+
+def _file_schema(media: str) -> Json:
+    """Return the schema of a file: any JSON, bytes, or text."""
+    if media.endswith("json"):
+        return {}
+    return {"type": "string", "format": "binary"} if media.endswith("sheet") else {"type": "string"}
 
 
 def complete(document: Json) -> Json:

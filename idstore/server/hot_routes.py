@@ -26,6 +26,8 @@ _JSON: Final = b"application/json"
 
 Sent = Mapping[str, Any]
 """What a request gives, by the names of the endpoint's parameters."""
+Answering = Callable[[ApiOperation, Request, Sent], Awaitable[Response]]
+"""Answers a request for an operation, with the parameters that were read from it."""
 
 
 class HotRoutes:
@@ -35,12 +37,7 @@ class HotRoutes:
     answer  carries out an operation for a request.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        prefix: str,
-        answer: Callable[[ApiOperation, Request, Sent], Awaitable[Response]],
-    ) -> None:
+    def __init__(self, app: ASGIApp, prefix: str, answer: Answering) -> None:
         self._app, self._answer = app, answer
         self._routes = [_HotRoute(OPERATIONS[name], prefix) for name in HOT]
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from idstore.server.allowances import AnonymousAllowance, QueryAllowance
 from idstore.server.reconciliation import ReconciliationSettings
 from idstore.server.resolution.hosts import ResolutionSettings
 from idstore.server.settings_file import read_tables
@@ -10,7 +11,6 @@ from idstore.server.sign_in.directory import Ldap
 from idstore.server.sign_in.openid import OpenId
 from idstore.server.sign_in.sessions import SessionSettings
 from idstore.server.sign_in.trusted_header import TrustedHeader
-from idstore.server.sparql.allowances import AnonymousAllowance, QueryAllowance
 from idstore.server.sparql.data_description import DescriptionSettings
 from idstore.server.sparql.saved_queries import SavedQueriesSettings
 

@@ -10,6 +10,7 @@ from idstore.errors import IdstoreError
 from idstore.registry import Registry
 from idstore.server import changes, pages, problems, reconciliation
 from idstore.server.admission import Figures, ServerLimits
+from idstore.server.allowances import Allowances
 from idstore.server.api import application
 from idstore.server.handles import routes as handle_api
 from idstore.server.interfaces import Interface
@@ -75,15 +76,16 @@ def site(
     """
     workers = Workers(registry, limits.working)
     performer = Performer(registry, workers)
+    allowances = Allowances(settings.queries, settings.anonymous_queries)
     return Site(
-        changes.ChangeFeed(application(registry, workers, figures, limits), performer, stopping),
+        changes.ChangeFeed(application(registry, workers, figures, limits, allowances), performer, stopping),
         [
             pages.interface(),
             *more,
             rdswip.interface(performer),
             handle_api.interface(performer),
             resolution.interface(performer, settings.resolution),
-            sparql.interface(performer, settings),
+            sparql.interface(performer, allowances, settings),
             reconciliation.interface(performer, settings.reconciliation),
             resolution.own_hosts(performer, settings.resolution),
         ],

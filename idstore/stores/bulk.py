@@ -6,7 +6,7 @@ was.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike, getpid
 from pathlib import Path
@@ -88,6 +88,7 @@ class BulkChange(ActTransaction):
             )
         self._claims = _Claims(folder / _CLAIMS, lambda key: None if fresh else writer.ledger.claim(key))
         self._changed = self._redacts = False
+        self._redacted: Sequence[Claim] = ()
         self._version = next(writer.versions)
         self._begin_batch(self._head)
         super().__init__(self._batch, times.now(), writer.ledger.origin)
@@ -136,6 +137,7 @@ class BulkChange(ActTransaction):
 
         def commit(ledger: LedgerTransaction) -> None:
             ledger.switch(self._number, Row(last, None), self._claims.by_key())
+            ledger.replace_digests(self._redacted)
 
         old = self._writer.between(lambda: self._writer.switch(generation, commit, last), shielded=True)
         with suppress(*FAILURES):  # the change has taken effect; the next opening removes what remains
@@ -264,11 +266,13 @@ class BulkChange(ActTransaction):
         self,
         replace: Callable[[Quad], Quad],
         events: Iterable[Event],
+        claims: Sequence[Claim] = (),
         renamed: tuple[str, str] | None = None,
     ) -> None:
         """Replace quads, the log included, so that no file of the store keeps the former ones."""
         self._flush()
         self._changed = self._redacts = True
+        self._redacted = claims
         self._generation.redact(replace, events, renamed)
         redaction.mark(self._generation.folder)
         self._version = next(self._writer.versions)

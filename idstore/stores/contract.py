@@ -558,6 +558,7 @@ class Bulk(Transaction, Protocol):
         self,
         replace: Callable[[Quad], Quad],
         events: "Iterable[Event]",
+        claims: "Sequence[Claim]" = (),
         renamed: tuple[str, str] | None = None,
     ) -> None:
         """Replace quads, the log included, so that no file of the store keeps the former ones.
@@ -567,6 +568,7 @@ class Bulk(Transaction, Protocol):
 
         replace  returns the quad to keep in the place of a given one.
         events   the events that change, as they are afterwards.
+        claims   the claims that get other digests.
         renamed  the former and the new name of a party.
         Cost: every quad is read and written.
         """

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pyoxigraph import BlankNode
+from pyoxigraph import BlankNode, Triple
 
 from idstore.validation.expressions import ExpressionWriter, about_focus
 from idstore.validation.graph import Term
@@ -105,8 +105,8 @@ def values_clause(nodes: Iterable[Term]) -> str:
 
 
 def namable(nodes: Iterable[Term]) -> bool:
-    """Whether a query can name all of the nodes."""
-    return not any(isinstance(node, BlankNode) for node in nodes)
+    """Whether a query can name all of the nodes: they are IRIs and literals."""
+    return not any(isinstance(node, BlankNode | Triple) for node in nodes)
 
 
 def _query(check: Check, writer: ExpressionWriter, start: str) -> str:

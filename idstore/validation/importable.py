@@ -3,13 +3,12 @@
 Records and namespaces have events, namespaces could be added, bases are separate, and nothing contradicts.
 """
 
-import tempfile
 from collections.abc import Collection, Iterator
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
 
-from idstore import opening
+from idstore import opening, scratch
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import rdf
 from idstore.model.namespace import Namespace
@@ -85,8 +84,8 @@ def contradiction(
     if Path(path).suffix.lower() not in rdf.SUFFIXES or not _events_within(source, namespaces):
         return None
     with (
-        tempfile.TemporaryDirectory(prefix="idstore-") as folder,
-        opening.open(Path(folder) / "store", administrator=_IMPORTER) as registry,
+        scratch.folder() as folder,
+        opening.open(folder / "store", administrator=_IMPORTER) as registry,
     ):
         try:
             rdf.import_registry(registry, [Path(fspath(path))], _IMPORTER)

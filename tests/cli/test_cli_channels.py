@@ -107,3 +107,41 @@ def test_what_was_made_is_told_where_it_cannot_be_printed(
         assert len(found) >= there + many
         assert {line.split()[1] for line in said} <= {line.split("\t")[0] for line in found}
         assert "idstore: standard output: No space left on device" in done.stderr
+
+
+def test_what_was_made_is_told_where_nobody_reads_it(environment: dict[str, str], run: Run) -> None:
+    for words, many in ((("mint", "own"), 1), (("mint", "own", "--count", "3"), 3)):
+        there = {*run("list").lines}
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [sys.executable, "-m", "idstore", *words],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            check=False,
+        )
+        os.close(writing)
+        assert done.returncode == 141
+        made = {line.split("\t")[0] for line in {*run("list").lines} - there}
+        assert len(made) == many
+        assert {line.split()[1] for line in done.stderr.splitlines()} == made
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("streams", ["-o /dev/full", ">/dev/full", "--json >/dev/full"])
+def test_what_a_table_allocated_is_told_where_it_cannot_be_written(
+    environment: dict[str, str], run: Run, tmp_path: Path, streams: str
+) -> None:
+    environment["PYTHONUNBUFFERED"] = ""  # as users run it: what is printed fails when it is flushed
+    table = tmp_path / "table.csv"
+    table.write_text("name\nvalve\npump\n")
+    done = shell(environment, "mint", "own", "--from", str(table), streams=streams)
+    assert done.returncode == 1
+    assert "the identifiers of 2 rows are allocated" in done.stderr
+    assert "No space left on device" in done.stderr
+    made = {line.split("\t")[0] for line in run("list").lines}
+    again = shell(environment, "mint", "own", "--from", str(table))
+    assert (again.returncode, "2 known" in again.stderr) == (0, True)
+    assert made == {line.split(",")[0] for line in again.stdout.splitlines()[1:]}

@@ -10,6 +10,8 @@ import pytest
 from command_lines import Minting, Run
 
 UNICORN = '{"issn": "0392-1921", "volume": "30", "issue": "119", "page": "1", "title": "The Unicorn"}'
+END_OF_INPUT = b"\x04"
+"""Ctrl-D. Python asks a terminal for more after a first one that follows some text."""
 
 
 def test_a_dry_run_of_fixate_shows_every_text_that_becomes_public(run: Run, mint: Minting) -> None:
@@ -46,10 +48,13 @@ def test_a_dry_run_of_release_and_replace_changes_nothing(run: Run, mint: Mintin
     run("show", f"{article}_old1", code=4)
 
 
-def answered(store: Path, answer: bytes, *words: str, data: bool = False) -> tuple[int, str]:
+def answered(
+    store: Path, answer: bytes, *words: str, data: bool = False, typed: bytes = b""
+) -> tuple[int, str]:
     """Run a command on a terminal and answer its question; return its exit code and what it shows.
 
-    data  whether standard output is the terminal, too.
+    data   whether standard output is the terminal, too.
+    typed  what the person types before the question.
     """
     terminal, side = pty.openpty()
     process = subprocess.Popen(
@@ -60,6 +65,7 @@ def answered(store: Path, answer: bytes, *words: str, data: bool = False) -> tup
         env=os.environ | {"IDSTORE_STORE": str(store), "IDSTORE_USER": "alice"},
     )
     os.close(side)
+    os.write(terminal, typed)
     shown = b""
     while b"[y/N] " not in shown and (part := _read(terminal)):
         shown += part
@@ -134,6 +140,14 @@ def test_an_import_on_a_terminal_shows_its_dry_run_and_asks(
     assert (code, "becomes visible to everybody" in shown) == (1, True)
     run("show", "rdl:R3732211754", code=4)
     assert answered(store, b"y\n", *words)[0] == 0
+    assert run("show", "rdl:R3732211754", "--json").object["stage"] == "fixated"
+
+
+@pytest.mark.local("a terminal is on this machine")
+def test_an_import_of_what_is_typed_is_carried_out_after_its_dry_run(run: Run, rdl: str, store: Path) -> None:
+    words = ("import", "-", "--format", "list", "--namespace", rdl)
+    code, shown = answered(store, b"y\n" + END_OF_INPUT, *words, typed=b"R3732211754\n" + END_OF_INPUT * 2)
+    assert (code, shown.count("1 new")) == (0, 2)
     assert run("show", "rdl:R3732211754", "--json").object["stage"] == "fixated"
 
 

@@ -33,6 +33,17 @@ def test_every_way_to_a_target_warns(run: Run, first: str) -> None:
     assert f"line 2: {told}" in outcome.err
 
 
+def test_ten_of_many_identifiers_for_one_target_are_named(run: Run, first: str) -> None:
+    table = "subject,leads_to\n" + "".join(f"n{number:02},{URL}\n" for number in range(15))
+    outcome = run("import", "-", "--format", "csv", "--namespace", "h", stdin=table)
+    assert f"line 3: {URL}: {first}, https://hdl.handle.net/10.1000/n00 already lead there" in outcome.err
+    rest = [line for line in outcome.err.splitlines() if "and others already lead there" in line]
+    assert len(rest) == 5 and all(line.count("/10.1000/") == 10 for line in rest)
+    for words in (("register", "h", "last", "--target", URL), ("target", "h:last", URL)):
+        [warning] = run(*words).err.splitlines()
+        assert "and others already lead there" in warning and warning.count("/10.1000/") == 10
+
+
 def test_a_version_with_a_target_of_another_identifier_warns(run: Run, first: str) -> None:
     work = run("mint", "rdl").line
     run("fixate", work)

@@ -1,14 +1,17 @@
 """Tables of requests: ``mint --from`` and ``register --from``."""
 
 import csv
+import difflib
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 from command_lines import Run
+
+import idstore
 
 HEADER = ("name_en", "name@de", "comment", "target", "exactMatch", "notes of ours")
 ROWS = (
@@ -463,6 +466,26 @@ def test_grants_of_a_table(run: Run, tmp_path: Path) -> None:
     run("bind", one, "http://x.example.org/", by="bob")
     run("bind", two, "http://x.example.org/", by="carol", code=7)
     assert run("grant", "--from", table).err.endswith("idstore: 2 known; done\n")
+
+
+@pytest.mark.local("another process would open the folder of the store")
+@pytest.mark.usefixtures("rdl")
+def test_the_store_is_free_while_names_of_unknown_parties_are_compared(
+    run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("party", "add", "carol")
+    iri = run("register", "h", "one").line
+    table = written(tmp_path / "t.tsv", ("id", "party"), (iri, "carl"), (iri, "karol"))
+    compared, compare = [], difflib.get_close_matches
+
+    def compare_beside(name: str, known: Iterable[str], number: int) -> list[str]:
+        with idstore.open(store, wait=0) as registry:  # refused while a command holds the store
+            compared.append(registry.show(iri, idstore.Party("alice")).iri)
+        return compare(name, known, number)
+
+    monkeypatch.setattr(difflib, "get_close_matches", compare_beside)
+    told = run("grant", "--from", table).err
+    assert compared == [iri, iri] and told.count("(perhaps carol?)") == 2
 
 
 @pytest.mark.usefixtures("rdl")

@@ -128,15 +128,18 @@ def test_a_tombstone_is_named_among_what_is_published(here: Registry, tmp_path: 
 
 def test_an_import_names_what_it_changes_about_power(here: Registry, tmp_path: Path) -> None:
     here.grant("names:draft", MALLORY, ANN)
+    here.release(here.register("names", "gone", ANN), ANN)
     here.allow("names", ["ben"], ROOT)
+    here.ungrant("names:draft", MALLORY, ANN)
+    here.comment("names:draft", f"no power: {IDS.grantee.value} {IDS.Fixated.value}", ANN)
     with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
         report = merge(copy, here, tmp_path)
     found = {effect.power: [event.kind for event in effect.first] for effect in report.effects}
     assert found == {
         "parties": [IDS.Initialization],
-        "permissions": [IDS.Grant, IDS.NamespaceAllowance],
+        "permissions": [IDS.Grant, IDS.NamespaceAllowance, IDS.Ungrant],
         "ownership": [IDS.NamespaceAddition],
-        "publication": [IDS.Fixation],
+        "publication": [IDS.Fixation, IDS.Release],
     }
 
 

@@ -306,6 +306,13 @@ def test_meaningless_numbers_are_misuse(run: Run, rdl: str, tmp_path: Path, opti
     assert not (tmp_path / "results.tsv").exists()
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "1e9", "-1"])
+def test_a_meaningless_timeout_of_an_endpoint_is_misuse(run: Run, rdl: str, value: str) -> None:
+    words = ("project", "--to", "http://127.0.0.1:9/", "--namespace", rdl, "--timeout", value)
+    [line] = run(*words, code=2).err.splitlines()
+    assert "--timeout" in line
+
+
 def test_an_unusable_result_file_is_refused_before_any_request(
     run: Run, mint: Minting, site: Site, tmp_path: Path
 ) -> None:

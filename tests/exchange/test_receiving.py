@@ -115,6 +115,85 @@ def test_a_handle_is_imported_without_its_private_values(
     sound(here)
 
 
+def shared(here: Registry, there: Registry, folder: Path) -> str:
+    """Register a published handle of ben, known in both registries."""
+    iri = register(there, "doc", BEN)
+    merge(here, there, folder)
+    return iri
+
+
+def agree(here: Registry, there: Registry, iri: str) -> None:
+    """Check that both registries are sound, and tell the public the same values, also in their patches."""
+    told = [one.values(iri, OUT) for one in (here, there)]
+    assert told[0] == told[1]
+    for one in (here, there):
+        sound(one)
+        changes = [step for step in one.steps(OUT) if step.event.about == iri]
+        kept = {quad for step in changes for quad in step.added} - {
+            quad for step in changes for quad in step.removed
+        }
+        with one.quads(OUT) as quads:
+            assert kept <= {*quads}
+
+
+@pytest.mark.parametrize("private_first", [True, False])
+def test_a_public_value_of_elsewhere_does_not_take_the_place_of_a_private_one(
+    here: Registry, there: Registry, tmp_path: Path, private_first: bool
+) -> None:
+    iri = shared(here, there, tmp_path)
+    secret = Draft("EMAIL", "ben@example.org", index=2, permissions="1100")
+    setters = [(here, secret), (there, Draft("EMAIL", "public@example.org", index=2))]
+    for registry, draft in setters if private_first else reversed(setters):
+        registry.set_value(iri, draft, BEN)
+    there.comment(iri, "a remark", BEN)
+    before = here.values(iri, BEN)
+    assert merge(here, there, tmp_path).left.held == [iri]
+    assert here.values(iri, BEN) == before
+    merge(there, here, tmp_path)
+    assert [value.text for value in there.values(iri, BEN, indexes=[2])] == ["public@example.org"]
+    here.unset_values(iri, [2], BEN)
+    here.set_value(iri, Draft("EMAIL", "ben@example.org", index=3, permissions="1100"), BEN)
+    assert merge(here, there, tmp_path).left.held == []
+    assert [value.text for value in here.values(iri, BEN, indexes=[2, 3])] == [
+        "public@example.org",
+        "ben@example.org",
+    ]
+    agree(here, there, iri)
+
+
+def test_a_copy_follows_what_its_original_does_with_private_values(here: Registry, tmp_path: Path) -> None:
+    iri = register(here, "doc", BEN)
+    for index in (2, 3):
+        here.set_value(iri, Draft("EMAIL", "ben@example.org", index=index, permissions="1100"), BEN)
+    with idstore.open(tmp_path / "copy", administrator=ROOT) as copy:
+        last = follow(copy, here, tmp_path, 0)
+        assert copy.values(iri, BEN) == here.values(iri, BEN)
+        here.unset_values(iri, [2], BEN)
+        here.set_value(iri, Draft("EMAIL", "public@example.org", index=3), BEN)
+        follow(copy, here, tmp_path, last)
+        assert copy.values(iri, BEN) == here.values(iri, BEN)
+        agree(here, copy, iri)
+
+
+def test_values_that_were_private_for_a_time_change_nothing_for_the_public(
+    here: Registry, there: Registry, tmp_path: Path
+) -> None:
+    iri = shared(here, there, tmp_path)
+    there.set_value(iri, Draft("EMAIL", "public@example.org", index=2), BEN)
+    here.set_value(iri, Draft("EMAIL", "ben@example.org", index=2, permissions="1100"), BEN)
+    here.unset_values(iri, [2], BEN)
+    there.set_value(iri, Draft("EMAIL", "public@example.org", index=4), BEN)
+    there.unset_values(iri, [4], BEN)
+    here.set_value(iri, Draft("EMAIL", "ben@example.org", index=4, permissions="1100"), BEN)
+    assert merge(here, there, tmp_path).left.held == []
+    merge(there, here, tmp_path)
+    assert [value.text for value in here.values(iri, BEN, indexes=[2, 4])] == [
+        "public@example.org",
+        "ben@example.org",
+    ]
+    agree(here, there, iri)
+
+
 def test_a_feed_continues_after_a_handle_with_a_private_value(
     here: Registry, there: Registry, tmp_path: Path
 ) -> None:

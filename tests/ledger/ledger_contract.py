@@ -389,6 +389,17 @@ class LedgerTests:
             assert append(again) == 8
             assert list(again.faults()) == []
 
+    def test_a_switch_can_replace_digests(self, place: Place, ledger: Ledger) -> None:
+        append(ledger, "a")
+        with ledger.transaction() as transaction:
+            self.switch(transaction)
+            transaction.replace_digests([claim("c", 6, holder="b", digest="e").claim])
+            transaction.commit()
+        with self.reopened(place, ledger) as again:
+            assert again.claim(name("c")) == claim("c", 6, holder="b", digest="e")
+            assert again.claim(name("a")) == claim("a", 1)
+            assert list(again.faults()) == []
+
     def test_a_switch_with_a_taken_key_changes_nothing(self, place: Place, ledger: Ledger) -> None:
         append(ledger, "c")
         with pytest.raises(AlreadyRegistered), ledger.transaction() as transaction:

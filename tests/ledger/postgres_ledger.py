@@ -338,6 +338,11 @@ class PostgresTransaction:
             self._add_claims(database, claims)
         self._generation = generation
 
+    def replace_digests(self, claims: Sequence[Claim]) -> None:
+        with self._step() as database:
+            for key, _, digest in claims:
+                database.execute("UPDATE claim SET digest = %s WHERE key = %s", (digest, key.value))
+
     def prune(self, number: int) -> None:
         with self._step() as database:
             database.execute(

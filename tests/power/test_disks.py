@@ -186,7 +186,7 @@ STEPS = ("mint", "register", "bind", "fixate", "release", "take_in", "back_up", 
 @pytest.mark.parametrize(
     ("act", "prune", "most", "share"),
     [
-        ("mint", 5, 4, 0.5),
+        ("mint", 5, 4, 0.4),
         pytest.param("take_in", None, 6, 0.5, marks=pytest.mark.slow),
         *(pytest.param(act, prune, 8, 0.0, marks=pytest.mark.slow) for act in STEPS for prune in (None, 5)),
     ],

@@ -80,6 +80,13 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, text: str, message:
     assert message in str(raised.value)
 
 
+def test_a_query_that_is_too_long_is_refused_and_not_cut(tmp_path: Path) -> None:
+    longest = GOOD + "#" * ((1 << 20) - len(GOOD.encode()))
+    assert saved_query(write(tmp_path, longest)).text == longest
+    with pytest.raises(InvalidData, match="shorten the query"):
+        saved_query(write(tmp_path, longest + "#"))
+
+
 def test_names_are_parts_of_addresses(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="part of an address"):
         saved_query(write(tmp_path, GOOD, "a b.rq"))

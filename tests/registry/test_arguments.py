@@ -179,6 +179,7 @@ def test_the_position_is_one_in_the_value_that_was_given(registry: Registry) -> 
     with pytest.raises(InvalidIdentifier) as refused:
         registry.show("rdl:foo", ALICE)
     assert (refused.value.value, refused.value.position) == ("rdl:foo", 4)
+    assert refused.value.fields["position"] == 4
 
 
 def closed() -> IO[bytes]:

@@ -1,6 +1,7 @@
 """Tables of requests: an identifier for each row, in one act."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,9 @@ def test_what_has_a_target_is_looked_up_once_for_all_its_rows(
     looked_up = []
     bound_to = BatchMint.bound_to
 
-    def counted(minting: BatchMint, text: str, party: Party) -> object:
+    def counted(minting: BatchMint, text: str, *others: Any) -> object:
         looked_up.append(text)
-        return bound_to(minting, text, party)
+        return bound_to(minting, text, *others)
 
     monkeypatch.setattr(BatchMint, "bound_to", counted)
     rows = [

@@ -35,6 +35,7 @@ show h:a/b
 --user bob show h:a/b
 show h:nothing
 show rdl:R1
+--json show rdl:foo
 list --namespace h
 --user bob list
 target h:a/b http://x.example.org/

@@ -4,10 +4,13 @@ import gzip
 import json
 import re
 import socket
+import threading
+import time
 from typing import Final
 
 import pytest
-from serving import Server
+from serving import Reply, Server
+from time_limits import scaled
 
 REGISTER: Final = "/api/v1/namespaces/h/registrations"
 NEWS: Final = b"POST /api/v1/news HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -307,3 +310,32 @@ def test_a_page_of_the_server_itself_may_change_something(server: Server, alice:
 def test_another_method_is_told_which_there_are(server: Server, path: str, allowed: set[str]) -> None:
     reply = server.ask("PUT", path, {})
     assert (reply.status, set(reply.headers["allow"].split(", "))) == (405, allowed)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "metadata"),
+    [
+        ("GET", f"/api/v1/bound-to?text=http://a{'+' * 50_000}b", None),
+        ("GET", f"/api/v1/identifier?id=10.1000/{'%3Cb%3E' * 6_000}y", None),
+        ("POST", "/api/v1/derive", {"doi": f"x{'<b>' * 20_000}y"}),
+    ],
+    ids=range(3),
+)
+def test_a_long_text_holds_up_no_other_request(
+    server: Server, method: str, path: str, metadata: dict[str, str] | None
+) -> None:
+    replies: list[Reply] = []
+    sent: dict[str, object] | None = None
+    if metadata is not None:
+        sent = {"name": "sp", "metadata": {"issn": "0305-4179", **metadata}}
+    asking = threading.Thread(target=lambda: replies.append(server.ask(method, path, sent)))
+    limit = scaled(1)
+    asking.start()
+    waited: list[float] = []
+    while not waited or asking.is_alive():
+        begun = time.monotonic()
+        assert server.ask("GET", "/healthz").status == 200
+        waited.append(time.monotonic() - begun)
+    asking.join()
+    assert replies[0].status in (200, 404, 422), replies[0].body
+    assert max(waited) < limit

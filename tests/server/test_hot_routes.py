@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message
 import idstore
 from idstore.model.party import NOBODY, Party
 from idstore.server.admission import Figures, ServerLimits
+from idstore.server.allowances import Allowances
 from idstore.server.api import application
 from idstore.server.sign_in import Caller
 from idstore.server.workers import Workers
@@ -36,7 +37,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[idstore.Regis
 
 @pytest.fixture(scope="module")
 def app(registry: idstore.Registry) -> FastAPI:
-    return application(registry, Workers(registry, 60), Figures(), ServerLimits())
+    return application(registry, Workers(registry, 60), Figures(), ServerLimits(), Allowances())
 
 
 def ask(
@@ -81,6 +82,8 @@ KNOWN = {"requestKey": "known", "target": "http://x.example.org/"}
         ("POST", MINT, "", JSON, {"requestKey": "known"}, ALICE, True),
         ("POST", MINT, "", JSON, KNOWN, NOBODY, True),
         ("POST", MINT.replace("rdl", "no"), "", JSON, {}, ALICE, True),
+        ("POST", MINT.replace("rdl", "rdl\n"), "", JSON, {}, ALICE, True),
+        ("POST", MINT.replace("rdl", "r\ndl"), "", JSON, {}, ALICE, True),
         ("POST", MINT, "", {"content-type": "application/json; charset=utf-8"}, KNOWN, ALICE, False),
         ("POST", MINT, "", {}, KNOWN, ALICE, False),
         ("POST", MINT, "", JSON, {"nmae": "x"}, ALICE, False),

@@ -25,6 +25,8 @@ from idstore.errors import IdstoreError
 from idstore.model.party import NOBODY, Party
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.wire import dump
+from idstore.registry.feed import FeedStep
+from idstore.registry.handle_values import Draft
 from idstore.server import problems
 from idstore.server.sign_in import Caller
 from idstore.tokens import Tokens
@@ -262,3 +264,53 @@ def test_a_hidden_identifier_takes_as_many_steps_as_an_absent_one(
             ask()  # what is kept from the first time
             needed[label] = steps.of(ask)
         assert max(needed.values()) - min(needed.values()) <= FEW.get(name, 3), needed
+
+
+def test_hidden_drafts_add_no_step_to_public_answers(counted: tuple[Steps, Registry]) -> None:
+    steps, registry = counted
+    dora = Party("dora")
+    public = registry.mint("rdl", CAROL).iri
+    registry.fixate([public], CAROL)
+
+    def resolved() -> None:
+        with pytest.raises(IdstoreError):
+            registry.resolve(public, BOB)
+
+    def fed() -> list[FeedStep]:
+        return list(registry.steps(NOBODY, newest - 1))
+
+    needed = []
+    for number in (1, 40):
+        for _ in range(number):
+            draft = registry.mint("rdl", dora).iri
+            registry.supersede(draft, [public], dora)
+        shown = registry.mint("rdl", dora).iri
+        registry.fixate([shown], dora)
+        newest = [*registry.steps(NOBODY)][-1].number
+        assert str(dora.name) in str(fed())
+        resolved()
+        needed.append((steps.of(resolved), steps.of(fed)))
+        dora = Party("dara")  # of the same length, and new as well
+    (few, shortest), (many, longest) = needed
+    assert abs(many - few) <= 3
+    assert abs(longest - shortest) <= 3, needed
+
+
+@pytest.mark.parametrize("name", ["remarks", "authority", "at", "values", "show", "resolve", "citation"])
+def test_what_is_private_about_a_published_identifier_adds_no_step(
+    counted: tuple[Steps, Registry], name: str
+) -> None:
+    steps, registry = counted
+    needed = []
+    for hidden in (0, 30):
+        label = f"public{hidden:02}{name}"
+        iri = registry.register("h", label, CAROL, idstore.Request(target=WORD)).iri
+        registry.fixate([iri], CAROL)
+        for number in range(hidden):
+            registry.comment(iri, f"remark {number}", CAROL, internal=True)
+            registry.set_value(iri, Draft("DESC", "secret", 9 + number, permissions="1100"), CAROL)
+        for party in (NOBODY, BOB):
+            ask = partial(answer, registry, name, iri, party)
+            ask()
+            needed.append(steps.of(ask))
+    assert abs(needed[0] - needed[2]) <= 3 and abs(needed[1] - needed[3]) <= 3, needed

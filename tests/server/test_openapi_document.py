@@ -54,6 +54,58 @@ def test_a_row_needs_no_more_than_a_request(server: Server, alice: str, describe
     assert (reply.status, [row["verdict"] for row in reply.json]) == (200, ["new"]), reply.body
 
 
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("bound_to", {"text": "absent"}),
+        ("bound_to", {"text": "same"}),
+        ("list_bound", {"text": "same"}),
+        ("log", {"id": "same"}),
+        ("events_since", {"id": "same"}),
+        ("news", {"id": "same"}),
+        ("show", {"id": "same"}),
+    ],
+)
+def test_a_label_of_several_namespaces_or_of_none_gets_a_documented_answer(
+    server: Server, alice: str, described: dict[str, Any], name: str, sent: dict[str, str]
+) -> None:
+    for prefix in ("10.2000", "10.3000"):
+        made = {"name": f"p{prefix[3]}", "base": prefix, "scheme": "handle"}
+        server.ask("POST", "/api/v1/namespaces", made, token=alice)
+        path = f"/api/v1/namespaces/p{prefix[3]}/registrations"
+        reply = server.ask("POST", path, {"label": "same"}, token=alice)
+        if reply.status == 201:
+            server.ask("POST", "/api/v1/fixate", {"ids": [reply.json["id"]]}, token=alice)
+    operation = OPERATIONS[name]
+    path = f"/api/v1{operation.path}"
+    query = operation.in_query
+    reply = server.ask(operation.method, path, None if query else sent, query=sent if query else {})
+    assert reply.status == (409 if sent.get("text", sent.get("id")) == "same" else 404), reply.body
+    responses = dict(operations(described))[name]["responses"]
+    assert str(reply.status) in responses
+
+
+@pytest.mark.parametrize(
+    ("name", "media", "schema"),
+    [
+        ("export", "text/csv", {"type": "string"}),
+        ("export", "application/ld+json", {}),
+        (
+            "export",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            {"type": "string", "format": "binary"},
+        ),
+        ("query", "application/sparql-results+json", {}),
+        ("query", "text/turtle", {"type": "string"}),
+    ],
+)
+def test_files_are_text_json_or_bytes(
+    described: dict[str, Any], name: str, media: str, schema: dict[str, str]
+) -> None:
+    content = dict(operations(described))[name]["responses"]["200"]["content"]
+    assert content[media]["schema"] == schema
+
+
 def test_names_of_types_are_plain(described: dict[str, Any]) -> None:
     assert all(name.isalpha() and name[0].isupper() for name in described["components"]["schemas"])
 

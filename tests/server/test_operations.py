@@ -1,6 +1,7 @@
 """Each operation is declared once: routes, client, reference and the methods of `Registry` agree with it."""
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from serving import ALICE
 
 import idstore
-from idstore import Registry
+from idstore import Registry, errors
 from idstore.errors import IdstoreError, InvalidData, InvalidIdentifier, restored
 from idstore.model import times
 from idstore.operations.declared import LOCAL, OPERATIONS
@@ -29,11 +30,14 @@ def test_each_method_of_a_registry_is_an_operation_or_says_why_not() -> None:
 def test_each_operation_has_one_route_and_no_other_route_exists(tmp_path: Path) -> None:
     pytest.importorskip("fastapi")
     from idstore.server.admission import Figures, ServerLimits
+    from idstore.server.allowances import Allowances
     from idstore.server.api import application
     from idstore.server.workers import Workers
 
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
-        paths = application(registry, Workers(registry, 60), Figures(), ServerLimits()).openapi()["paths"]
+        paths = application(
+            registry, Workers(registry, 60), Figures(), ServerLimits(), Allowances()
+        ).openapi()["paths"]
     routes = {
         route["operationId"]: (method.upper(), path.removeprefix("/api/v1"))
         for path, methods in paths.items()
@@ -52,6 +56,19 @@ def test_the_client_has_each_operation(name: str) -> None:
 def test_the_client_says_what_needs_the_folder(name: str) -> None:
     with pytest.raises(idstore.IdstoreError, match="this needs the folder"):
         getattr(idstore.connect("http://127.0.0.1:9/"), name)
+
+
+OF_ALL = (errors.StoreUnavailable, errors.LimitReached, errors.SignInRequired)
+"""Errors of every operation."""
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_each_error_that_a_function_names_is_declared(name: str) -> None:
+    operation = OPERATIONS[name]
+    raised = " ".join(re.findall(r"Raises.*?(?=\n\n|\Z)", inspect.getdoc(operation.run) or "", re.DOTALL))
+    named = [getattr(errors, word, None) for word in re.findall(r"\b[A-Z]\w+", raised)]
+    kinds = {one for one in named if isinstance(one, type) and issubclass(one, IdstoreError)}
+    assert {one for one in kinds if not issubclass(one, (*operation.errors, *OF_ALL))} == set()
 
 
 def test_the_reference_is_up_to_date() -> None:

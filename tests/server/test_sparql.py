@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,11 @@ import idstore
 from idstore import Party
 from idstore.model.party import NOBODY
 from idstore.queries.process import ProcessAnswer
+from idstore.server.allowances import Allowances, QueryAllowance
 from idstore.server.form_parameters import FormParameters, read_parameters
 from idstore.server.performer import Performer
 from idstore.server.sign_in import Caller
 from idstore.server.sparql import protocol
-from idstore.server.sparql.allowances import Allowances, QueryAllowance
 from idstore.server.sparql.query_responses import Querying
 from idstore.server.sparql.routes import SparqlEndpoint
 from idstore.server.workers import Workers
@@ -167,6 +168,35 @@ def test_limits_are_announced_and_kept(strict: Server, carol: str) -> None:
         assert seconds <= time.monotonic() - begun < scaled(seconds + 2)
         assert (late.status, late.json["fields"]) == (422, {"limit": "time", "seconds": seconds})
         assert "retry-after" not in late.headers
+
+
+def test_queries_of_the_api_have_the_same_limits(strict: Server, carol: str) -> None:
+    path = "/api/v1/query"
+    for token, seconds, most in ((carol, 2, 5), (None, 3, 3)):
+        for asked in ({}, {"rows": 1000}, {"rows": None}):
+            sent = {"text": "SELECT * { ?s ?p ?o }", "format": "json", **asked}
+            reply = strict.ask("POST", path, sent, token=token)
+            told = (reply.headers["idstore-rows"], reply.headers["idstore-truncated"])
+            assert told == (str(most), "true")
+        late = strict.ask("POST", path, {"text": ENDLESS, "timeout": 55}, token=token)
+        assert late.json["fields"] == {"limit": "time", "seconds": seconds}
+    fewer = strict.ask("POST", path, {"text": "SELECT * { ?s ?p ?o }", "rows": 1}, token=carol)
+    assert fewer.headers["idstore-rows"] == "1"
+
+
+def test_anonymous_queries_of_the_api_leave_processes_to_others(strict: Server, carol: str) -> None:
+    body = json.dumps({"text": ENDLESS, "timeout": 55}).encode()
+    head = f"POST /api/v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+    with ExitStack() as opened:
+        for _ in range(16):
+            client = opened.enter_context(socket.create_connection(("127.0.0.1", strict.port)))
+            client.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
+        for _ in range(3):
+            begun = time.monotonic()
+            assert ask(strict, "ASK {}", carol).json["boolean"] is True
+            reply = strict.ask("POST", "/api/v1/query", {"text": "ASK {}", "format": "json"}, token=carol)
+            assert reply.status == 200, reply.body
+            assert time.monotonic() - begun < scaled(2)
 
 
 @linux

@@ -26,6 +26,7 @@ from idstore.model.filter import Filter
 from idstore.model.party import NOBODY
 from idstore.progress import Meter
 from idstore.server.admission import CLIENT_GONE, Figures, ServerLimits
+from idstore.server.allowances import Allowances
 from idstore.server.api import WRITERS, application
 from idstore.server.sign_in import Caller
 from idstore.server.transfers import BLOCK, Download, Writers, upload
@@ -266,7 +267,7 @@ def test_a_download_ends_with_its_client_before_its_first_block(
     monkeypatch.setattr("idstore.registry.export.Meter", Endless)
     with idstore.open(tmp_path / "store", administrator=ALICE) as registry:
         registry.add_namespace("h", "10.1000", "handle", ALICE)
-        app = application(registry, Workers(registry, 60), Figures(), ServerLimits(sending=5))
+        app = application(registry, Workers(registry, 60), Figures(), ServerLimits(sending=5), Allowances())
         assert anyio.run(ask) == [CLIENT_GONE] * (WRITERS + 1)
 
 

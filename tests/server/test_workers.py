@@ -233,6 +233,7 @@ def test_a_scan_ends_when_its_client_has_gone(tmp_path: Path, monkeypatch: pytes
     pytest.importorskip("fastapi")
     from idstore.registry import lists
     from idstore.server.admission import Figures, ServerLimits
+    from idstore.server.allowances import Allowances
     from idstore.server.api import application
     from idstore.server.sign_in import Caller
     from idstore.server.workers import Workers
@@ -265,6 +266,6 @@ def test_a_scan_ends_when_its_client_has_gone(tmp_path: Path, monkeypatch: pytes
     with opened(tmp_path) as registry:
         registry.add_namespace("h", "10.1000", "handle", ALICE)
         registry.mint("h", ALICE, idstore.Request(fixate=True))
-        app = application(registry, Workers(registry, 60), Figures(), ServerLimits())
+        app = application(registry, Workers(registry, 60), Figures(), ServerLimits(), Allowances())
         asyncio.run(app(scope, receive, send))
     assert answer[0]["status"] == 503

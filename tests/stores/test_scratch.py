@@ -13,6 +13,7 @@ import pytest
 import idstore
 from idstore import Party, scratch
 from idstore.exchange import rdf
+from idstore.validation.registries import check_file
 
 ALICE = Party("alice")
 HOLDER = """
@@ -119,12 +120,36 @@ def test_other_entries_are_left_alone(
     assert (elsewhere / "kept").exists()
 
 
-def test_the_folder_of_a_killed_import_is_removed_by_the_next_import(temporary: Path, tmp_path: Path) -> None:
-    with idstore.open(tmp_path / "one", administrator=ALICE) as registry:
+def exported(folder: Path) -> Path:
+    """Return an export with a draft."""
+    with idstore.open(folder / "one", administrator=ALICE) as registry:
         registry.add_namespace("names", "20.500.1", "handle", ALICE)
         registry.register("names", "a", ALICE)
-        with (tmp_path / "all.ttl").open("wb") as file:
+        with (folder / "all.ttl").open("wb") as file:
             rdf.export(registry, file, ALICE)
+    return folder / "all.ttl"
+
+
+def test_the_store_of_a_killed_validation_is_removed_by_the_next_one(temporary: Path, tmp_path: Path) -> None:
+    file = exported(tmp_path)
+    code = f"""
+import os
+from idstore.exchange import sorted_import
+from idstore.validation.registries import check_file
+sorted_import.SortedImport.number = lambda *_: os.kill(os.getpid(), 9)
+check_file({str(file)!r})
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    left = [*temporary.iterdir()]
+    assert any((folder / "store").exists() for folder in left)
+    for folder in left:
+        os.utime(folder, (LONG_AGO, LONG_AGO))
+    assert check_file(file).results == ()
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_folder_of_a_killed_import_is_removed_by_the_next_import(temporary: Path, tmp_path: Path) -> None:
+    exported(tmp_path)
     code = f"""
 import os, sys, idstore
 from pathlib import Path

@@ -15,19 +15,20 @@ from idstore.cli.article_minting import ArticleMinter, collect_ignored_keys, war
 from idstore.cli.call import Call
 from idstore.cli.output import StdoutError
 from idstore.cli.termination import UsageError
-from idstore.errors import InvalidData, InvalidIdentifier, NotRegistered
+from idstore.errors import IdstoreError, InvalidData
 
 if TYPE_CHECKING:
-    from idstore.cli.records import RecordView
+    from idstore.documents import Json
     from idstore.exchange.metadata import ArticleEntry
     from idstore.model.party import Party
+    from idstore.model.record import Record
     from idstore.registry import Registry
     from idstore.registry.allocator import Allocator
     from idstore.registry.requests import Request
     from idstore.registry.resolution import Derivation
 
-    _Allocation = tuple[RecordView, list[str]]
-    """A new record, and the other identifiers of its target."""
+    _Allocation = tuple[str, Json, list[str]]
+    """The IRI of a new record, the record (with ``--json``), and the other identifiers of its target."""
 
 
 class FileKind(StrEnum):
@@ -186,7 +187,7 @@ def mint(
         parent_field = {} if parent is None else {"parent": registry.identify(parent, party)}
         full_request = replace(request, metadata={**options, **parent_field})
         if count > 1:
-            allocations.extend(_allocate_several(registry, party, full_request, namespace, count))
+            allocations.extend(_allocate_several(call, registry, party, full_request, namespace, count))
         else:
             allocations.append(_allocate(call, registry, party, full_request, namespace, None))
 
@@ -204,23 +205,23 @@ def _print_all(call: Call, allocations: "Iterable[_Allocation]", target: str | N
 
     Raises StdoutError, BrokenPipeError.
     """
-    failure: StdoutError | None = None
-    for view, others in allocations:
+    failure: OSError | None = None
+    for iri, document, others in allocations:
         try:
-            print_allocated(call, view, others, target)
-        except StdoutError as error:
+            print_allocated(call, iri, document, others, target)
+        except (StdoutError, BrokenPipeError) as error:
             failure = error
     if failure is not None:
         raise failure
 
 
-def print_allocated(call: Call, view: "RecordView", others: list[str], target: str | None) -> None:
-    """Print a new identifier, after a warning on other identifiers of its target."""
-    if others:
-        from idstore.model.names import already_leading
+def print_allocated(call: Call, iri: str, document: "Json", others: list[str], target: str | None) -> None:
+    """Print a new identifier, after a warning on other identifiers of its target.
 
-        call.output.warn(already_leading(str(target), others))
-    call.output.new_identifier(view.iri, view.json())
+    document  its record, for ``--json``.
+    """
+    arguments.warn_of_others(call, target, others)
+    call.output.new_identifier(iri, document)
 
 
 def _mint_all(
@@ -293,10 +294,10 @@ def register(
         from idstore.cli.table_allocation import allocate_table
 
         return allocate_table(call, namespace, table, request, output, labelled=True, dry_run=dry_run)
-    view, others = session.allocate(
+    iri, document, others = session.allocate(
         call, lambda registry, party: _allocate(call, registry, party, request, namespace, label)
     )
-    print_allocated(call, view, others, target)
+    print_allocated(call, iri, document, others, target)
     return exits.DONE
 
 
@@ -355,56 +356,56 @@ def _derivations(
     derived: set[str] = set()
     for entry in entries:
         try:
-            derivation = registry.derive(namespace, entry.fields(strict=strict), derived, strict=strict)
+            derivation = registry.derive(namespace, entry.fields(strict=strict), strict=strict)
         except InvalidData as error:
             yield entry, with_location(entry, error)
         else:
+            yield entry, replace(derivation, collides=derivation.collides or derivation.iri in derived)
             derived.add(derivation.iri)
-            yield entry, derivation
 
 
 def _allocate(
     call: Call, registry: "Allocator", party: "Party", request: "Request", namespace: str, label: str | None
 ) -> "_Allocation":
-    """Allocate an identifier. Return the record, and the other identifiers of its target."""
+    """Allocate an identifier, and return what is printed of it."""
     from idstore import wrapped
-    from idstore.cli.records import record_views
+    from idstore.cli.records import new_record_json
 
-    bound = [] if request.target is None else registry.bound_to(request.target, party)
+    bound = arguments.leading_to(registry, request.target, party)
     record = (
         registry.mint(namespace, party, request)
         if label is None
         else registry.register(namespace, label, party, request)
     )
     # a request key may return an existing record, which may have comments
-    remarks = call.output.json and (request.comment, request.request_key) != (None, None)
-    [view] = record_views(registry, party, [record], remarks=remarks)
+    remarks = (request.comment, request.request_key) != (None, None)
+    document = new_record_json(call.output, registry, party, record, remarks=remarks)
     if label is not None and (doubt := wrapped.doubt(record.label)):
         call.output.warn(doubt)
     if label is not None and not record.label.isascii():
-        _warn_of_other_form(call, registry, party, view)
-    return view, [iri for iri in bound if iri != view.iri]
+        _warn_of_other_form(call, registry, party, record)
+    return record.iri, document, [iri for iri in bound if iri != record.iri]
 
 
-def _warn_of_other_form(call: Call, registry: "Allocator", party: "Party", view: "RecordView") -> None:
+def _warn_of_other_form(call: Call, registry: "Allocator", party: "Party", record: "Record") -> None:
     """Warn of an identifier whose label differs only in how Unicode composes its letters."""
-    scheme, context, label = view.namespace.scheme, view.namespace.context, view.record.label
-    for other in {normalize(form, label) for form in ("NFC", "NFD")} - {label}:
-        with suppress(NotRegistered, InvalidIdentifier):
-            twin = registry.identify(scheme.iri(other, context), party)
+    for other in {normalize(form, record.label) for form in ("NFC", "NFD")} - {record.label}:
+        with suppress(IdstoreError):  # none is registered, or the registry cannot be read: the record exists
+            namespace = registry.home(record)
+            twin = registry.identify(namespace.scheme.iri(other, namespace.context), party)
             call.output.warn(
                 f"{twin} looks the same: its letters are composed differently (Unicode NFC, NFD)"
             )
 
 
 def _allocate_several(
-    registry: "Allocator", party: "Party", request: "Request", namespace: str, count: int
+    call: Call, registry: "Allocator", party: "Party", request: "Request", namespace: str, count: int
 ) -> "Iterator[_Allocation]":
     """Allocate identifiers, and yield them one by one, the first with the earlier ones of its target."""
-    from idstore.cli.records import record_views
+    from idstore.cli.records import new_record_json
 
-    bound = [] if request.target is None else list(registry.bound_to(request.target, party))
+    bound = arguments.leading_to(registry, request.target, party)
     for record in registry.mint_several(namespace, count, party, request):
-        [view] = record_views(registry, party, [record], remarks=request.comment is not None)
-        yield view, bound
+        remarks = request.comment is not None
+        yield record.iri, new_record_json(call.output, registry, party, record, remarks=remarks), bound
         bound = []

@@ -94,14 +94,11 @@ def set_(
 
     def act(registry: "Registry", party: "Party") -> "tuple[list[Event], list[str]]":
         events = registry.set_value(id, draft, party)
-        others = registry.bound_to(data, party) if draft.leads else []
+        others = arguments.leading_to(registry, data if draft.leads else None, party)
         return events, [iri for iri in others if iri != events[-1].about]
 
     events, others = session.write(call, act)
-    if others:
-        from idstore.model.names import already_leading
-
-        call.output.warn(already_leading(data, others))
+    arguments.warn_of_others(call, data, others)
     print_changes(call, *events)
 
 

@@ -114,7 +114,7 @@ def import_(
 
     Undone by: nothing: what it publishes stays; drafts among it can be released.
     """
-    from idstore.exchange.importing import FORMATS, ImportChoices, ImportKind
+    from idstore.exchange.importing import FORMATS, LARGEST, ImportChoices, ImportKind
 
     if format is not None and format not in FORMATS:
         raise UsageError(f"no format {format!r} to import; there are {', '.join(FORMATS)}")
@@ -137,24 +137,32 @@ def import_(
         )
     if kinds[0] is ImportKind.DESCRIBED:
         _check_described(files[0], format)
-    if kinds[0] not in (ImportKind.BINDINGS, ImportKind.BATCH) and not dry_run and confirmation.asks(yes=yes):
-        status = carry_out(call, files, replace(choices, dry_run=True), metadata)
-        if status != exits.DONE and not keep_going:
-            return status
-        confirmation.confirm(
-            call, ["What is imported becomes visible to everybody, for ever, but for drafts"]
-        )
-    return carry_out(call, files, choices, metadata)
+    publishes = kinds[0] not in (ImportKind.BINDINGS, ImportKind.BATCH)
+    with stdin.files(files, largest=LARGEST[kinds[0]]) as paths:  # once, for dry run and import
+        if publishes and not dry_run and confirmation.asks(yes=yes):
+            status = carry_out(call, files, paths, replace(choices, dry_run=True), metadata)
+            if status != exits.DONE and not keep_going:
+                return status
+            confirmation.confirm(
+                call, ["What is imported becomes visible to everybody, for ever, but for drafts"]
+            )
+        return carry_out(call, files, paths, choices, metadata)
 
 
-def carry_out(call: Call, files: list[str], choices: "ImportChoices", metadata: str | None = None) -> int:
-    """Import files, print what was or would be done, and return the exit code."""
+def carry_out(
+    call: Call, files: list[str], paths: list[Path], choices: "ImportChoices", metadata: str | None = None
+) -> int:
+    """Import files, print what was or would be done, and return the exit code.
+
+    files  their names on the command line.
+    paths  the files to read: see `stdin.files`.
+    """
     from idstore.errors import BatchRefused
-    from idstore.exchange.importing import LARGEST, TABLES, column_summary, import_file
+    from idstore.exchange.importing import TABLES, column_summary, import_file
 
     name = inputs.name(files[0])
     kind = _kind(files[0], choices.format, choices.namespace)
-    with stdin.files(files, largest=LARGEST[kind]) as paths, Progress(call.output) as progress:
+    with Progress(call.output) as progress:
         if kind in TABLES:
             summary = column_summary(paths[0], name, choices, metadata)
             call.output.info(f"idstore: reading {summary}")

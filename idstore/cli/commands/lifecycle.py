@@ -12,7 +12,7 @@ from idstore.cli.termination import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from idstore.cli.records import RecordView
+    from idstore.documents import Json
     from idstore.model.event import Event
     from idstore.model.namespace import Namespace
     from idstore.model.party import Party
@@ -297,7 +297,7 @@ def replace(
     Undone by: nothing; the old copy keeps its own identifier.
     """
     from idstore.cli.article_minting import collect_ignored_keys, warn_ignored_keys
-    from idstore.cli.records import record_views
+    from idstore.cli.records import new_record_json
     from idstore.documents import compact_iri
     from idstore.exchange import metadata
 
@@ -321,27 +321,24 @@ def replace(
     if _only_rehearsed(call, rehearse, dry_run=dry_run, yes=yes):
         return
 
-    def act(registry: "Registry", party: "Party") -> "tuple[Replaced, RecordView, list[str]]":
-        others = [] if target is None else registry.bound_to(target, party)
+    def act(registry: "Registry", party: "Party") -> "tuple[Replaced, Json, list[str]]":
+        others = arguments.leading_to(registry, target, party)
         result = registry.replace(id, articles[0], party, target, force=force)
-        [view] = record_views(registry, party, [result.old], remarks=call.output.json)
-        return result, view, [iri for iri in others if iri != result.old.successors[0]]
+        document = new_record_json(call.output, registry, party, result.old, remarks=True)
+        return result, document, [iri for iri in others if iri != result.old.successors[0]]
 
-    result, view, others = session.write(call, act)
-    if others:
-        from idstore.model.names import already_leading
-
-        call.output.warn(already_leading(str(target), others))
+    result, document, others = session.write(call, act)
+    arguments.warn_of_others(call, target, others)
     for binding in result.bindings:
         call.output.info(
-            f"idstore: stays with {view.record.successors[0]}:"
+            f"idstore: stays with {result.old.successors[0]}:"
             f" {compact_iri(binding.relation)} {binding.target} (by {binding.by})"
         )
     if result.moved:
-        call.output.info(f"idstore: moved to {view.iri}: {', '.join(result.moved)}")
+        call.output.info(f"idstore: moved to {result.old.iri}: {', '.join(result.moved)}")
     call.output.new_identifier(
-        view.iri,
-        view.json()
+        result.old.iri,
+        document
         | {
             "moved": [*result.moved],
             "staying": [binding.as_dict() for binding in result.bindings],
@@ -432,7 +429,7 @@ def transfer(call: Call, what: arguments.IdOrNamespace, user: arguments.ActingPa
 
     receiver = Party(user)
 
-    def act(registry: "Registry", party: "Party") -> "tuple[Event | Namespace, dict[str, str]]":
+    def act(registry: "Registry", party: "Party") -> "tuple[Event | Namespace, arguments.Unseen]":
         unseen = arguments.unseen_parties(registry, [receiver.name], party)
         if arguments.is_namespace(registry, what):
             return registry.transfer_namespace(what, receiver, party), unseen
@@ -469,7 +466,7 @@ def grant(
         raise UsageError("give the identifier and the party")
     grantee = Party(user)
 
-    def act(registry: "Registry", party: Party) -> "tuple[Event, dict[str, str]]":
+    def act(registry: "Registry", party: Party) -> "tuple[Event, arguments.Unseen]":
         unseen = arguments.unseen_parties(registry, [grantee.name], party)
         return registry.grant(id, grantee, party, bind=bind), unseen
 

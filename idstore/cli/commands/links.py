@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idstore.cli import inputs, session
+from idstore.cli import arguments, inputs, session
 from idstore.cli.call import Call
 from idstore.cli.output_files import check_outside_stores
 from idstore.cli.termination import UsageError
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from idstore.registry import Registry
 
 DAY = 86_400_000
-_MAXIMUM: Final = 1_000_000.0
-"""Largest number of seconds or days, below the limit of sockets."""
-
-
-def _finite(value: float) -> float:
-    """Return the number. Raises BadParameter: it is NaN or too large."""
-    if not abs(value) <= _MAXIMUM:  # written so that NaN is refused as well
-        raise typer.BadParameter(f"{value:g} is not a number, or too large; give one up to {_MAXIMUM:g}")
-    return value
 
 
 Fresh = Annotated[
@@ -33,16 +24,19 @@ Fresh = Annotated[
     typer.Option(
         metavar="DAYS",
         min=0,
-        callback=_finite,
+        callback=arguments.finite,
         help="Do not check targets again whose results are at most this old.",
     ),
 ]
 Delay = Annotated[
     float,
-    typer.Option(metavar="S", min=0, callback=_finite, help="Seconds between two requests to one host."),
+    typer.Option(
+        metavar="S", min=0, callback=arguments.finite, help="Seconds between two requests to one host."
+    ),
 ]
 Timeout = Annotated[
-    float, typer.Option(metavar="S", min=0.1, callback=_finite, help="Seconds to wait for an answer.")
+    float,
+    typer.Option(metavar="S", min=0.1, callback=arguments.finite, help="Seconds to wait for an answer."),
 ]
 Private = Annotated[bool, typer.Option("--private", help="Check addresses of the local network as well.")]
 

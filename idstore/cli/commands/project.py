@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from idstore.cli import exits, session
+from idstore.cli import arguments, exits, session
 from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
@@ -55,7 +55,13 @@ def project(
         bool, typer.Option("--repair", help="Compare, and send the graphs that differ again.")
     ] = False,
     timeout: Annotated[
-        float, typer.Option(metavar="S", min=0.1, help="Seconds that the endpoint may take to answer.")
+        float,
+        typer.Option(
+            metavar="S",
+            min=0.1,
+            callback=arguments.finite,
+            help="Seconds that the endpoint may take to answer.",
+        ),
     ] = 60.0,
 ) -> int:
     """Keep a SPARQL 1.1 endpoint in step with what is public.

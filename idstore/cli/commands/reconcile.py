@@ -104,10 +104,11 @@ def reconcile(
         if summary:
             chosen = _report_format(call, format, file, SUMMARIES)
             return _summarize(call, accept, _table_format(accept, read_as), chosen, file, lang or "")
-        from idstore.exchange.importing import ImportChoices
+        from idstore.exchange.importing import LARGEST, ImportChoices, ImportKind
 
         choices = ImportChoices(_table_format(accept, read_as), dry_run=dry_run)
-        return imports.carry_out(call, [accept], choices)
+        with stdin.files([accept], largest=LARGEST[ImportKind.BINDINGS]) as paths:
+            return imports.carry_out(call, [accept], paths, choices)
     if summary:
         raise UsageError("--summary goes with --accept, which names the file of decisions")
     if not sides:

@@ -46,15 +46,12 @@ def target(
     arguments.warn_of_target(call, uri)
 
     def act(registry: "Registry", party: "Party") -> "tuple[Event, list[str]]":
-        others = [] if uri is None else registry.bound_to(uri, party)
+        others = arguments.leading_to(registry, uri, party)
         event = registry.target(id, uri, party, force=force)
         return event, [iri for iri in others if iri != event.about]
 
     event, others = session.write(call, act)
-    if others:
-        from idstore.model.names import already_leading
-
-        call.output.warn(already_leading(str(uri), others))
+    arguments.warn_of_others(call, uri, others)
     print_changes(call, event)
     return exits.DONE
 

@@ -230,16 +230,18 @@ def _lines(storage: "Storage") -> "Iterator[str]":
             ",".join(sorted(storage.placers)),
         )
     ).rstrip()
+    read_only, closed = storage.closed_file_systems(), storage.closed_directories()
     for number, size in storage.file_systems().items():
-        status = "read-only" if storage.closed_file_system(number) else "open"
+        status = "read-only" if number in read_only else "open"
         yield f"{storage.file_system_path(number)}\t{size}\t{status}"
         for place, held in storage.sizes:
             if place.file_system == number:
-                status = "closed" if storage.closed(place) else "open"
+                status = "closed" if place in closed else "open"
                 yield f"{storage.directory_path(place)}\t{held}\t{status}"
 
 
 def _json(storage: "Storage") -> "Json":
+    read_only, closed = storage.closed_file_systems(), storage.closed_directories()
     return {
         "collection": storage.name,
         "path": storage.path,
@@ -250,7 +252,7 @@ def _json(storage: "Storage") -> "Json":
             {
                 "path": storage.file_system_path(number),
                 "size": size,
-                "readOnly": storage.closed_file_system(number),
+                "readOnly": number in read_only,
             }
             for number, size in storage.file_systems().items()
         ],
@@ -259,7 +261,7 @@ def _json(storage: "Storage") -> "Json":
                 "path": storage.directory_path(place),
                 "publisher": place.publisher,
                 "size": size,
-                "closed": storage.closed(place),
+                "closed": place in closed,
             }
             for place, size in storage.sizes
         ],

@@ -44,7 +44,7 @@ def add(
 
     end = arguments.timestamp(expires, ahead=True)
 
-    def act(registry: "Registry", party: "Party") -> "tuple[NewToken, dict[str, str]]":
+    def act(registry: "Registry", party: "Party") -> "tuple[NewToken, arguments.Unseen]":
         unseen = {} if of is None else arguments.unseen_parties(registry, [of], party)
         made = new_token(registry, party, of, namespaces or [], acts or [], end)
         return made, unseen

@@ -10,7 +10,7 @@ from idstore.cli.commands import allocation
 from idstore.cli.termination import UsageError
 
 if TYPE_CHECKING:
-    from idstore.cli.records import RecordView
+    from idstore.documents import Json
     from idstore.model.party import Party
     from idstore.registry import Registry
 
@@ -44,20 +44,20 @@ def add(
 
     Undone by: nothing; a version that is not fixated can be released.
     """
-    from idstore.cli.records import record_views
+    from idstore.cli.records import new_record_json
 
     request = allocation.build_request(call, name, lang, comment, target, request_key, force=force)
     if existing is not None and (name, comment, target, request_key) != (None, None, None, None):
         raise UsageError("the options that describe a new identifier do not go with --id")
 
-    def act(registry: "Registry", party: "Party") -> "tuple[RecordView, list[str]]":
-        bound = [] if target is None else registry.bound_to(target, party)
+    def act(registry: "Registry", party: "Party") -> "tuple[str, Json, list[str]]":
+        bound = arguments.leading_to(registry, target, party)
         record = registry.add_version(work, number, party, request, existing=existing)
-        [view] = record_views(registry, party, [record], remarks=call.output.json)
-        return view, [iri for iri in bound if iri != view.iri]
+        document = new_record_json(call.output, registry, party, record, remarks=True)
+        return record.iri, document, [iri for iri in bound if iri != record.iri]
 
-    view, others = session.write(call, act)
-    allocation.print_allocated(call, view, others, target)
+    iri, document, others = session.write(call, act)
+    allocation.print_allocated(call, iri, document, others, target)
 
 
 def list_(

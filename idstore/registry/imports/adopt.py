@@ -220,7 +220,7 @@ class PublisherImport(Allocations):
             event = self.core.event(
                 transaction, IDS.Naming, record.node, party, *_renaming(record, entry), part
             )
-            self.core.record_event(transaction, record, event)
+            self.core.record_events(transaction, record, event)
 
 
 _NAMED: Final = 5

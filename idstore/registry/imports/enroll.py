@@ -19,7 +19,7 @@ from idstore.errors import (
 )
 from idstore.model import terms
 from idstore.model.event import Event
-from idstore.model.names import already_leading
+from idstore.model.names import ENOUGH, already_leading
 from idstore.model.namespace import TRUE, Namespace
 from idstore.model.party import Party
 from idstore.model.record import Record, Stage
@@ -308,7 +308,7 @@ class ListImport(Mappings, Allocations):
         """Return what to warn of: other identifiers that lead or are bound to a target that a line sets."""
         if line.leads_to is None or "new" not in verdicts:
             return ""
-        others = [other for other in self.bound_to(line.leads_to, party) if other != iri]
+        others = [other for other in self.bound_to(line.leads_to, party, ENOUGH) if other != iri]
         return already_leading(str(line.leads_to), others) if others else ""
 
     def _relations(

@@ -33,7 +33,7 @@ Verdict = Literal["taken", "private", "parties", "held"]
 ``taken``: accepted. ``private``: not published there. ``parties``: about a party or storage there.
 ``held``: in conflict with the state here. The identifier is published there and a draft here, which the
 events would publish; or it was released here; or it is published here and was released there; or it is
-registered here in another spelling.
+registered here in another spelling; or a public value there has the index of a private one here.
 """
 
 Side = Literal["here", "there", "both"]
@@ -128,11 +128,9 @@ class Merge(Replay):
         if here is not None and not here.public:
             return "held"
         names = {event.iri for event in ours}
-        return (
-            "held"
-            if self._contradicts(view, ours, [event for event in events if event.iri not in names])
-            else "taken"
-        )
+        new_events = [event for event in events if event.iri not in names]
+        contradicts = self._contradicts(view, ours, new_events) or _displaces(ours, new_events)
+        return "held" if contradicts else "taken"
 
     def _check_assigned(self, view: View, local: Sequence[Event], others: Sequence[Event]) -> None:
         """Raise ImportConflict if a local identifier has a label here that another registry assigns."""
@@ -226,3 +224,13 @@ class Merge(Replay):
         """Return the divergence of an identifier that the other registry does not know."""
         here = self._folded(view, about)[0]
         return Divergence(about.value, "here", None, here, None, here)
+
+
+def _displaces(ours: Sequence[Event], others: Sequence[Event]) -> bool:
+    """Return whether events of another registry put a public value in the place of a private one here."""
+
+    def private(events: Sequence[Event]) -> set[int]:
+        record = fold([*events])
+        return set() if record is None else {value.index for value in record.values if not value.public}
+
+    return not private(ours) <= private([*ours, *others])

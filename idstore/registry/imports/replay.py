@@ -15,7 +15,7 @@ from idstore.model.closed_vocabularies import correction
 from idstore.model.event import PSEUDONYM, Event, same
 from idstore.model.history import History, LoggedEvent
 from idstore.model.namespace import Namespace
-from idstore.model.party import PartyFacts, node
+from idstore.model.party import OF_PARTIES, PartyFacts, node
 from idstore.model.record import Record
 from idstore.model.steps import apply
 from idstore.registry.core import Part, check_sizes, read_event
@@ -43,9 +43,7 @@ _OF_NAMESPACES = frozenset(
     }
 )
 OF_STORAGE = frozenset({IDS.StorageAddition, IDS.StorageAllowance, IDS.Placement})
-_OF_PARTIES = frozenset(
-    {IDS.Initialization, IDS.PartyAddition, IDS.Joining, IDS.Leaving, IDS.Suspension, IDS.Reinstatement}
-)
+_OF_PARTIES = OF_PARTIES | {IDS.Initialization}
 _GENERAL = _OF_NAMESPACES | _OF_PARTIES | OF_STORAGE | {IDS.Import, IDS.Redaction}
 
 

@@ -12,10 +12,10 @@ from starlette.responses import JSONResponse, Response
 from idstore.errors import IdstoreError, InvalidData, LimitReached, QueryRefused
 from idstore.model.party import NOBODY
 from idstore.server import problems
+from idstore.server.allowances import Allowances, QueryAllowance
 from idstore.server.pages import page
 from idstore.server.performer import Performer
 from idstore.server.query_answers import facts, query_response, watched
-from idstore.server.sparql.allowances import Allowances, QueryAllowance
 from idstore.server.sparql.kept_snapshot import KeptSnapshot
 from idstore.server.sparql.negotiation import HTML, PAGE, wanted
 from idstore.server.sparql.protocol import AskedQuery

@@ -16,13 +16,13 @@ from idstore.model.party import NOBODY
 from idstore.queries.formats import FORMATS
 from idstore.queries.saved import saved_queries
 from idstore.server import problems
+from idstore.server.allowances import Allowances
 from idstore.server.interfaces import Interface
 from idstore.server.location import origin
 from idstore.server.pages import page
 from idstore.server.performer import Performer
 from idstore.server.settings import Settings
 from idstore.server.sparql import protocol, service_description
-from idstore.server.sparql.allowances import Allowances
 from idstore.server.sparql.data_description import VOID_PATH, DataDescription
 from idstore.server.sparql.negotiation import wanted_graph
 from idstore.server.sparql.query_responses import (
@@ -100,12 +100,12 @@ def answered(endpoint: Endpoint) -> Endpoint:
     return answer
 
 
-def interface(performer: Performer, settings: Settings) -> Interface:
+def interface(performer: Performer, allowances: Allowances, settings: Settings) -> Interface:
     """Return the interface of the protocol, of saved queries, and of the description of the data.
 
     Raises InvalidData: a file of a saved query.
     """
-    querying = Querying(performer, Allowances(settings.queries, settings.anonymous_queries))
+    querying = Querying(performer, allowances)
     folder = None if settings.saved_queries is None else settings.saved_queries.folder
     endpoint, queries = SparqlEndpoint(performer, querying), SavedQueries(querying, saved_queries(folder))
     data = DataDescription(performer, settings.description)

@@ -5,7 +5,7 @@ from typing import Final
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, serialize
 
-from idstore.server.sparql.allowances import QueryAllowance
+from idstore.server.allowances import QueryAllowance
 from idstore.vocabulary import DCTERMS, PREFIXES, RDF
 
 SD: Final = "http://www.w3.org/ns/sparql-service-description#"

@@ -76,6 +76,9 @@ class LedgerTransaction(Protocol):
         ``row`` has no body; the generation contains every earlier row. ``claims`` are ordered by key.
         """
 
+    def replace_digests(self, claims: Sequence[Claim]) -> None:
+        """Replace the digests of claims that are made already."""
+
     def prune(self, number: int) -> None:
         """Delete rows up to a number; the last row and all claims stay."""
 

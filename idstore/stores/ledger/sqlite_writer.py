@@ -16,6 +16,7 @@ from typing import Final, Self
 
 from idstore.disk_errors import cause_and_remedy
 from idstore.errors import AlreadyRegistered, OutcomeUnknown, StoreBusy, StoreUnavailable
+from idstore.model.change import Claim
 from idstore.stores.ledger.contract import EMPTY_HEAD, Head, NumberedClaim, Row
 from idstore.stores.ledger.integrity import checked, checksum
 from idstore.stores.ledger.store_format import FORMAT
@@ -243,6 +244,11 @@ class SqliteTransaction:
             self._writer.roll_back()
             raise
         self._generation = generation
+
+    def replace_digests(self, claims: Sequence[Claim]) -> None:
+        """Replace the digests of claims that are made already."""
+        for key, _, digest in claims:
+            self._execute("UPDATE claim SET digest = ? WHERE key = ?", digest, key.value)
 
     def prune(self, number: int) -> None:
         """Delete rows up to a number, but never the last one."""

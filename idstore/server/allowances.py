@@ -1,10 +1,10 @@
 """How much a party may ask: queries at a time, and the limits of each."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import Request
 
@@ -46,6 +46,14 @@ class QueryAllowance:
             if not fits:
                 raise InvalidData(f"{key}: {getattr(self, key)} is no such limit; write {rule}", key=key)
 
+    def within(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the time limit and the number of rows of a query, which asks for no more than this."""
+        seconds, rows = arguments.get("timeout", SECONDS), arguments.get("rows", ROWS)
+        return {
+            "timeout": min(seconds, self.seconds),
+            "rows": self.rows if rows is None else min(rows, self.rows),
+        }
+
     @property
     def header(self) -> str:
         """The limits as a header announces them: a dictionary of RFC 9651."""
@@ -75,7 +83,9 @@ class AnonymousAllowance(QueryAllowance):
 class Allowances:
     """The places for queries of each party."""
 
-    def __init__(self, signed_in: QueryAllowance, anonymous: QueryAllowance) -> None:
+    def __init__(
+        self, signed_in: QueryAllowance = QueryAllowance(), anonymous: QueryAllowance = AnonymousAllowance()
+    ) -> None:
         self._signed_in, self._anonymous = signed_in, anonymous
         self._together = asyncio.Semaphore(ANONYMOUS_TOGETHER)
         self._places: dict[str, _Places] = {}
