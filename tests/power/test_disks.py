@@ -180,13 +180,14 @@ def test_every_call_of_an_act_may_fail(fast_folder: Path, workers: Workers, act:
     assert disk.refused
 
 
+ATTEMPTS = 3
 STEPS = ("mint", "register", "bind", "fixate", "release", "take_in", "back_up", "restore", "close", "open")
 
 
 @pytest.mark.parametrize(
     ("act", "prune", "most", "share"),
     [
-        ("mint", 5, 4, 0.4),
+        ("mint", 5, 4, 0.5),
         pytest.param("take_in", None, 6, 0.5, marks=pytest.mark.slow),
         *(pytest.param(act, prune, 8, 0.0, marks=pytest.mark.slow) for act in STEPS for prune in (None, 5)),
     ],
@@ -199,8 +200,7 @@ def test_an_act_may_be_killed_at_every_call(
     calls = steps.kill(act, 0, prune)
     assert calls
     at = sorted({1, 2, 3, *range(max(1, calls - 2), calls + 1), *range(1, calls + 1, max(1, calls // most))})
-    killed = sum(steps.kill(act, number, prune) == 0 for number in at)
+    # The engine does some work in the background, so calls differ from run to run.
+    killed = sum(any(steps.kill(act, number, prune) == 0 for _ in range(ATTEMPTS)) for number in at)
     print(act, calls, killed)
-    assert killed > int(share * len(at)), (
-        "the engine does some work in the background, so calls differ from run to run"
-    )
+    assert killed > int(share * len(at))

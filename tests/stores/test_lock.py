@@ -126,10 +126,12 @@ def holder(path: Path, *, shared: bool) -> object:
 
 def test_a_wait_during_which_the_folder_is_exchanged_takes_the_lock_of_the_new_folder(tmp_path: Path) -> None:
     """It does not take the lock of the folder that was moved away: another process has the new folder."""
-    folder, order = tmp_path / "store", list[str]()
+    folder, new, order = tmp_path / "store", tmp_path / "new", list[str]()
     folder.mkdir()
-    holder, waiter, other = (DirectoryLock(folder / "lock") for _ in range(3))
+    new.mkdir()
+    holder, waiter, other = (DirectoryLock(one / "lock") for one in (folder, folder, new))
     holder.acquire(shared=False, wait=0)
+    other.acquire(shared=False, wait=0)
 
     def wait() -> None:
         waiter.acquire(shared=False, wait=PATIENCE)
@@ -139,8 +141,7 @@ def test_a_wait_during_which_the_folder_is_exchanged_takes_the_lock_of_the_new_f
     thread.start()
     until(lambda: any(one.name == "idstore-lock" for one in threading.enumerate()), "a thread that waits")
     folder.rename(tmp_path / "old")
-    folder.mkdir()
-    other.acquire(shared=False, wait=0)
+    new.rename(folder)
     holder.release()
     thread.join(0.5)
     order.append("other")
