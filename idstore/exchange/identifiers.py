@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from idstore.errors import InvalidData
-from idstore.exchange import mappings, table_rows
+from idstore.exchange import mapping_rows, mappings, table_rows
+from idstore.exchange.bad_lines import Malformed
 from idstore.exchange.columns import ROLES as MAPPING_ROLES
 from idstore.exchange.columns import Columns
-from idstore.exchange.mappings import Cells, Malformed, Reading
+from idstore.exchange.mappings import Cells, Reading
 from idstore.exchange.sources import Readable
 from idstore.model.record import Stage
 from idstore.model.terms import UNDETERMINED, iri, language
@@ -85,7 +86,7 @@ def _listed(cells: Cells, row: table_rows.TableRow) -> list[Listed] | None:
             value=cells.cell(row, "subject"),
             remedy=Remedy.INSIST,
         )
-    statement = mappings.statement(cells.mapping(row)) if bound else None
+    statement = mapping_rows.statement(cells.mapping(row)) if bound else None
     if statement is not None:
         statement.arguments()  # raises if it cannot be stored
     names = _names(cells, row, language(lang) if lang else UNDETERMINED)

@@ -14,11 +14,13 @@ from idstore.characters import file_name
 from idstore.documents import compact_iri
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
 from idstore.exchange import (
+    bad_lines,
     droid,
     handle_batch,
     handle_batch_import,
     identifiers,
     limits,
+    mapping_rows,
     mappings,
     patch,
     plain_rdf,
@@ -28,10 +30,11 @@ from idstore.exchange import (
     sssom,
     tables,
 )
+from idstore.exchange.bad_lines import Malformed
 from idstore.exchange.columns import Columns
 from idstore.exchange.comparison import ChangedFields, changed_fields
 from idstore.exchange.event_intake import ImportReport
-from idstore.exchange.mappings import Malformed, Reading
+from idstore.exchange.mappings import Reading
 from idstore.exchange.sources import PACKED, ending
 from idstore.model.party import Party
 from idstore.progress import Meter, Progress, unwatched
@@ -342,10 +345,10 @@ def _import_bindings(
     metadata: str | None,
     progress: Progress,
 ) -> Imported:
-    malformed = mappings.BadLines(str(file))
+    malformed = bad_lines.BadLines(str(file))
     format = _format_of(ImportKind.BINDINGS, name, choices)
     with mappings.read(file, format, choices.columns, metadata, force=choices.force) as reading:
-        proposals = list(mappings.proposals(reading.rows, malformed))
+        proposals = list(mapping_rows.proposals(reading.rows, malformed))
         decided = "action" in reading.columns
     outcomes = registry.state(
         _watched(proposals, progress),
@@ -389,7 +392,7 @@ def _import_table(
     metadata: str | None,
     progress: Progress,
 ) -> Imported:
-    malformed = mappings.BadLines(str(file))
+    malformed = bad_lines.BadLines(str(file))
     format = _format_of(ImportKind.TABLE, name, choices)
     with identifiers.read(file, format, choices.columns, metadata, force=choices.force) as reading:
         rows = list(identifiers.valid(reading.rows, malformed))
@@ -433,7 +436,7 @@ def _enrol(
     party: Party,
     name: str,
     choices: ImportChoices,
-    malformed: mappings.BadLines,
+    malformed: bad_lines.BadLines,
     progress: Progress,
 ) -> list[LineOutcome]:
     return registry.enrol(

@@ -7,22 +7,22 @@ same roles, by name or by assignment. Note, confidence, justification, author an
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from operator import itemgetter
 from tempfile import SpooledTemporaryFile
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
 from idstore import spreadsheets
 from idstore.errors import ExchangeError, IdstoreError, InvalidData
-from idstore.exchange import limits, sssom, table_rows, tables
+from idstore.exchange import sssom, table_rows, tables
+from idstore.exchange.bad_lines import Malformed
 from idstore.exchange.columns import ROLES, TYPES, Columns, check_needed, columns_by_role
+from idstore.exchange.mapping_rows import MappingRow
 from idstore.exchange.sources import Readable
 from idstore.model import orcid, terms
 from idstore.model.uri_schemes import begins_uri
-from idstore.registry.bindings import Statement
-from idstore.registry.mappings import LineOutcome, Proposal, proposal, refused
 from idstore.remedies import Remedy
 from idstore.vocabulary import MAPPING_PREFIXES, PREFIXES
 
@@ -40,8 +40,6 @@ RELATIONS: Final[Mapping[str, str]] = {
 
 _AS_WRITTEN: Final = frozenset({"note", "author", "author_name", "name", "target_name", "version"})
 """Roles of columns with free text: their spaces are data."""
-KEEP: Final = "keep"
-"""The action of a row that changes nothing."""
 _IN_MEMORY: Final = 1 << 20
 """Bytes of rows read ahead in memory; more go to a temporary file."""
 _DIVIDED: Final = frozenset({"author_id", "author_label"})
@@ -49,104 +47,6 @@ _DIVIDED: Final = frozenset({"author_id", "author_label"})
 _ITEM: Final = re.compile(r"(?:\\.|[^|\\]|\\$)+", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\([|\\])")
 _CURIE: Final = re.compile(r"([A-Za-z_][\w.-]*):(?!//)")
-NO_TERM: Final = MAPPING_PREFIXES["sssom"] + "NoTermFound"
-"""Placeholder of SSSOM for an end that was searched for and not found."""
-
-
-class MappingRow(NamedTuple):
-    """One valid row.
-
-    subject, target  IRIs; texts as written where no rule makes an IRI of them.
-    kind             the source or scheme of the target; empty if the file names none.
-    subject_kind     the source of the subject, likewise.
-    authors          authors of the mapping: IRIs or names.
-    action           the decision about the mapping, in a file of decisions.
-    negated          whether the row denies the mapping.
-    force            whether doubtful IRIs are taken: see `idstore.registry.bindings.Statement`.
-    doubt            what to warn of in a cell that is not used for a binding; empty: nothing.
-    """
-
-    line: int
-    subject: str
-    relation: str
-    target: str
-    note: str = ""
-    confidence: Decimal | None = None
-    justification: str = ""
-    authors: tuple[str, ...] = ()
-    name: str = ""
-    target_name: str = ""
-    kind: str = ""
-    subject_kind: str = ""
-    action: str = ""
-    negated: bool = False
-    force: bool = False
-    doubt: str = ""
-
-    @property
-    def unfound(self) -> bool:
-        """Whether one of the ends is the placeholder ``sssom:NoTermFound``."""
-        return NO_TERM in (self.subject, self.target)
-
-    @property
-    def denial(self) -> str | None:
-        """The reason why the row is no binding; None if it is one."""
-        if self.negated:
-            return DENIAL
-        if self.unfound:
-            return "it says that nothing was found (sssom:NoTermFound), which is no binding"
-        return None
-
-
-DENIAL: Final = "it denies the mapping (predicate_modifier Not), which is no binding"
-
-
-@dataclass(frozen=True, slots=True)
-class Malformed:
-    """The line of a row that cannot be read, and the reason."""
-
-    line: int
-    reason: str
-
-
-class BadLines(list[Malformed]):
-    """The malformed lines of the table ``name``, and the number of those that the registry refuses.
-
-    Both together are at most `idstore.exchange.limits.BAD_LINES`.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self._name = name
-        self._count, self._last = 0, 0
-        self._first: Malformed | None = None
-
-    def append(self, line: Malformed, /) -> None:
-        """Add a malformed line. Raises ExchangeError: there are too many bad lines."""
-        super().append(line)
-        self._add(line)
-
-    def check(self, outcome: LineOutcome) -> None:
-        """Count the outcome of a line if it is a refusal.
-
-        Raises ExchangeError: there are too many bad lines.
-        """
-        if refused((outcome,)):
-            self._add(Malformed(outcome.line, outcome.reason))
-
-    def _add(self, line: Malformed) -> None:
-        first = self._first
-        self._first = first = line if first is None or line.line < first.line else first
-        self._count, self._last = self._count + 1, max(self._last, line.line)
-        if self._count > limits.BAD_LINES:
-            raise ExchangeError(
-                self._name,
-                first.line,
-                f"{first.reason}; more than {limits.BAD_LINES} lines are malformed or refused, the last one"
-                f" read is line {self._last}: check the format, the columns and the namespaces",
-            )
-
-
 Row = TypeVar("Row")
 
 
@@ -487,55 +387,3 @@ def column_summary(reading: Reading[Row]) -> str:
 def literals_passed_over(count: int) -> str:
     """Return the number of rows that map a text without identifier, in words."""
     return f"{count} mapping{'s' * (count != 1)} of a text without identifier (rdfs literal) passed over"
-
-
-def proposals(rows: Iterable[MappingRow | Malformed], malformed: list[Malformed]) -> Iterator[Proposal]:
-    """Yield the change that each row proposes: its ``action``, by default to bind; ``keep`` proposes none.
-
-    malformed  the list to which malformed rows are appended: also one that keeps what an earlier one unbinds,
-               or the other way round.
-    """
-    decided: dict[tuple[str, str, str], tuple[int, str]] = {}
-    for row in rows:
-        if isinstance(row, Malformed):
-            malformed.append(row)
-        elif (denial := row.denial or _opposite(row, decided)) is not None:
-            malformed.append(Malformed(row.line, denial))
-        elif row.action != KEEP:
-            try:
-                made = proposal(row.line, row.action, row.subject, statement(row), row.kind)
-                yield replace(made, doubt=row.doubt) if row.doubt else made
-            except InvalidData as error:
-                malformed.append(Malformed(row.line, error.message))
-
-
-def _opposite(row: MappingRow, decided: dict[tuple[str, str, str], tuple[int, str]]) -> str | None:
-    """Return what is wrong with a row that keeps what another one unbinds, or the other way round."""
-    if row.action not in (KEEP, "unbind"):
-        return None
-    line, action = decided.setdefault((row.subject, row.relation, row.target), (row.line, row.action))
-    if action == row.action:
-        return None
-    return f"line {line} says {action} of the same statement; decide, and leave one of the two out"
-
-
-def statement(row: MappingRow) -> Statement:
-    """Return the binding that a mapping states. Raises InvalidData: it denies one, or has several authors."""
-    if row.denial is not None:
-        raise InvalidData(row.denial, field="predicate_modifier")
-    authors = ", ".join(row.authors)
-    if len(row.authors) > 1 and ":" in authors:
-        raise InvalidData(
-            f"author_id names several authors ({authors}), and a binding has one; leave one there",
-            field="author_id",
-            value=authors,
-        )
-    return Statement(
-        row.target,
-        row.relation,
-        row.note or None,
-        row.confidence,
-        row.justification or None,
-        authors or None,
-        row.force,
-    )

@@ -15,7 +15,8 @@ from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple
 
 from idstore.errors import ExchangeError, InvalidData, InvalidIdentifier
 from idstore.exchange import rdf, rdf_input, rdfxml, sssom
-from idstore.exchange.mappings import DENIAL, BadLines, Malformed
+from idstore.exchange.bad_lines import BadLines, Malformed
+from idstore.exchange.mapping_rows import DENIAL
 from idstore.exchange.sources import Readable, Source, ending, opened
 from idstore.model import terms
 from idstore.model.namespace import Namespace

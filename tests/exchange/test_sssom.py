@@ -9,9 +9,10 @@ import pytest
 from command_lines import Run
 
 from idstore.errors import ExchangeError
-from idstore.exchange import identifiers, mappings
+from idstore.exchange import identifiers, mapping_rows, mappings
+from idstore.exchange.bad_lines import Malformed
 from idstore.exchange.columns import Columns
-from idstore.exchange.mappings import Malformed, MappingRow
+from idstore.exchange.mapping_rows import MappingRow
 from idstore.exchange.sources import Readable
 
 A, B, C = "http://example.org/a", "http://example.org/b", "http://example.org/c"
@@ -43,7 +44,7 @@ def test_a_defined_modifier_denies_the_mapping(format: str, modifier: str) -> No
     )
     assert isinstance(row, MappingRow) and row.negated
     broken: list[Malformed] = []
-    assert list(mappings.proposals([row], broken)) == [] and len(broken) == 1
+    assert list(mapping_rows.proposals([row], broken)) == [] and len(broken) == 1
 
 
 def test_a_modifier_may_have_a_declared_prefix() -> None:

@@ -9,9 +9,10 @@ import pytest
 
 import idstore
 from idstore import Party, Registry, Request, Statement
-from idstore.exchange import identifiers, mappings, table_export
+from idstore.exchange import identifiers, mapping_rows, mappings, table_export
+from idstore.exchange.bad_lines import Malformed
 from idstore.exchange.columns import Columns
-from idstore.exchange.mappings import Malformed, MappingRow
+from idstore.exchange.mapping_rows import MappingRow
 from idstore.model.terms import TEXT_LIMIT
 
 ADA = Party("ada")
@@ -43,7 +44,7 @@ def written(registry: Registry, format: str) -> bytes:
 def test_a_row_without_a_match_is_no_binding(ends: str) -> None:
     content = f"#curie_map:\n#  h: http://example.org/\nsubject_id\tobject_id\n{ends}\nh:2\th:3\n"
     broken: list[Malformed] = []
-    assert [one.line for one in mappings.proposals(rows(content), broken)] == [5]
+    assert [one.line for one in mapping_rows.proposals(rows(content), broken)] == [5]
     assert broken == [Malformed(4, "it says that nothing was found (sssom:NoTermFound), which is no binding")]
 
 
@@ -93,7 +94,7 @@ def test_a_registry_imports_no_change_from_its_own_table(registry: Registry) -> 
         outcomes = list(registry.enrol("h", [*identifiers.valid(reading.rows, [])], ADA, "own"))
     assert [(one.verdict, one.reason) for one in outcomes] == [("known", "")] * 4
     with mappings.read(BytesIO(written(registry, "sssom")), "sssom") as reading:
-        outcomes = list(registry.state(list(mappings.proposals(reading.rows, [])), ADA))
+        outcomes = list(registry.state(list(mapping_rows.proposals(reading.rows, [])), ADA))
     assert [(one.verdict, one.reason) for one in outcomes] == [("known", "")] * 4
 
 
@@ -146,7 +147,7 @@ def test_spaces_around_words_numbers_and_headings_are_ignored() -> None:
 
 def reasons(content: str, format: str = "sssom", columns: Columns = Columns()) -> Sequence[Malformed]:
     broken: list[Malformed] = []
-    list(mappings.proposals(rows(content, format, columns), broken))
+    list(mapping_rows.proposals(rows(content, format, columns), broken))
     return broken
 
 
@@ -155,7 +156,8 @@ HEAD = "subject_id\tpredicate_id\tobject_id\tmapping_justification\tauthor_id\ta
 
 def test_a_subject_may_have_any_written_form(registry: Registry) -> None:
     registry.register("h", "a", ADA)
-    proposed = list(mappings.proposals(rows(f"{HEAD}h:a\tskos:exactMatch\thttp://example.org/2\t\t\t"), []))
+    content = f"{HEAD}h:a\tskos:exactMatch\thttp://example.org/2\t\t\t"
+    proposed = list(mapping_rows.proposals(rows(content), []))
     assert [one.verdict for one in registry.state(proposed, ADA)] == ["new"]
 
 
@@ -236,7 +238,7 @@ def test_authors_are_split_as_in_sssom(id: str, label: str, authors: tuple[str, 
     )
     assert reasons(content) == ([Malformed(2, message)] if len(authors) > 1 and id else [])
     if not id:
-        assert mappings.statement(row).author == (", ".join(authors) or None)
+        assert mapping_rows.statement(row).author == (", ".join(authors) or None)
 
 
 def test_white_space_round_a_heading_does_not_count(registry: Registry) -> None:
