@@ -40,7 +40,7 @@ def is_full(error: Exception, path: str | os.PathLike[str] | None = None) -> boo
     code = getattr(error, "sqlite_errorcode", None)
     if isinstance(code, int):
         return code == sqlite3.SQLITE_FULL or (
-            code & 0xFF == sqlite3.SQLITE_IOERR and path is not None and _has_little_space(path)
+            code & 0xFF == sqlite3.SQLITE_IOERR and path is not None and has_little_space(path)
         )
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno in _FULL
@@ -54,7 +54,7 @@ def cause_and_remedy(error: Exception, path: str | os.PathLike[str] | None = Non
     return unnumbered(error), "check the disk and the folder's permissions, and try again"
 
 
-def _has_little_space(path: str | os.PathLike[str]) -> bool:
+def has_little_space(path: str | os.PathLike[str]) -> bool:
     """Whether the file system of the nearest existing folder has almost no free space."""
     for place in (Path(path), *Path(path).absolute().parents):
         with suppress(FileNotFoundError, NotADirectoryError):

@@ -168,6 +168,7 @@ class Admission:
             scope["root_path"], scope["path"] = self._prefix, self._prefix + path
         body = RequestBody(scope, receive)
         answer = _Answer(send, body, self._limits.lingering)
+        problems.answered.set(scope)
         start = time.perf_counter()
         self._figures.active.inc()
         try:

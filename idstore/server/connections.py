@@ -25,26 +25,51 @@ class ClientConnection(HttpToolsProtocol):
     """A connection that ends when its client stalls.
 
     stalled      seconds in which the head of a request must arrive, and the buffer of answers must empty.
-    connections  how many there may be; a further one is told to come again.
+    most         how many there may be. For a further one, the one that has waited longest for a part of a
+                 request ends; if all requests have arrived, the further one is told to come again.
+    waiting      those that wait for a part of a request, the longest first; all connections share it.
     """
 
-    def __init__(self, *arguments: Any, stalled: float, connections: int, **named: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        stalled: float,
+        most: int,
+        waiting: "dict[ClientConnection, None]",
+        **named: Any,
+    ) -> None:
         super().__init__(*arguments, **named)
-        self._most = connections
+        self._most, self._waiting = most, waiting
         self._reading, self._writing = _Deadline(stalled), _Deadline(stalled)
         self._head = 0
+        self._lacks_body = False
         self._unanswered = list[RequestResponseCycle]()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
         if len(self.connections) > self._most:
-            self._refuse(Overloaded("the server has too many connections at the moment; try again soon"))
-        else:
-            self._reading.start(transport)
+            if (idle := self._idle()) is None:
+                self._refuse(Overloaded("the server has too many connections at the moment; try again soon"))
+                return
+            del self._waiting[idle]
+            idle.transport.abort()
+        self._wait()
+        self._reading.start(transport)
+
+    def _idle(self) -> "ClientConnection | None":
+        """Return the connection that has waited longest for a part of a request, and has sent all answers."""
+        return next((one for one in self._waiting if not one.transport.get_write_buffer_size()), None)
+
+    def _wait(self) -> None:
+        """Wait for a part of a request, from now on."""
+        self._waiting.pop(self, None)
+        self._waiting[self] = None
 
     def data_received(self, data: bytes) -> None:
         """Read a part of a request."""
+        if self in self._waiting:
+            self._wait()
         super().data_received(data)
         awaited: RequestResponseCycle | None = self.cycle
         if awaited is None or awaited.response_complete:
@@ -58,12 +83,18 @@ class ClientConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begin to answer a request."""
         self._reading.cancel()
-        self._head = 0
+        self._head, self._lacks_body = 0, True
         if self.client is not None:
             self.scope["state"]["peer"] = self.client[0]  # also behind a proxy, which tells another one
         super().on_headers_complete()
         if self.cycle is not None:
             self._unanswered.append(self.cycle)
+
+    def on_message_complete(self) -> None:
+        """Note that all of a request has arrived."""
+        self._lacks_body = False
+        self._waiting.pop(self, None)
+        super().on_message_complete()
 
     def pause_writing(self) -> None:
         """Wait for a client that does not take an answer."""
@@ -81,6 +112,8 @@ class ClientConnection(HttpToolsProtocol):
         super().on_response_complete()
         if self.transport.is_closing():
             self._close()
+        elif len(self._unanswered) <= self._lacks_body:
+            self._wait()
 
     def timeout_keep_alive_handler(self) -> None:
         """End an idle connection."""
@@ -90,6 +123,7 @@ class ClientConnection(HttpToolsProtocol):
         """Forget the connection. The requests that have no answer yet learn of it, also pipelined ones."""
         self._reading.cancel()
         self._writing.cancel()
+        self._waiting.pop(self, None)
         for one in self._unanswered:
             one.disconnected = True
             one.message_event.set()
@@ -137,7 +171,8 @@ class _Deadline:
 
 def protocol(stalled: float, connections: int) -> type[asyncio.Protocol]:
     """Return the protocol for a listening socket: see `ClientConnection`."""
-    limited: Any = partial(ClientConnection, stalled=stalled, connections=_affordable(connections))
+    waiting = dict[ClientConnection, None]()
+    limited: Any = partial(ClientConnection, stalled=stalled, most=_affordable(connections), waiting=waiting)
     return limited  # type: ignore[no-any-return]
 
 

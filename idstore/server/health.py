@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from idstore.disk_errors import has_little_space
 from idstore.errors import SignInRequired, StoreUnavailable
 from idstore.model.party import NOBODY
 from idstore.registry import Registry
@@ -41,6 +42,9 @@ class Readiness:
     def _ask(self) -> None:
         self._registry.namespaces()
         self._registry.store.write(lambda _: None)
+        path = self._registry.store.path
+        if has_little_space(path):
+            raise StoreUnavailable(f"the disk of {path} is full; free some space", path=str(path))
 
 
 def add(app: FastAPI, registry: Registry, figures: Figures) -> None:
@@ -51,14 +55,8 @@ def add(app: FastAPI, registry: Registry, figures: Figures) -> None:
     async def healthz() -> Response:
         return PlainTextResponse("ok\n", headers=_HEADERS)
 
-    async def readyz(request: Request) -> Response:
-        try:
-            await readiness.check()
-        except StoreUnavailable as error:
-            if is_local(request.scope):
-                raise
-            # its message names folders of this machine
-            raise StoreUnavailable("the store cannot be read and written now; ask its operator") from error
+    async def readyz() -> Response:
+        await readiness.check()
         return PlainTextResponse("ok\n", headers=_HEADERS)
 
     def metrics(request: Request) -> Response:

@@ -1,14 +1,18 @@
 """Errors as HTTP answers: the table of statuses, and problem details (RFC 9457)."""
 
+import re
+from contextvars import ContextVar
 from http import HTTPStatus
 from math import isfinite
 from typing import Final, NotRequired, TypedDict
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.types import Scope
 
 from idstore import errors
 from idstore.operations.operation import ApiOperation
+from idstore.server.sign_in import is_local
 from idstore.vocabulary import SPACE
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -46,6 +50,9 @@ STATUSES: Final[dict[type[errors.IdstoreError], int]] = {
 """Error → status; an error without an entry has that of its base class."""
 TEMPORARY: Final = (429, 503)
 """Statuses of answers that say when to ask again."""
+answered: Final = ContextVar[Scope]("answered")
+"""The request that is answered."""
+_PATH: Final = re.compile(r"""(?<![^\s'"(])/[^\s'":;,)]+""")
 _DEPTH: Final = 4
 _CHALLENGE: Final = 'Bearer realm="idstore", Basic realm="idstore", charset="UTF-8"'
 
@@ -75,20 +82,49 @@ def status(kind: type[errors.IdstoreError]) -> int:
     return next(STATUSES[base] for base in kind.__mro__ if base in STATUSES)
 
 
+def message(error: errors.IdstoreError) -> str:
+    """Return what an error says to the caller of a request."""
+    return error.message if _may_name_paths(error) else _without_paths(error.message, error)
+
+
+def _may_name_paths(error: errors.IdstoreError) -> bool:
+    """Return whether an answer may name files of this machine: only those who operate it can do something."""
+    if not isinstance(error, errors.StoreUnavailable):
+        return True
+    request = answered.get(None)
+    return request is not None and is_local(request)
+
+
+def _without_paths(text: str, error: errors.IdstoreError) -> str:
+    """Return a text without the names of files of this machine.
+
+    >>> _without_paths("/srv/a b/ledger: no space", errors.StoreUnavailable("", path="/srv/a b/ledger"))
+    'a file of the server: no space'
+    """
+    known = error.fields.get("path")
+    if known:
+        text = text.replace(str(known), "/path")  # it may have blanks
+    return _PATH.sub("a file of the server", text)
+
+
 def describe(error: errors.IdstoreError) -> Problem:
     """Return the problem details of an error."""
+    fields, field = error.fields, error.field
+    if not _may_name_paths(error):
+        fields = {name: value for name, value in fields.items() if not _PATH.match(str(value))}
+        field = field if field in fields else None
     problem: Problem = {
         "type": f"{SPACE}error/{error.code}",
         "title": error.code.replace("-", " ").capitalize(),
         "status": status(type(error)),
-        "detail": error.message,
+        "detail": message(error),
         "error": error.code,
-        "fields": {name: _plain(value) for name, value in error.fields.items()},
+        "fields": {name: _plain(value) for name, value in fields.items()},
     }
     if error.position is not None:
         problem["fields"]["position"] = error.position
-    if error.field is not None:
-        problem |= {"field": str(_plain(error.field)), "value": _plain(error.value)}
+    if field is not None:
+        problem |= {"field": str(_plain(field)), "value": _plain(error.value)}
     if error.remedy is not None:
         problem["remedy"] = error.remedy.value
     return problem

@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, cast
 from weakref import WeakValueDictionary
@@ -76,7 +78,8 @@ class Download:
             if isinstance(error, TimeoutError):
                 raise Overloaded("too many exports or checks at the moment; try again soon") from None
             raise
-        threading.Thread(target=self._run, args=[write, held], name="download", daemon=True).start()
+        work = partial(copy_context().run, self._run, write, held)
+        threading.Thread(target=work, name="download", daemon=True).start()
         try:
             await self._wait(0)
             if self._failure is not None and not self._size:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 from weakref import WeakValueDictionary
@@ -54,7 +55,7 @@ class _Group:
         """Let a thread carry out ``work``. Raises Overloaded."""
         if not self._room.acquire(blocking=False):
             raise _overloaded()
-        running = self.executor.submit(work)
+        running = self.executor.submit(copy_context().run, work)
         running.add_done_callback(lambda _: self._room.release())
         return running
 
@@ -126,7 +127,8 @@ class Workers:
 
     async def go_on(self, operation: ApiOperation, work: Callable[[], T]) -> T:
         """Return a further part of an answer that streams, after the parts of others that wait."""
-        return await asyncio.wrap_future(self._group(operation).executor.submit(work))
+        executor = self._group(operation).executor
+        return await asyncio.wrap_future(executor.submit(copy_context().run, work))
 
     @property
     def _is_free(self) -> bool:

@@ -1,6 +1,5 @@
 """Clients that stall, vanish or come in crowds: the others are served, and nothing of them stays."""
 
-import http.client
 import json
 import selectors
 import shutil
@@ -9,7 +8,7 @@ import socket
 import struct
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import cast
 from urllib.parse import quote
@@ -18,11 +17,15 @@ import pytest
 from serving import ALICE, BOB, Server, wait_until
 
 import idstore
+from idstore.server.changes import LISTENERS_OF_ONE
 
+FEED = "/api/v1/changes"
 MINT = "/api/v1/namespaces/rdl/identifiers"
 LISTENING = "0A"
 SENDING = 0.5
 """Seconds after which the server of these tests ends a client that stalls."""
+ROOM = 24
+"""Connections of a server that may open 280 files."""
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +37,10 @@ def impatient(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield server
 
 
-def connected(server: Server, sent: bytes, receive_buffer: int = 0) -> socket.socket:
+def connected(server: Server, sent: bytes, receive_buffer: int = 0, source: str = "") -> socket.socket:
     """Return a connection that has sent something; its end of a transfer may hold so few bytes."""
     client = socket.socket()
+    client.bind((source, 0))
     if receive_buffer:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     client.settimeout(20)
@@ -45,8 +49,8 @@ def connected(server: Server, sent: bytes, receive_buffer: int = 0) -> socket.so
     return client
 
 
-def connections(server: Server) -> int:
-    """Return the number of connections that the server has open."""
+def connections(server: Server, *, read: bool = False) -> int:
+    """Return the number of connections that the server has open; with ``read``, and has read all of."""
     opened = set()
     for file in Path(f"/proc/{server.process.pid}/fd").iterdir():
         with suppress(FileNotFoundError):
@@ -55,7 +59,9 @@ def connections(server: Server) -> int:
     return sum(
         Path(f"socket:[{row[9]}]") in opened
         for row in rows
-        if row[1].endswith(f":{server.port:04X}") and row[3] != LISTENING
+        if row[1].endswith(f":{server.port:04X}")
+        and row[3] != LISTENING
+        and (not read or row[4].endswith(":00000000"))
     )
 
 
@@ -212,23 +218,59 @@ def test_pipelined_requests_are_answered_in_their_order(impatient: Server) -> No
     assert answers[-1].endswith(b"ok\n")
 
 
-def test_connections_beyond_the_open_files_are_told_to_come_again(prepared: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def small(prepared: Path, tmp_path: Path) -> Iterator[Server]:
+    """Yield a server that may open 280 files."""
     pytest.importorskip("uvicorn", reason="the extra server is not installed")
     shutil.copytree(prepared, tmp_path / "s")
     with Server(tmp_path / "s", files=280) as server:
-        crowd = [connected(server, b"") for _ in range(400)]
-        try:
-            answers = [rest(client) for client in crowd[-350:]]
-            assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in answers)
-            assert all(b'"overloaded"' in answer for answer in answers)
-            with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)) as refused:
-                refused.request("GET", "/healthz")
-                assert int(refused.getresponse().headers["Retry-After"]) > 0
-        finally:
-            for client in crowd:
-                client.close()
-        wait_until(lambda: connections(server) == 0)
-        assert minted(server)
+        yield server
+
+
+@contextmanager
+def waiting(server: Server, number: int) -> Iterator[list[socket.socket]]:
+    """Send requests that wait for a change."""
+    newest = server.ask("GET", FEED).json["newest"]
+    asked = f"GET {FEED}?after={newest}&wait=20 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    with ExitStack() as clients:
+        yield [
+            clients.enter_context(connected(server, asked, source=f"127.0.0.{2 + one // LISTENERS_OF_ONE}"))
+            for one in range(number)
+        ]
+
+
+def published(server: Server) -> None:
+    """Publish something, which ends the waiting."""
+    token = server.token(ALICE)
+    iri = server.ask("POST", MINT, {}, token=token).json["id"]
+    assert server.ask("POST", "/api/v1/fixate", {"ids": [iri]}, token=token).status == 200
+
+
+BODILESS = f"POST {MINT} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{{".encode()
+
+
+@pytest.mark.parametrize(
+    "part", [b"", b"GET / HTTP/1.1\r\n", BODILESS, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + BODILESS]
+)
+def test_connections_that_lack_a_request_make_room_for_others(small: Server, part: bytes) -> None:
+    with waiting(small, 2) as asking, ExitStack() as clients:
+        crowd = [clients.enter_context(connected(small, part)) for _ in range(400)]
+        for client in crowd[: -2 * ROOM]:
+            assert b" 503 " not in rest(client)  # it ends
+        published(small)
+        assert all(client.recv(1 << 16).startswith(b"HTTP/1.1 200 ") for client in asking)
+    wait_until(lambda: connections(small) == 0)
+
+
+def test_connections_beyond_the_open_files_are_told_to_come_again(small: Server) -> None:
+    with waiting(small, ROOM), ExitStack() as clients:
+        wait_until(lambda: connections(small, read=True) == ROOM)
+        crowd = [clients.enter_context(connected(small, b"")) for _ in range(350)]
+        answers = [rest(client) for client in crowd]
+        assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in answers)
+        assert all(b'"overloaded"' in answer and b"\r\nRetry-After: " in answer for answer in answers)
+    wait_until(lambda: connections(small) == 0)
+    published(small)
 
 
 def test_a_crowd_of_new_clients_is_heard_beside_those_that_go_on_asking(impatient: Server) -> None:

@@ -163,7 +163,15 @@ def test_a_full_disk_is_told_and_then_the_server_goes_on(prepared: Path, tmp_pat
             assert all("full" in reply.json["detail"] for reply in refused)
             assert all(int(reply.headers["retry-after"]) > 0 for reply in refused)
             assert server.ask("GET", "/api/v1/identifier", query={"id": id}, token=token).status == 200
+            for path in ("/readyz", "/sparql?query=ASK{}", "/api/v1/export"):
+                near = server.ask("GET", path)
+                far = server.ask("GET", path, headers={"X-Forwarded-For": "192.0.2.1"})
+                assert (near.status, far.status) == (503, 503)
+                assert str(disk) in near.json["detail"]
+                assert b"full" in far.body
+                assert str(disk).encode() not in far.body
             (disk / "filler").unlink()
+            assert server.ask("GET", "/readyz").status == 200
             assert server.ask("POST", MINT, {}, token=token).status == 201
             assert server.ask("POST", "/api/v1/query", {"text": "ASK {}"}, token=token).status == 200
         with idstore.open(disk / "s") as registry:
