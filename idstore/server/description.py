@@ -1,8 +1,10 @@
 """The OpenAPI description of the API: what FastAPI does not know of the operations."""
 
 import json
+from http import HTTPStatus
 from typing import Any, Final
 
+from idstore import errors
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.operation import LINES, ApiOperation, Rights
 from idstore.queries.formats import FORMATS
@@ -22,19 +24,17 @@ _SCHEMES: Final[Json] = {
     "password": {"type": "http", "scheme": "basic", "description": "A party's name, and a token of it."},
 }
 """How a request signs in."""
-_BUSY: Final = {
-    401: "sign-in-required",
-    403: "not-permitted",
-    413: "request-too-large",
-    422: "invalid-data",
-    429: "too-many-attempts",
-    503: "limit-reached, overloaded, unavailable",
-}
-"""Statuses that every operation may answer with, and their slugs."""
-_UNKNOWN: Final = {504: "outcome-unknown"}
-"""The same of acts."""
-_COMPRESSED: Final = {415: "unsupported-media"}
-"""The same of operations with a body."""
+_ANY: Final = (
+    errors.SignInRequired,
+    errors.NotPermitted,
+    errors.RequestTooLarge,
+    errors.InvalidData,
+    errors.TooManyAttempts,
+    errors.LimitReached,
+    errors.Overloaded,
+    errors.StoreUnavailable,
+)
+"""Errors that every operation may answer with."""
 _LINK: Final[Json] = {
     "Link": {"description": 'Of a full page: <?…>; rel="next".', "schema": {"type": "string"}},
 }
@@ -44,6 +44,16 @@ _RETRY: Final[Json] = {
         "schema": {"type": "integer"},
     }
 }
+_FACTS: Final[Json] = {
+    "Idstore-Format": {"description": "The name of the format.", "schema": {"type": "string"}},
+    "Idstore-Kind": {"description": "`rows`, `truth` or `triples`.", "schema": {"type": "string"}},
+    "Idstore-Rows": {"description": "The number of rows, or of triples.", "schema": {"type": "integer"}},
+    "Idstore-Truncated": {"description": "Whether rows are left out.", "schema": {"type": "boolean"}},
+}
+"""The headers with the answer to a query."""
+_CHALLENGE: Final[Json] = {
+    "WWW-Authenticate": {"description": "The ways to sign in.", "schema": {"type": "string"}},
+}
 _NULL: Final[Json] = {"type": "null"}
 
 
@@ -51,13 +61,15 @@ def responses(operation: ApiOperation) -> dict[int | str, Json]:
     """Return the documented answers of an operation."""
     answers: dict[int | str, Json] = {201 if operation.creates else 200: _success(operation)}
     bodiless = operation.in_query and not operation.upload
-    usual = _BUSY | (_UNKNOWN if operation.writes else {}) | ({} if bodiless else _COMPRESSED)
-    slugs = {status: [text] for status, text in usual.items()}
-    slugs[429] += ["too-many-queries"] * (not operation.writes)
-    for error in operation.errors:
-        known = slugs.setdefault(problems.status(error), [])
-        if error.code not in known:
-            known.append(error.code)
+    raised = [
+        *_ANY,
+        *([errors.OutcomeUnknown] if operation.writes else [errors.TooManyQueries]),
+        *([] if bodiless else [errors.UnsupportedMedia]),
+        *operation.errors,
+    ]
+    slugs: dict[int, dict[str, None]] = {}
+    for error in raised:
+        slugs.setdefault(problems.status(error), {})[error.code] = None
     for status, codes in sorted(slugs.items()):
         answers[status] = {
             "description": ", ".join(codes),
@@ -65,6 +77,8 @@ def responses(operation: ApiOperation) -> dict[int | str, Json]:
         }
         if status in problems.TEMPORARY:
             answers[status]["headers"] = _RETRY
+        elif status == HTTPStatus.UNAUTHORIZED:
+            answers[status]["headers"] = _CHALLENGE
     return answers
 
 
@@ -81,6 +95,7 @@ def _success(operation: ApiOperation) -> Json:
         return {
             "description": "The file, in the format asked for.",
             "content": {one: {"schema": _file_schema(one)} for one in kinds},
+            **({"headers": _FACTS} if operation.result is Answer else {}),
         }
     if operation.in_lines:
         progress = " Lines with the key progress, and empty ones, come before." if operation.is_long else ""

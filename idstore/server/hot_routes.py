@@ -4,7 +4,6 @@ They read a request by the same declaration of its operation. A request that the
 routes of FastAPI, which know how to refuse it.
 """
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, get_origin
 from urllib.parse import parse_qsl
@@ -12,12 +11,14 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from idstore.errors import IdstoreError
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.operation import REQUIRED, ApiOperation, Parameter
 from idstore.server import problems
+from idstore.server.parameters import route_path
 from idstore.server.request_body import EMPTY_BODIES
 from idstore.server.schema import body_model, parameter_type
 
@@ -33,13 +34,12 @@ Answering = Callable[[ApiOperation, Request, Sent], Awaitable[Response]]
 class HotRoutes:
     """An ASGI application before the one of FastAPI.
 
-    prefix  the path before those of the operations.
     answer  carries out an operation for a request.
     """
 
-    def __init__(self, app: ASGIApp, prefix: str, answer: Answering) -> None:
+    def __init__(self, app: ASGIApp, answer: Answering) -> None:
         self._app, self._answer = app, answer
-        self._routes = [_HotRoute(OPERATIONS[name], prefix) for name in HOT]
+        self._routes = [_HotRoute(OPERATIONS[name]) for name in HOT]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -62,11 +62,10 @@ class HotRoutes:
 class _HotRoute:
     """A route to an operation; ``name`` is the operation in the figures."""
 
-    def __init__(self, operation: ApiOperation, prefix: str) -> None:
+    def __init__(self, operation: ApiOperation) -> None:
         self.operation, self.name = operation, operation.name
         self._method = operation.method
-        pattern = re.escape(prefix + operation.path).replace(r"\{", "(?P<").replace(r"\}", ">.+)")
-        self._path = re.compile(pattern, re.DOTALL)
+        self._path, _, _ = compile_path(route_path(operation))
         others = [one for one in operation.parameters if one.name not in self._path.groupindex]
         self._queried = operation.method == "GET"
         self._body = _query_model(operation, others) if self._queried else body_model(operation, others)

@@ -155,7 +155,9 @@ def _told(
         except IdstoreError as error:
             told = problems.response(error)
             headers = {name: told.headers[name] for name in ("retry-after",) if name in told.headers}
-            return page(request, "sign_in_refusal.html", told.status_code, headers, message=error.message)
+            return page(
+                request, "sign_in_refusal.html", told.status_code, headers, message=problems.message(error)
+            )
 
     return answer
 

@@ -134,7 +134,7 @@ def test_a_failure_of_the_program_tells_nothing(app: FastAPI, monkeypatch: pytes
     def fail(*_: object) -> None:
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr("idstore.server.api.dump", fail)
+    monkeypatch.setattr("idstore.server.endpoints.dump", fail)
     answers: list[object] = []
 
     async def caught(scope: Any, receive: Any, send: Any) -> None:

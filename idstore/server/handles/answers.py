@@ -114,7 +114,8 @@ def refusal(error: Refusal | errors.IdstoreError, handle: str | None = None) -> 
     if code is Code.TOO_BUSY or isinstance(error, errors.TooManyAttempts):
         fields = error.fields if isinstance(error, errors.IdstoreError) else {}
         headers["Retry-After"] = str(fields.get("retry_after", problems.RETRY_AFTER))
-    return answer({"responseCode": code, **about, "message": error.message}, status, headers)
+    message = error.message if isinstance(error, Refusal) else problems.message(error)
+    return answer({"responseCode": code, **about, "message": message}, status, headers)
 
 
 def unrouted(error: HTTPException) -> Response:

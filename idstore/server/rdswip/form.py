@@ -128,7 +128,7 @@ async def _page(
         domains=[one.namespace for one in domains if one.permitted],
         shown=shown,
         done=done,
-        error="" if error is None else error.message,
+        error="" if error is None else problems.message(error),
         key=secrets.token_urlsafe(16),
     )
 

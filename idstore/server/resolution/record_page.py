@@ -20,7 +20,7 @@ from idstore.model.record import Record, Stage
 from idstore.model.terms import UNDETERMINED
 from idstore.registry import Registry
 from idstore.registry.resolution import Resolution
-from idstore.server import pages
+from idstore.server import pages, problems
 from idstore.server.resolution import links
 from idstore.server.resolution.kernel import PROMISES
 from idstore.server.resolution.negotiation import DATA, LINKSETS, TEXT
@@ -128,7 +128,7 @@ def refusal(request: Request, error: IdstoreError, status: int, headers: Mapping
         headers,
         absent=status == HTTPStatus.NOT_FOUND,
         hidden=isinstance(error, NotRegistered),
-        message=error.message,
+        message=problems.message(error),
         candidates=candidates or [],
     )
 

@@ -135,7 +135,7 @@ def _error_page(request: Request, asked: AskedQuery, error: IdstoreError) -> Res
         headers,
         query=asked.text,
         answer=None,
-        error=error.message,
+        error=problems.message(error),
         limits="",
     )
 
