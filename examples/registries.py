@@ -25,7 +25,7 @@ from pathlib import Path
 from bioregistry import manager
 
 import idstore
-from idstore.exchange import digest, identifiers, mappings, rdf, table_export
+from idstore.exchange import digest, identifiers, mapping_rows, mappings, rdf, table_export
 from idstore.model import times
 from idstore.reconciliation import page, report
 from idstore.vocabulary import PAV
@@ -101,7 +101,7 @@ registry.add_namespace("prefixes", BASE, "handle", alice)
 with identifiers.read(str(folder / "prefixes.tsv"), "tsv") as reading:
     registry.enrol("prefixes", list(identifiers.valid(reading.rows, [])), alice, reading.name)
 with mappings.read(str(folder / "statements.tsv"), "tsv") as reading:
-    outcomes = registry.state(mappings.proposals(reading.rows, []), alice)
+    outcomes = registry.state(mapping_rows.proposals(reading.rows, []), alice)
 print("bound:", dict(sorted(Counter(outcome.verdict for outcome in outcomes).items())))
 
 # %% [markdown]
@@ -139,7 +139,7 @@ for finding in twice:
         decisions.append(f"bind\t{claim.subject}\tskos:relatedMatch\t{claim.target}\tAda Curator\t{reason}")
 (folder / "decisions.tsv").write_text("\n".join(decisions) + "\n", encoding="utf-8")
 with mappings.read(str(folder / "decisions.tsv"), "tsv") as reading:
-    outcomes = registry.state(mappings.proposals(reading.rows, []), alice)
+    outcomes = registry.state(mapping_rows.proposals(reading.rows, []), alice)
 print(f"decided: {len(outcomes)} acts, {Counter(outcome.verdict for outcome in outcomes)['refused']} refused")
 with report.reconcile([store], visitor) as result:
     remaining = Counter(finding.kind.slug for finding in result.findings())

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from idstore.errors import UnknownValue as UnknownValue
     from idstore.errors import UnsupportedMedia as UnsupportedMedia
     from idstore.errors import UnsupportedShapes as UnsupportedShapes
+    from idstore.exchange.bad_lines import Malformed as Malformed
     from idstore.exchange.changes import ChangePage as ChangePage
     from idstore.exchange.changes import PublicChange as PublicChange
     from idstore.exchange.changes import public_changes as public_changes
@@ -75,7 +76,6 @@ if TYPE_CHECKING:
     from idstore.exchange.importing import Imported as Imported
     from idstore.exchange.importing import TableReport as TableReport
     from idstore.exchange.importing import import_file as import_file
-    from idstore.exchange.mappings import Malformed as Malformed
     from idstore.model.binding import Binding as Binding
     from idstore.model.event import Event as Event
     from idstore.model.filter import Filter as Filter
@@ -210,7 +210,7 @@ _MODULES: Final = {
     "LocalOnly": "idstore.errors",
     "LogEntry": "idstore.registry.log",
     "LogPosition": "idstore.registry.log",
-    "Malformed": "idstore.exchange.mappings",
+    "Malformed": "idstore.exchange.bad_lines",
     "MalformedShapes": "idstore.errors",
     "MintOutcome": "idstore.registry.batch_mint",
     "NOBODY": "idstore.model.party",

@@ -38,6 +38,9 @@ _WORDS: Final[Mapping[Any, str]] = {
     IO: "a file that is open for bytes",
 }
 """Type → what to give, in words; other types by their names."""
+_OF_NUMBERS: Final = (int, int | None, Sequence[int])
+_LARGEST: Final = 2**63 - 1
+"""The largest whole number that the store's databases hold."""
 _ACTING: Final = "party"
 """The parameter that names the acting party."""
 _REGISTRY: Final = "registry"
@@ -136,11 +139,19 @@ def _stated(given: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[object]]]:
 
 
 def check(of: Callable[..., Any], values: Mapping[str, Any]) -> None:
-    """Compare values, by name, with the types that a function or a dataclass states. Raises InvalidData."""
+    """Compare values, by name, with the types that a function or a dataclass states.
+
+    A whole number is one from 0 to 2⁶³ - 1. Raises InvalidData.
+    """
     tests = _tests(of)
     for name, value in values.items():
         if name in tests and not tests[name](value):
             raise _refusal(name, value, _kinds(of)[name])
+    for name in _of_numbers(of) & values.keys():
+        value = values[name]
+        for number in value if isinstance(value, Sequence) else (value,):
+            if number is not None:
+                _check_number(number, name)
 
 
 def check_fields(instance: Any) -> None:
@@ -149,10 +160,9 @@ def check_fields(instance: Any) -> None:
     check(kind, {name: getattr(instance, name) for name in _tests(kind)})
 
 
-def check_number(number: int | None, name: str, most: float = 2**63 - 1) -> None:
-    """Raise InvalidData: an argument is a number below 0, or above ``most``, by default one of 64 bits."""
-    if number is not None and not 0 <= number <= most:
-        meant = f"give a whole number from 0 {'on' if number < 0 else f'to {most}'}"
+def _check_number(number: int, name: str) -> None:
+    if not 0 <= number <= _LARGEST:
+        meant = f"give a whole number from 0 {'on' if number < 0 else f'to {_LARGEST}'}"
         raise InvalidData(f"{name} is {number}; {meant}", field=name, value=number)
 
 
@@ -176,6 +186,12 @@ def _kinds(of: Callable[..., Any]) -> Mapping[str, Any]:
     function = inspect.unwrap(of)
     stated = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
     return get_type_hints(types.SimpleNamespace(__annotations__=stated), function.__globals__)
+
+
+@cache
+def _of_numbers(of: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of the parameters or fields that are whole numbers, or lists of them."""
+    return frozenset(name for name, kind in _kinds(of).items() if kind in _OF_NUMBERS)
 
 
 @cache

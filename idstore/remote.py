@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 from urllib.parse import SplitResult, quote, urlsplit
 
-from idstore.arguments import check, check_number, checks, name_argument
+from idstore.arguments import check, checks, name_argument
 from idstore.connection import FolderConnection, ServerConnection, error_of
 from idstore.errors import (
     IdstoreError,
@@ -320,9 +320,6 @@ class RemoteRegistry(_Base):
     def _call(self, operation: ApiOperation, *arguments: Any, **named: Any) -> Any:
         bound = operation.signature.bind(*arguments, **named)
         check(operation.run, bound.arguments)
-        for name, value in bound.arguments.items():
-            if isinstance(value, int):
-                check_number(value, name)
         if operation.upload:
             path = Path(bound.arguments[operation.upload])
             name = bound.arguments.get(_NAME) or str(path)
@@ -342,7 +339,6 @@ class RemoteRegistry(_Base):
         self, operation: ApiOperation, position: Callable[[Any], str], arguments: dict[str, Any]
     ) -> list[Any]:
         """Return the items of as many pages as the limit asks for; each page is a request."""
-        check_number(arguments["limit"], "limit")
         rest, items = arguments["limit"], list[Any]()
         while rest is None or rest > 0:
             size = LONGEST_PAGE if rest is None else min(rest, LONGEST_PAGE)

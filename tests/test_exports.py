@@ -23,7 +23,7 @@ from small_registry import sound
 import idstore
 from idstore import Party, Registry, Request, Statement
 from idstore.errors import InvalidData
-from idstore.exchange import jsonld, mappings, rdf, table_export, turtle
+from idstore.exchange import jsonld, mapping_rows, mappings, rdf, table_export, turtle
 from idstore.exchange.curies import Curies
 from idstore.exchange.digest import canonical, digest
 from idstore.model.filter import Filter
@@ -330,7 +330,7 @@ def test_prefixes_that_yaml_reads_as_other_types_survive_a_round_trip(
     found, converter, _ = sssom_pydantic.read(file)[:3]
     assert target in {converter.expand(one.object.curie, strict=True) for one in found}
     with mappings.read(file, "sssom") as reading:
-        assert target in {row.target for row in reading.rows if isinstance(row, mappings.MappingRow)}
+        assert target in {row.target for row in reading.rows if isinstance(row, mapping_rows.MappingRow)}
 
 
 @pytest.mark.parametrize(
@@ -394,7 +394,7 @@ def test_the_details_of_a_binding_are_in_sssom(registry: Registry) -> None:
 def test_mappings_survive_a_round_trip(registry: Registry) -> None:
     content = exported(registry, ANN, "sssom")
     with mappings.read(BytesIO(content), "sssom") as reading:
-        proposed = list(mappings.proposals(reading.rows, []))
+        proposed = list(mapping_rows.proposals(reading.rows, []))
     assert {outcome.verdict for outcome in registry.state(proposed, ANN)} <= {
         "known",
         "new",

@@ -304,14 +304,9 @@ def test_refusals(registry: Registry) -> None:
     for act in acts:
         with pytest.raises(NotRegistered):
             act()
-    for draft in (
-        Draft("DESC", "y", 0),
-        Draft("DESC", "y", 2**31),
-        Draft("DESC", "y", ttl=-1),
-        Draft("DESC", "y", permissions="111"),
-    ):
+    for fields in ({"index": 0}, {"index": 2**31}, {"index": -1}, {"ttl": -1}, {"permissions": "111"}):
         with pytest.raises(InvalidData):
-            registry.set_value(H, draft, ALICE)
+            registry.set_value(H, Draft("DESC", "y", **fields), ALICE)
     for data in ("no iri", "", "/path"):
         with pytest.raises(InvalidData):
             put(registry, "URL", data)

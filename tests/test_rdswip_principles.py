@@ -14,7 +14,7 @@ import idstore
 from idstore import Party, Registry, Request
 from idstore.errors import ExchangeError, InvalidData, NotPermitted
 from idstore.exchange import identifiers
-from idstore.exchange.mappings import Malformed
+from idstore.exchange.bad_lines import Malformed
 from idstore.registry.mappings import LineOutcome
 
 ROOT, ALICE = Party("root"), Party("alice")

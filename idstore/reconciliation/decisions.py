@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from idstore.errors import AmbiguousIdentifier, ExchangeError, InvalidData, InvalidIdentifier, NotRegistered
 from idstore.exchange import mappings
-from idstore.exchange.mappings import Malformed, MappingRow
+from idstore.exchange.bad_lines import Malformed
+from idstore.exchange.mapping_rows import MappingRow
 from idstore.reconciliation.labels import Label, fitted, labelled, short
 
 if TYPE_CHECKING:

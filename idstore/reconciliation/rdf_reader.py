@@ -9,7 +9,7 @@ from typing import Final
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 
 from idstore.errors import InvalidData
-from idstore.exchange import mappings, sssom
+from idstore.exchange import mapping_rows, sssom
 from idstore.model import namespace as namespaces
 from idstore.model.closed_vocabularies import correction
 from idstore.model.namespace import Namespace
@@ -213,7 +213,7 @@ def _status(values: Mapping[str, object], ends: Sequence[str | None]) -> str | N
     modifier, *types = (value.value if isinstance(value, Value) else "" for value in map(values.get, _STATUS))
     if sssom.negates(modifier):
         return DENIED
-    return NO_LINK if mappings.NO_TERM in ends or not sssom.LITERAL.isdisjoint(types) else None
+    return NO_LINK if mapping_rows.NO_TERM in ends or not sssom.LITERAL.isdisjoint(types) else None
 
 
 def _share(text: str | None) -> float | None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from idstore.exchange import mappings
+from idstore.exchange.bad_lines import Malformed
 from idstore.exchange.columns import Columns
 from idstore.model.closed_vocabularies import correction
 from idstore.model.names import Names
@@ -28,7 +29,7 @@ def read(
     with mappings.read(name, format, columns) as reading:
         subjects, targets = reading.columns["subject"], reading.columns["target"]
         for row in reading.rows:
-            if isinstance(row, mappings.Malformed):
+            if isinstance(row, Malformed):
                 workspace.refuse(number, row.line, row.reason)
                 continue
             if row.unfound:  # there is nothing to compare

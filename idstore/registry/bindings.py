@@ -383,7 +383,6 @@ class Bindings(Lookup):
 
         Raises InvalidData, AmbiguousIdentifier. Cost: some 75 µs for each.
         """
-        arguments.check_number(limit, "limit")
         return self.store.read(lambda view: [*islice(self._bound_to(view, text, party), limit)])
 
     def _bound_to(self, view: View, text: str, party: Party) -> Iterator[str]:
@@ -414,7 +413,6 @@ class Bindings(Lookup):
         Only what the party may see counts. Raises InvalidData (no IRI, no number, one text).
         Cost: a look-up in the catalogue for each identifier.
         """
-        arguments.check_number(most, "most")
         return self.store.read(
             lambda view: [*islice(self._shared_targets(view, map(written, ids), party), most)]
         )

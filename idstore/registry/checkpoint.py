@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from pyoxigraph import NamedNode
 
-from idstore.arguments import check_number
 from idstore.errors import InvalidData
 from idstore.model.listing import Selection
 from idstore.model.party import Party
@@ -57,7 +56,6 @@ class Checkpoint(Part):
         shapes  text that stands for the shapes.
         Only administrators may. Raises NotPermitted, InvalidData (no such event), StoreUnavailable.
         """
-        check_number(sequence, "sequence")
         text = json.dumps({"shapes": shapes, "sequence": sequence})
         self.core.only_administrators(party, acting=True)
 

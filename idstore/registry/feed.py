@@ -4,12 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import inf
 from typing import TypeAlias
 
 from pyoxigraph import NamedNode, Quad
 
-from idstore.arguments import check_number
 from idstore.model.event import Event
 from idstore.model.listing import EventRow, Selection
 from idstore.model.party import OF_PARTIES, Party, node
@@ -63,8 +61,6 @@ class Feed(Part):
         subjects up to there.
         Memory: the parties, and the subjects of a page.
         """
-        check_number(after, "after", inf)  # the newest event is the last number
-        check_number(limit, "limit")
         parties: dict[str, Counter[NamedNode]] = {}
         while limit is None or limit > 0:
             size = _PAGE if limit is None else min(limit, _PAGE)

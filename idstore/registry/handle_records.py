@@ -8,7 +8,6 @@ from typing import Final
 
 from pyoxigraph import Literal
 
-from idstore.arguments import check_number
 from idstore.errors import AlreadyRegistered, InvalidData, NotRegistered
 from idstore.model.event import Event
 from idstore.model.listing import Selection
@@ -144,8 +143,6 @@ class HandleRecords(Allocations, HandleValues):
         Cost: grows with ``start`` and the handles returned.
         Raises UnknownNamespace, InvalidData (its scheme has no values).
         """
-        check_number(start, "start")
-        check_number(limit, "limit")
 
         def question(view: View) -> HandleRange:
             home = self.core.namespace(view, namespace)

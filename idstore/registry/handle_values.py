@@ -101,8 +101,6 @@ class HandleValues(Lookup):
         Filtered by types and indexes, if given.
         Raises as `show`; also InvalidData: its scheme has no values.
         """
-        for index in indexes:
-            arguments.check_number(index, "indexes")
 
         def question(view: View) -> Record:
             record = self._named(view, id, self.core.sight(view, party))

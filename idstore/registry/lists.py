@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 
 from pyoxigraph import Literal, NamedNode
 
-from idstore.arguments import check_number
 from idstore.errors import InvalidData, LimitReached, NotRegistered, UnknownScheme
 from idstore.model import terms, times
 from idstore.model.filter import Filter
@@ -96,7 +95,6 @@ class Lists(Bindings):
         Raises LimitReached: it was cancelled.
         """
         filter.check_identifiers()
-        check_number(limit, "limit")
         place = None if after is None else _place(after)
         if filter.released:
             with self.store.snapshot() as snapshot:
@@ -142,7 +140,6 @@ class Lists(Bindings):
         Raises InvalidData, AmbiguousIdentifier, UnknownNamespace, LimitReached.
         """
         filter.check_identifiers()
-        check_number(limit, "limit")
         if filter.released:
             raise InvalidData("released identifiers have no bindings; leave released out", field="released")
         place = None if after is None else _place(after)

@@ -8,7 +8,6 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
-from idstore.arguments import check_number
 from idstore.errors import InvalidData, LimitReached, NotRegistered
 from idstore.model.event import Event
 from idstore.model.filter import Filter
@@ -114,7 +113,6 @@ class Log(Lookup):
         Raises NotRegistered for an ``id`` without a visible event, InvalidData, NotPermitted.
         """
         filter.check_events()
-        check_number(after, "after")
         if after:
             self.core.only_administrators(party)
         about = self.store.read(lambda view: self._about(view, filter.id, party))
@@ -140,8 +138,6 @@ class Log(Lookup):
         after  the publication number of the last entry that is known; 0: from the beginning.
         limit  how many entries at most.
         """
-        check_number(after, "after")
-        check_number(limit, "limit")
         entries = list[LogEntry]()
         more = True
         while more and len(entries) < limit:
@@ -175,7 +171,6 @@ class Log(Lookup):
         a visible event, NotPermitted, LimitReached (it was cancelled).
         """
         filter.check_events()
-        check_number(limit, "limit")
         commits, number = _read_cursor(cursor)
         page = self._commits_after if commits else self._publications_after
         entries: list[LogEntry] = []

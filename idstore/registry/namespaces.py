@@ -144,13 +144,6 @@ class Namespaces(Part):
                 field="per_minute",
                 value=per_minute,
             )
-        if per_minute is not None and per_minute > namespaces.LARGEST:
-            raise InvalidData(
-                f"a limit of {per_minute} a minute is too large; use at most {namespaces.LARGEST}, or no"
-                " limit",
-                field="per_minute",
-                value=per_minute,
-            )
         arguments: list[tuple[NamedNode, Term]] = [(IDS.party, node(Party(text).name)) for text in parties]
         if per_minute is not None:
             arguments.append((IDS.perMinute, terms.integer(per_minute)))

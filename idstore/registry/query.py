@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from idstore.arguments import check_number
 from idstore.model.party import Party
 from idstore.model.terms import Term
 from idstore.progress import never
@@ -56,7 +55,6 @@ class Queries(Part):
         LimitReached, StoreUnavailable.
         Cost: 40 ms, some 20 µs for each visible graph, a snapshot for each new state, and the query itself.
         """
-        check_number(rows, "rows")
         wanted = formats if format is None else (format,)
         limits = QueryLimits(wanted, rows, timeout, memory, cancelled, dataset, bindings, longest_cell)
         check(text)

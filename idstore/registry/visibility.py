@@ -1,6 +1,6 @@
 """Read rights: the sight of a party, the graphs that it allows, and the quads in them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -203,14 +203,8 @@ class Visibility:
 
         As in `visible_quads`, but only graphs that hold events are queried.
         """
-        seen: list[NamedNode] | None = None if sight.everything else [PUBLIC_LOG]
-        if seen is not None and not sight.public:
-            seen += filter(is_private, self._named_graphs(view, sight))
-        if seen is None or len(seen) > _FEW:
-            yield from (quad for quad in view.quads(None, IDS.about, about) if sight.sees(graph_of(quad)))
-        else:
-            for graph in seen:
-                yield from view.quads(None, IDS.about, about, graph)
+        own = () if sight.everything or sight.public else self._named_graphs(view, sight)
+        return _matching(view, sight, [PUBLIC_LOG, *filter(is_private, own)], None, IDS.about, about)
 
     def visible_quads(
         self,
@@ -231,11 +225,23 @@ class Visibility:
         seen = () if sight.everything else self._named_graphs(view, sight)
         if of_records:
             seen = [graph for graph in seen if graph not in _WITHOUT_RECORDS]
-        if sight.everything or len(seen) > _FEW:
-            yield from (quad for quad in view.quads(subject, predicate, value) if sight.sees(graph_of(quad)))
-        else:
-            for graph in seen:
-                yield from view.quads(subject, predicate, value, graph)
+        return _matching(view, sight, seen, subject, predicate, value)
+
+
+def _matching(
+    view: View,
+    sight: Sight,
+    graphs: Collection[NamedNode],
+    subject: NamedNode | None,
+    predicate: NamedNode | None,
+    value: Term | None,
+) -> Iterator[Quad]:
+    """Yield the matching quads in some graphs, or in all that ``sight`` allows if the graphs are many."""
+    if sight.everything or len(graphs) > _FEW:
+        yield from (quad for quad in view.quads(subject, predicate, value) if sight.sees(graph_of(quad)))
+    else:
+        for graph in graphs:
+            yield from view.quads(subject, predicate, value, graph)
 
 
 def is_private(graph: NamedNode) -> bool:

@@ -15,7 +15,7 @@ import idstore
 import idstore.opening
 from idstore import Party, Registry
 from idstore.errors import ExchangeError, IdstoreError, InvalidData, InvalidIdentifier, QueryRefused
-from idstore.exchange import droid, mappings, metadata, pronom
+from idstore.exchange import bad_lines, droid, mapping_rows, mappings, metadata, pronom
 from idstore.exchange.rdf import FORMATS, export, import_registry
 from idstore.queries import guard
 from idstore.schemes import Scheme, installed
@@ -108,8 +108,8 @@ BROKEN = [b'"b\n2",c\n1,2\n', b'a\tb\n"1\n']
 
 def _mappings(format: str, data: bytes) -> None:
     with mappings.read(io.BytesIO(data), format) as reading:
-        broken: list[mappings.Malformed] = []
-        list(mappings.proposals(reading.rows, broken))
+        broken: list[bad_lines.Malformed] = []
+        list(mapping_rows.proposals(reading.rows, broken))
 
 
 QUERIES = [

@@ -25,7 +25,7 @@ from reference_model import HIDDEN, Deed, Line, Model, Refusal, Shown, Thing, li
 import idstore
 from idstore import Filter, Party, Record, Registry, Request, Statement
 from idstore.errors import IdstoreError, NoTarget
-from idstore.exchange import mappings, rdf, table_export
+from idstore.exchange import mapping_rows, mappings, rdf, table_export
 from idstore.exchange.digest import digest
 from idstore.model import times
 from idstore.registry.handle_values import Draft
@@ -449,7 +449,7 @@ class Histories(RuleBasedStateMachine):
         iris = {row["identifier"] for row in csv.DictReader(listed.getvalue().decode().splitlines())}
         mapped.seek(0)
         with mappings.read(mapped, "sssom") as reading:
-            found = [row for row in reading.rows if isinstance(row, mappings.MappingRow)]
+            found = [row for row in reading.rows if isinstance(row, mapping_rows.MappingRow)]
         order = [record.iri for record in registry.list(party)]
         return sorted(iris, key=order.index), Counter(
             (row.subject, row.relation, row.target) for row in found

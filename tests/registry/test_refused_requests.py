@@ -42,13 +42,16 @@ def test_metadata_that_are_no_text_are_refused(registry: Registry, volume: str, 
     assert list(registry.list(ALICE)) == []
 
 
-def test_numbers_that_no_database_stores_are_refused(registry: Registry) -> None:
-    large = 2**63
+@pytest.mark.parametrize(("number", "meant"), [(2**63, f"from 0 to {2**63 - 1}"), (-1, "from 0 on")])
+def test_numbers_that_no_database_stores_are_refused(registry: Registry, number: int, meant: str) -> None:
     for ask in (
-        lambda: list(registry.list(ALICE, limit=large)),
-        lambda: list(registry.log(ALICE, after=large)),
-        lambda: list(registry.published(0, large)),
-        lambda: registry.shared_targets([], ALICE, large),
+        lambda: list(registry.list(ALICE, limit=number)),
+        lambda: list(registry.log(ALICE, after=number)),
+        lambda: list(registry.published(0, number)),
+        lambda: registry.shared_targets([], ALICE, number),
+        lambda: registry.mint_several("rdl", number, ALICE),
+        lambda: registry.allow("rdl", [], ALICE, per_minute=number),
+        lambda: registry.values("rdl:R1", ALICE, indexes=[1, number]),
     ):
-        with pytest.raises(InvalidData, match=f"is {large}; give a whole number from 0 to"):
+        with pytest.raises(InvalidData, match=f" is {number}; give a whole number {meant}"):
             ask()

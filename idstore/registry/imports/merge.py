@@ -228,9 +228,11 @@ class Merge(Replay):
 
 def _displaces(ours: Sequence[Event], others: Sequence[Event]) -> bool:
     """Return whether events of another registry put a public value in the place of a private one here."""
+    hidden = _private_values(ours)
+    return bool(hidden) and not hidden <= _private_values([*ours, *others])
 
-    def private(events: Sequence[Event]) -> set[int]:
-        record = fold([*events])
-        return set() if record is None else {value.index for value in record.values if not value.public}
 
-    return not private(ours) <= private([*ours, *others])
+def _private_values(events: Sequence[Event]) -> set[int]:
+    """Return the indexes of the values of a handle that are not public."""
+    record = fold([*events])
+    return set() if record is None else {value.index for value in record.values if not value.public}
