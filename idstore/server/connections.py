@@ -3,10 +3,12 @@
 import asyncio
 import json
 import resource
+from collections import deque
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
+from httptools import HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from idstore.errors import IdstoreError, InvalidData, Overloaded, RequestTooLarge
@@ -18,7 +20,39 @@ _FEWEST: Final = 16
 _ADDRESS: Final = (1 << 16) - 1
 """Bytes of an address at most."""
 _HEAD: Final = 1 << 16
-"""Bytes of the head of a request that a connection reads before it is refused."""
+"""Bytes of a request, but for its body, that a connection reads before it is refused."""
+_PIPELINED: Final = 128
+"""Requests of one connection that may wait for their answers."""
+_TOO_MANY: Final = f"{_PIPELINED} requests of this connection wait for answers; send more after these"
+_NO_REQUEST: Final = "this is no request of HTTP/1.1; send its parts as RFC 9112 says"
+
+
+class _Parser(HttpRequestParser):
+    """A parser that overlooks wishes for another protocol, as RFC 9110 (section 7.8) lets a server do.
+
+    The parser that it builds on would drop the body of such a request.
+    """
+
+    def __init__(self, connection: "ClientConnection") -> None:
+        super().__init__(connection)
+        self._connection = connection
+
+    def feed_data(self, data: bytes) -> None:
+        """Read a part of a request."""
+        while True:
+            try:
+                super().feed_data(data)
+            except HttpParserUpgrade as wish:
+                if not self.overlooks():
+                    raise
+                data = self._connection.head() + data[wish.args[0] :]
+                super().__init__(self._connection)  # it may expect no more
+            else:
+                return
+
+    def overlooks(self) -> bool:
+        """Return whether the request has such a wish, and is thus read once more without it."""
+        return self.should_upgrade() and self.get_method() != b"CONNECT"
 
 
 class ClientConnection(HttpToolsProtocol):
@@ -41,9 +75,11 @@ class ClientConnection(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._most, self._waiting = most, waiting
         self._reading, self._writing = _Deadline(stalled), _Deadline(stalled)
+        self.parser = _Parser(self)
         self._head = 0
         self._lacks_body = False
-        self._unanswered = list[RequestResponseCycle]()
+        self._unanswered = deque[RequestResponseCycle]()
+        self._refusal = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -68,20 +104,38 @@ class ClientConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read a part of a request."""
+        if self._refusal:
+            return
         if self in self._waiting:
             self._wait()
+        self._head += len(data)
         super().data_received(data)
-        awaited: RequestResponseCycle | None = self.cycle
-        if awaited is None or awaited.response_complete:
+        if not self._unanswered:
             self._reading.start(self.transport)
-            self._head += len(data)
-            if self._head > _HEAD:
-                self._refuse(
-                    RequestTooLarge(f"the head of the request is larger than {_HEAD} bytes; send less")
-                )
+        if self._head > _HEAD and not self._refusal:
+            self._refuse(RequestTooLarge(f"the head of the request is larger than {_HEAD} bytes; send less"))
+
+    def head(self) -> bytes:
+        """Return the head of the newest request, without a wish for another protocol."""
+        lines = [name + b": " + text for name, text in self.headers if name != b"upgrade"]
+        first = b"%s %s HTTP/%s" % (
+            self.parser.get_method(),
+            self.url,
+            self.parser.get_http_version().encode(),
+        )
+        return b"\r\n".join([first, *lines, b"", b""])
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Note a header; what follows a body in pieces is overlooked, as RFC 9110 (section 6.5.1) asks."""
+        if not self._lacks_body:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Begin to answer a request."""
+        if self.parser.overlooks():
+            return
+        if len(self._unanswered) >= _PIPELINED:
+            raise Overloaded(_TOO_MANY)
         self._reading.cancel()
         self._head, self._lacks_body = 0, True
         if self.client is not None:
@@ -90,9 +144,17 @@ class ClientConnection(HttpToolsProtocol):
         if self.cycle is not None:
             self._unanswered.append(self.cycle)
 
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        if self._unanswered:
+            self._head = 0
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
         """Note that all of a request has arrived."""
-        self._lacks_body = False
+        if self.parser.overlooks():
+            return
+        self._head, self._lacks_body = 0, False
         self._waiting.pop(self, None)
         super().on_message_complete()
 
@@ -108,10 +170,13 @@ class ClientConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """End the connection, or begin to wait for the next request."""
-        self._unanswered = [one for one in self._unanswered if not one.response_complete]
+        while self._unanswered and self._unanswered[0].response_complete:
+            self._unanswered.popleft()
         super().on_response_complete()
         if self.transport.is_closing():
             self._close()
+        elif self._refusal:
+            self._tell_refusal()
         elif len(self._unanswered) <= self._lacks_body:
             self._wait()
 
@@ -131,16 +196,30 @@ class ClientConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 the parser's words are for programmers
-        """Refuse bytes that are no request, or one whose address the parser cannot hold."""
-        if len(getattr(self, "url", b"")) > _ADDRESS:
+        """Refuse bytes that are no request, one whose address the parser cannot hold, or one too many."""
+        if len(self._unanswered) >= _PIPELINED:
+            self._refuse(Overloaded(_TOO_MANY))
+        elif len(getattr(self, "url", b"")) > _ADDRESS:
             too_long = RequestTooLarge(f"the address is longer than {_ADDRESS} bytes; send a body by POST")
             self._refuse(too_long, HTTPStatus.REQUEST_URI_TOO_LONG)
-            return
-        error = InvalidData("this is no request of HTTP/1.1; send its parts as RFC 9112 says")
-        self._refuse(error, HTTPStatus.BAD_REQUEST)
+        else:
+            self._refuse(InvalidData(_NO_REQUEST), HTTPStatus.BAD_REQUEST)
 
     def _refuse(self, error: IdstoreError, status: HTTPStatus | None = None) -> None:
-        self.transport.write(_refusal(error, status or HTTPStatus(problems.status(type(error)))))
+        """Read no more, and tell it after the answers to earlier requests."""
+        self._refusal = _refusal(error, status or HTTPStatus(problems.status(type(error))))
+        self._waiting.pop(self, None)
+        self._tell_refusal()
+
+    def _tell_refusal(self) -> None:
+        """Tell the refusal and close the connection, unless answers to earlier requests are to come.
+
+        A request whose body is broken gets no other answer.
+        """
+        if len(self._unanswered) > self._lacks_body:
+            return
+        if not self._lacks_body or (self._unanswered and not self._unanswered[0].response_started):
+            self.transport.write(self._refusal)
         self._close()
 
     def _close(self) -> None:

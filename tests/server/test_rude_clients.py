@@ -1,6 +1,7 @@
 """Clients that stall, vanish or come in crowds: the others are served, and nothing of them stays."""
 
 import json
+import resource
 import selectors
 import shutil
 import signal
@@ -22,6 +23,7 @@ from idstore.server.changes import LISTENERS_OF_ONE
 FEED = "/api/v1/changes"
 MINT = "/api/v1/namespaces/rdl/identifiers"
 LISTENING = "0A"
+JSON = "Content-Type: application/json\r\n"
 SENDING = 0.5
 """Seconds after which the server of these tests ends a client that stalls."""
 ROOM = 24
@@ -80,7 +82,14 @@ def request(server: Server, method: str, path: str, sent: object) -> bytes:
     """Return the bytes of a request of alice."""
     body = json.dumps(sent).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token(ALICE)}\r\n"
-    return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    head += JSON
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def memory(server: Server) -> int:
+    """Return the bytes of memory that the server has in use."""
+    pages = Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]
+    return int(pages) * resource.getpagesize()
 
 
 def minted(server: Server) -> bool:
@@ -216,6 +225,78 @@ def test_pipelined_requests_are_answered_in_their_order(impatient: Server) -> No
         answers = rest(client).split(b"HTTP/1.1 ")[1:]
     assert [json.loads(one.partition(b"\r\n\r\n")[2])["names"]["und"] for one in answers[:-1]] == names
     assert answers[-1].endswith(b"ok\n")
+
+
+def test_a_wish_for_another_protocol_is_overlooked(impatient: Server) -> None:
+    wishes = [
+        "Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings",
+        "connection: upgrade\r\nupgrade: websocket",
+    ]
+    names = [f"name {number}" for number in range(4)]
+    whole = b"".join(
+        request(impatient, "POST", MINT, {"name": name}).replace(b"Host: x", f"Host: x\r\n{wish}".encode())
+        for name, wish in zip(names, wishes * 2, strict=True)
+    )
+    last = b"GET /healthz HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\n\r\n"
+    for part in (len(whole), 1, 61):
+        with connected(impatient, b"") as client:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for at in range(0, len(whole), part):
+                client.sendall(whole[at : at + part])
+            client.sendall(last)
+            answers = rest(client).split(b"HTTP/1.1 ")[1:]
+        bodies = [one.partition(b"\r\n\r\n")[2] for one in answers]
+        assert [json.loads(one)["names"]["und"] for one in bodies[:-1]] == names
+        assert bodies[-1] == b"ok\n"
+
+
+def test_what_follows_a_body_is_overlooked(impatient: Server) -> None:
+    head = f"POST {MINT} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n"
+    sign_in = f"Authorization: Bearer {impatient.token(ALICE)}\r\n"
+    for trailer, status in (("", b"401"), (sign_in, b"401")):
+        with connected(impatient, f"{head}{JSON}\r\n2\r\n{{}}\r\n0\r\n{trailer}\r\n".encode()) as client:
+            assert rest(client).startswith(b"HTTP/1.1 " + status)
+
+
+WAITING = f"GET {FEED}?wait=20&after=%d HTTP/1.1\r\nHost: x\r\n\r\n"
+PIECES = f"POST {MINT} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nAuthorization: ".encode()
+LONG = b"x" * 999
+SHORT = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "part", "answer"),
+    [
+        (b"GET /healthz HTTP/1.1\r\n", b"X: " + LONG + b"\r\n", b"413"),
+        (b"GET /healthz?", LONG, b"413"),
+        (PIECES + b"Bearer TOKEN\r\n\r\n2\r\n{}\r\n0\r\n", b"X: " + LONG + b"\r\n", b"413"),
+        (PIECES + b"Bearer TOKEN\r\n\r\n2;", LONG, b"413"),
+        (b"", SHORT, b"503"),
+    ],
+)
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_request_without_end_takes_no_memory(
+    prepared: Path, tmp_path: Path, begin: bytes, part: bytes, answer: bytes, *, earlier: bool
+) -> None:
+    """It is refused after the answers to the earlier ones."""
+    shutil.copytree(prepared, tmp_path / "s")
+    with Server(tmp_path / "s") as server:
+        newest = server.ask("GET", FEED).json["newest"]
+        begin = begin.replace(b"TOKEN", server.token(ALICE).encode())
+        first = (WAITING % newest).encode() if earlier or part == SHORT else b""
+        before = memory(server)
+        with connected(server, first + begin) as client:
+            client.settimeout(2)
+            with suppress(TimeoutError, ConnectionError):
+                for _ in range(200):
+                    client.sendall(part * 1000)
+            assert memory(server) < before + 40 * 2**20
+            assert minted(server)
+            published(server)
+            client.settimeout(20)
+            answers = rest(client).split(b"HTTP/1.1 ")[1:]
+        assert answers[-1][:3] == answer
+        assert len(answers) >= 1 + bool(first)
 
 
 @pytest.fixture
