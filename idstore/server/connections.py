@@ -37,7 +37,7 @@ class _Parser(HttpRequestParser):
         super().__init__(connection)
         self._connection = connection
 
-    def feed_data(self, data: bytes) -> None:
+    def feed_data(self, data: bytes) -> None:  # type: ignore[override]
         """Read a part of a request."""
         while True:
             try:
@@ -75,7 +75,7 @@ class ClientConnection(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._most, self._waiting = most, waiting
         self._reading, self._writing = _Deadline(stalled), _Deadline(stalled)
-        self.parser = _Parser(self)
+        self.parser: _Parser = _Parser(self)
         self._head = 0
         self._lacks_body = False
         self._unanswered = deque[RequestResponseCycle]()
