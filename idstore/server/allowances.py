@@ -1,16 +1,18 @@
 """How much a party may ask: queries at a time, and the limits of each."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from idstore.errors import InvalidData, TooManyQueries
 from idstore.model.party import NOBODY
 from idstore.queries.limits import LEAST_MEMORY, LONGEST, MEMORY, ROWS, SECONDS
+from idstore.server.query_answers import LongAnswer, watched
 from idstore.server.sign_in import counted_as
 
 ANONYMOUS_TOGETHER: Final = 2
@@ -94,10 +96,26 @@ class Allowances:
         """Return the limits of the caller."""
         return self._anonymous if request.state.caller.party == NOBODY else self._signed_in
 
+    async def answer(
+        self, request: Request, ask: Callable[[QueryAllowance, Callable[[], bool]], Awaitable[Response]]
+    ) -> Response:
+        """Return the answer to a query, which holds a place of the caller until it is sent.
+
+        ask  runs the query within an allowance, and while a function does not tell that its client has gone.
+        Raises TooManyQueries: as many wait already. Raises what ``ask`` raises.
+        """
+        async with AsyncExitStack() as place:
+            allowance = await place.enter_async_context(self._place(request))
+            async with watched(request) as gone, self._running(request):
+                response = await ask(allowance, gone)
+            if isinstance(response, LongAnswer):
+                response.place = place.pop_all()
+        return response
+
     @asynccontextmanager
-    async def place(self, request: Request) -> AsyncIterator[QueryAllowance]:
-        """Wait for a place, and hold it for the block. Raises TooManyQueries: as many wait already."""
-        allowance, party = self.of(request), request.state.caller.party
+    async def _place(self, request: Request) -> AsyncIterator[QueryAllowance]:
+        """Wait for a place of the caller, and hold it for the block."""
+        allowance = self.of(request)
         key = counted_as(request)
         places = self._places.setdefault(key, _Places(asyncio.Semaphore(allowance.requests)))
         if places.taken >= allowance.requests + _WAITING:
@@ -108,20 +126,20 @@ class Allowances:
         places.taken += 1
         try:
             async with places.free:
-                if party == NOBODY:
-                    async with self._together:
-                        yield allowance
-                else:
-                    yield allowance
+                yield allowance
         finally:
             places.taken -= 1
             if not places.taken:
                 self._places.pop(key, None)
 
+    def _running(self, request: Request) -> AbstractAsyncContextManager[None]:
+        """Return a block in which a query runs: few of all anonymous callers run at a time."""
+        return self._together if request.state.caller.party == NOBODY else nullcontext()
+
 
 @dataclass(slots=True)
 class _Places:
-    """The places of one caller. ``taken`` counts the queries that run or wait."""
+    """The places of one caller. ``taken`` counts the queries that wait, run, or send their answers."""
 
     free: asyncio.Semaphore
     taken: int = 0

@@ -152,9 +152,12 @@ async def respond(
         async with watched(request) as gone:
             return await workers.scan(operation, partial(answer, gone), counted_as(request))
     if operation.result is Answer:
-        async with watched(request) as gone, allowances.place(request) as allowance:
+
+        async def ask(allowance: QueryAllowance, gone: Callable[[], bool]) -> Response:
             most = None if request.client is None else allowance  # by the socket as on the folder
             return await workers.run(operation, partial(answer, gone, most))
+
+        return await allowances.answer(request, ask)
     return await workers.run(operation, answer)
 
 

@@ -3,12 +3,13 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
 from starlette.concurrency import iterate_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from idstore.stores.contract import Answer
 
@@ -65,14 +66,30 @@ def query_response(answer: Answer, headers: Mapping[str, str], media_type: str |
     if len(first) < _BLOCK:
         answer.close()
         return Response(first, headers=headers, media_type=media_type)
+    return LongAnswer(answer, first, headers, media_type)
 
-    def blocks() -> Iterator[bytes]:
-        with answer:
+
+class LongAnswer(StreamingResponse):
+    """The response with an answer that is longer than a block.
+
+    place  is held until the answer is sent, or its client has gone.
+    """
+
+    def __init__(self, answer: Answer, first: bytes, headers: Mapping[str, str], media_type: str) -> None:
+        def blocks() -> Iterator[bytes]:
             yield first
             while block := answer.stream.read(_BLOCK):
                 yield block
 
-    return StreamingResponse(iterate_in_threadpool(blocks()), headers=headers, media_type=media_type)
+        super().__init__(iterate_in_threadpool(blocks()), headers=headers, media_type=media_type)
+        self.place = AsyncExitStack()
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        async with self.place:
+            with self._answer:
+                await super().__call__(scope, receive, send)
 
 
 def facts(answer: Answer) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -10,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ GREEDY = (
     'SELECT (STRLEN(CONCAT(?x, ?x, ?x, ?x, ?x, ?x, ?x, ?x)) AS ?n) { BIND("$" AS ?y) '
     "BIND(CONCAT(?y, ?y, ?y, ?y, ?y, ?y, ?y, ?y) AS ?z) BIND(CONCAT(?z, ?z, ?z, ?z, ?z, ?z, ?z, ?z) AS ?x) }"
 ).replace("$", "x" * 1_000_000)
+LONG = 'SELECT * { BIND("$" AS ?x) BIND(CONCAT(?x, ?x, ?x, ?x, ?x, ?x) AS ?y) }'.replace("$", "x" * 1_000_000)
 SETTINGS = """
 [queries]
 requests = 2
@@ -197,6 +199,42 @@ def test_anonymous_queries_of_the_api_leave_processes_to_others(strict: Server, 
             reply = strict.ask("POST", "/api/v1/query", {"text": "ASK {}", "format": "json"}, token=carol)
             assert reply.status == 200, reply.body
             assert time.monotonic() - begun < scaled(2)
+
+
+@linux
+@pytest.mark.parametrize("path", ["/api/v1/query", "/sparql"])
+def test_an_answer_that_is_not_taken_holds_its_place_and_its_file(
+    strict: Server, carol: str, path: str
+) -> None:
+    def answers() -> int:
+        """Return how many large files without a name the server holds."""
+        sizes = []
+        for file in Path(f"/proc/{strict.process.pid}/fd").iterdir():
+            with suppress(FileNotFoundError):
+                sizes += [file.stat().st_size] if _target(file).endswith("(deleted)") else []
+        return sum(size > 2**20 for size in sizes)
+
+    def begun(text: str) -> socket.socket:
+        kind, body = ("json", json.dumps({"text": text})) if path != "/sparql" else ("sparql-query", text)
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", strict.port))
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {carol}\r\nContent-Length: {len(body)}"
+        )
+        client.sendall(f"{head}\r\nContent-Type: application/{kind}\r\n\r\n{body}".encode())
+        return client
+
+    with ExitStack() as clients:
+        slow = [clients.enter_context(begun(LONG)) for _ in range(2)]
+        assert [client.recv(12) for client in slow] == [b"HTTP/1.1 200"] * 2
+        assert answers() == 2
+        further = clients.enter_context(begun("ASK {}"))
+        assert not select.select([further], [], [], 1)[0]
+        assert ask(strict, "ASK {}").json["boolean"] is True
+        slow[0].close()
+        assert further.recv(12) == b"HTTP/1.1 200"
+    wait_until(lambda: not answers())
 
 
 @linux

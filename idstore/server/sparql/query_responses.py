@@ -15,7 +15,7 @@ from idstore.server import problems
 from idstore.server.allowances import Allowances, QueryAllowance
 from idstore.server.pages import page
 from idstore.server.performer import Performer
-from idstore.server.query_answers import facts, query_response, watched
+from idstore.server.query_answers import facts, query_response
 from idstore.server.sparql.kept_snapshot import KeptSnapshot
 from idstore.server.sparql.negotiation import HTML, PAGE, wanted
 from idstore.server.sparql.protocol import AskedQuery
@@ -55,20 +55,27 @@ class Querying:
         formats = wanted(request, asked.parameters)
         shows_page = next(iter(formats)) == HTML
         names = PAGE if shows_page else [name for name in formats if name != HTML]
-        try:
-            async with watched(request) as gone, self.allowances.place(request) as allowance:
-                headers = {**common_headers(request), LIMITS: allowance.header}
-                work = self._work(request, asked, bindings, names, allowance, gone, shows_page=shows_page)
+
+        async def ask(allowance: QueryAllowance, gone: Callable[[], bool]) -> Response:
+            headers = {**common_headers(request), LIMITS: allowance.header}
+            work = self._work(request, asked, bindings, names, allowance, gone, shows_page=shows_page)
+
+            def respond() -> Response:
+                result = work()
                 if shows_page:
-                    return await self._performer.run("query", lambda: _page(request, asked, work(), headers))
-                result = await self._performer.run("query", work)
+                    return _page(request, asked, result, headers)
+                return query_response(result, headers, formats.get(result.format))
+
+            return await self._performer.run("query", respond)
+
+        try:
+            return await self.allowances.answer(request, ask)
         except IdstoreError as error:
             if not shows_page:
                 raise
             return await run_in_threadpool(_error_page, request, asked, error)
         finally:
             self._kept.release_later()
-        return query_response(result, headers, formats.get(result.format))
 
     def _work(
         self,
