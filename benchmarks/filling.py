@@ -15,8 +15,7 @@ from idstore.exchange import rdf
 from idstore.model import times
 from idstore.model.event import Event
 from idstore.model.namespace import Namespace
-from idstore.model.terms import Term
-from idstore.model.value import integer
+from idstore.model.terms import Term, integer
 from idstore.registry import Registry
 from idstore.schemes import Context, pilin
 from idstore.vocabulary import EVENTS, IDS, PUBLIC_LOG, RDF, SKOS
