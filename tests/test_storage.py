@@ -178,13 +178,13 @@ def test_paths_that_are_refused(path: str) -> None:
 
 
 def test_limits_and_sizes_that_are_refused(registry: Registry) -> None:
-    for directory, file_system in ((0, 1), (2, 1), (1, 2**63)):
-        with pytest.raises(
-            errors.InvalidData, match=f"limits from 1 to {2**63 - 1}, the lower one for the directory"
-        ):
+    lower = f"limits from 1 to {2**63 - 1}, the lower one for the directory"
+    large = f"give a whole number from 0 to {2**63 - 1}"
+    for directory, file_system, message in ((0, 1, lower), (2, 1, lower), (1, 2**63, large)):
+        with pytest.raises(errors.InvalidData, match=message):
             registry.add_storage("books", "/", ADA, directory_limit=directory, file_system_limit=file_system)
-    for size in (-1, 200 * GB + 1):
-        with pytest.raises(errors.InvalidData, match="split the delivery"):
+    for size, message in ((-1, "give a whole number from 0 on"), (200 * GB + 1, "split the delivery")):
+        with pytest.raises(errors.InvalidData, match=message):
             registry.place("ejournals", "w", size, ADA)
     with pytest.raises(errors.AlreadyRegistered):
         registry.add_storage("ejournals", "/", ADA)
