@@ -137,12 +137,12 @@ class ClientConnection(HttpToolsProtocol):
         if len(self._unanswered) >= _PIPELINED:
             raise Overloaded(_TOO_MANY)
         self._reading.cancel()
-        self._head, self._lacks_body = 0, True
+        self._head = 0
         if self.client is not None:
             self.scope["state"]["peer"] = self.client[0]  # also behind a proxy, which tells another one
         super().on_headers_complete()
-        if self.cycle is not None:
-            self._unanswered.append(self.cycle)
+        self._unanswered.append(self.cycle)
+        self._lacks_body = True
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
