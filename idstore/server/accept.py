@@ -1,9 +1,15 @@
 """The header ``Accept``: which media types a client prefers (RFC 9110, section 12.5.1)."""
 
 from functools import lru_cache
+from typing import Final
 
 from mimeparse import MimeTypeParseException, parse_media_range, quality_parsed
 from starlette.datastructures import Headers
+
+_RANGES: Final = 100
+"""Ranges that count; those behind them are overlooked. Browsers and libraries for RDF send fewer than 30."""
+_LONGEST: Final = 200
+"""Characters of a range that counts."""
 
 
 def preferred(headers: Headers, offered: tuple[str, ...]) -> str | None:
@@ -19,9 +25,12 @@ def preferred(headers: Headers, offered: tuple[str, ...]) -> str | None:
 def qualities(headers: Headers, offered: tuple[str, ...]) -> tuple[float, ...]:
     """Return the quality of each media type for a client, from 0 (not acceptable) to 1.
 
-    Without the header everything is acceptable. A malformed range is ignored.
+    Without the header everything is acceptable. A malformed range is ignored, and so are too many.
     """
-    return _qualities(",".join(headers.getlist("accept")), offered)
+    header = ",".join(headers.getlist("accept"))
+    if len(header) > _LONGEST:
+        header = ",".join(one for one in header.split(",", _RANGES)[:_RANGES] if len(one) <= _LONGEST)
+    return _qualities(header, offered)
 
 
 @lru_cache(maxsize=256)
