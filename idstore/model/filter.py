@@ -69,6 +69,7 @@ class Filter:
     def __post_init__(self) -> None:
         """Raise InvalidData: a field of another kind, no such stage, no time zone, or no such language."""
         arguments.check_fields(self)
+        object.__setattr__(self, "kinds", tuple(dict.fromkeys(self.kinds)))
         check_stage(self.stage)
         if self.without_name not in (None, UNDETERMINED):
             language(str(self.without_name), "without_name")

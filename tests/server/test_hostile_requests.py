@@ -194,6 +194,23 @@ def test_a_compressed_body_is_refused(server: Server, alice: str) -> None:
     assert status == 415 and b"Transfer-Encoding" in answer
 
 
+@pytest.mark.parametrize(
+    ("before", "status"), [(["a/b"] * 99, 200), (["a/b"] * 100, 406), (["a/" + "b" * 9999], 200)]
+)
+def test_of_many_media_types_the_first_count(server: Server, before: list[str], status: int) -> None:
+    accepted = {"Accept": ",".join([*before, "text/turtle"])}
+    described = server.ask("GET", "/sparql", query={"query": "CONSTRUCT {} {}"}, headers=accepted)
+    assert described.status == status
+
+
+def test_a_restriction_that_stands_often_counts_once(server: Server, alice: str) -> None:
+    news = {"since": "2000-01-01T00:00:00Z", "kinds": ["Bind"]}
+    once = server.ask("POST", "/api/v1/news", news, token=alice)
+    often = server.ask("POST", "/api/v1/news", news | {"kinds": ["Bind"] * 300_000}, token=alice)
+    assert (once.status, once.body) == (often.status, often.body)
+    assert once.status == 200
+
+
 def test_a_body_that_is_null_mints_nothing(server: Server, alice: str) -> None:
     before = server.ask("GET", "/api/v1/counts", token=alice).body
     reply = server.ask("POST", "/api/v1/namespaces/rdl/identifiers", b"null", token=alice)
