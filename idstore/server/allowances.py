@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from idstore.errors import InvalidData, TooManyQueries
+from idstore.errors import InvalidData, LimitReached, TooManyQueries
 from idstore.model.party import NOBODY
 from idstore.queries.limits import LEAST_MEMORY, LONGEST, MEMORY, ROWS, SECONDS
 from idstore.server.query_answers import LongAnswer, watched
@@ -106,8 +106,17 @@ class Allowances:
         """
         async with AsyncExitStack() as place:
             allowance = await place.enter_async_context(self._place(request))
-            async with watched(request) as gone, self._running(request):
-                response = await ask(allowance, gone)
+            try:
+                async with watched(request) as gone, self._running(request):
+                    response = await ask(allowance, gone)
+            except LimitReached as error:
+                if request.client is None or error.fields.get("seconds") != allowance.seconds:
+                    raise
+                raise LimitReached(
+                    f"the query reached the time limit of this server, {allowance.seconds:g} s; ask for less",
+                    limit="time",
+                    seconds=allowance.seconds,
+                ) from error
             if isinstance(response, LongAnswer):
                 response.place = place.pop_all()
         return response

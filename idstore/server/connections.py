@@ -207,7 +207,7 @@ class ClientConnection(HttpToolsProtocol):
 
     def _refuse(self, error: IdstoreError, status: HTTPStatus | None = None) -> None:
         """Read no more, and tell it after the answers to earlier requests."""
-        self._refusal = _refusal(error, status or HTTPStatus(problems.status(type(error))))
+        self._refusal = _refusal(error, status or HTTPStatus(problems.status_of(error)))
         self._waiting.pop(self, None)
         self._tell_refusal()
 

@@ -69,7 +69,8 @@ def responses(operation: ApiOperation) -> dict[int | str, Json]:
     ]
     slugs: dict[int, dict[str, None]] = {}
     for error in raised:
-        slugs.setdefault(problems.status(error), {})[error.code] = None
+        for status in problems.statuses(error):
+            slugs.setdefault(status, {})[error.code] = None
     for status, codes in sorted(slugs.items()):
         answers[status] = {
             "description": ", ".join(codes),

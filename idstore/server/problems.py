@@ -82,6 +82,18 @@ def status(kind: type[errors.IdstoreError]) -> int:
     return next(STATUSES[base] for base in kind.__mro__ if base in STATUSES)
 
 
+def statuses(kind: type[errors.IdstoreError]) -> tuple[int, ...]:
+    """Return the statuses that an error of this class may have: see `status_of`."""
+    return (status(kind), 422) if kind is errors.LimitReached else (status(kind),)
+
+
+def status_of(error: errors.IdstoreError) -> int:
+    """Return the status of an error. A request that reaches a limit of its own would reach it again: 422."""
+    if type(error) is errors.LimitReached and "limit" in error.fields:
+        return 422
+    return status(type(error))
+
+
 def message(error: errors.IdstoreError) -> str:
     """Return what an error says to the caller of a request."""
     return error.message if _may_name_paths(error) else _without_paths(error.message, error)
@@ -116,7 +128,7 @@ def describe(error: errors.IdstoreError) -> Problem:
     problem: Problem = {
         "type": f"{SPACE}error/{error.code}",
         "title": error.code.replace("-", " ").capitalize(),
-        "status": status(type(error)),
+        "status": status_of(error),
         "detail": message(error),
         "error": error.code,
         "fields": {name: _plain(value) for name, value in fields.items()},
@@ -133,7 +145,7 @@ def describe(error: errors.IdstoreError) -> Problem:
 def headers(error: errors.IdstoreError) -> dict[str, str]:
     """Return the headers of the answer for an error, in any form of it."""
     found = {"Cache-Control": "private, no-store"}
-    if status(type(error)) in TEMPORARY:
+    if status_of(error) in TEMPORARY:
         found["Retry-After"] = str(error.fields.get("retry_after", RETRY_AFTER))
     if isinstance(error, errors.SignInRequired):
         found["WWW-Authenticate"] = _CHALLENGE

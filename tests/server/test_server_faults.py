@@ -73,7 +73,7 @@ def asking(server: Server, text: str) -> socket.socket:
 
 def test_a_query_ends_at_its_time_limit(attacked: Server) -> None:
     reply = attacked.ask("POST", "/api/v1/query", {"text": ENDLESS, "timeout": 0.2})
-    assert (reply.status, reply.json["error"]) == (503, "limit-reached")
+    assert (reply.status, reply.json["error"]) == (422, "limit-reached")
     assert not children(attacked)
 
 

@@ -182,6 +182,8 @@ def test_queries_of_the_api_have_the_same_limits(strict: Server, carol: str) -> 
             assert told == (str(most), "true")
         late = strict.ask("POST", path, {"text": ENDLESS, "timeout": 55}, token=token)
         assert late.json["fields"] == {"limit": "time", "seconds": seconds}
+        assert (late.status, "remedy" in late.json) == (422, False)
+        assert f"of this server, {seconds:g} s" in late.json["detail"]
     fewer = strict.ask("POST", path, {"text": "SELECT * { ?s ?p ?o }", "rows": 1}, token=carol)
     assert fewer.headers["idstore-rows"] == "1"
 
@@ -245,8 +247,12 @@ def test_memory_is_limited(strict: Server, carol: str) -> None:
 
 
 def test_a_query_that_is_nested_too_deeply_is_refused(server: Server) -> None:
-    reply = post(server, b"SELECT * {" + b"{" * 30_000 + b"}" * 30_000 + b"}", QUERY)
-    assert (reply.status, reply.json["fields"]) == (422, {"limit": "depth"})
+    nested = "SELECT * {" + "{" * 30_000 + "}" * 30_000 + "}"
+    for reply in (
+        post(server, nested.encode(), QUERY),
+        server.ask("POST", "/api/v1/query", {"text": nested}),
+    ):
+        assert (reply.status, reply.json["fields"]) == (422, {"limit": "depth"})
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def response(id: str) -> Response:
 
 def refuse(error: IdstoreError) -> Response:
     """Return the answer to an error: never a success, since clients read one as an identifier."""
-    answer = _error(error.code, problems.message(error), problems.status(type(error)))
+    answer = _error(error.code, problems.message(error), problems.status_of(error))
     answer.headers.update(problems.headers(error))
     if isinstance(error, SignInRequired):
         answer.headers["WWW-Authenticate"] = _CHALLENGE

@@ -124,7 +124,7 @@ async def _page(
     return pages.page(
         request,
         "rdswip_form.html",
-        200 if error is None else problems.status(type(error)),
+        200 if error is None else problems.status_of(error),
         domains=[one.namespace for one in domains if one.permitted],
         shown=shown,
         done=done,

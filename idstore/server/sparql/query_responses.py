@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from idstore.errors import IdstoreError, InvalidData, LimitReached, QueryRefused
+from idstore.errors import IdstoreError, InvalidData, QueryRefused
 from idstore.model.party import NOBODY
 from idstore.server import problems
 from idstore.server.allowances import Allowances, QueryAllowance
@@ -160,8 +160,6 @@ def refusal(error: IdstoreError) -> Response:
     document = problems.describe(error)
     document["status"] = _status(error)
     headers = {**problems.headers(error), "Vary": "Accept"}
-    if document["status"] == HTTPStatus.UNPROCESSABLE_ENTITY:
-        headers.pop("Retry-After", None)  # the same query would end the same way
     return JSONResponse(document, document["status"], headers, problems.MEDIA_TYPE)
 
 
@@ -181,6 +179,4 @@ def _status(error: IdstoreError) -> int:
         return HTTPStatus.FORBIDDEN if refused else HTTPStatus.BAD_REQUEST
     if type(error) is InvalidData:
         return HTTPStatus.BAD_REQUEST
-    if type(error) is LimitReached and "limit" in error.fields:
-        return HTTPStatus.UNPROCESSABLE_ENTITY
-    return problems.status(type(error))
+    return problems.status_of(error)
