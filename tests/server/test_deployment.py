@@ -243,6 +243,17 @@ def test_a_repeated_creation_gives_the_same_identifier(site: Site) -> None:
 
 @needs_nginx
 @pytest.mark.slow
+def test_long_addresses_and_headers_pass(site: Site) -> None:
+    target = f"https://example.org/{'x' * 25_000}"
+    for _ in range(2):
+        sent = {"id": mint(site, site.alice), "target": target}
+        assert site.ask("POST", f"{API}/bind", sent, token=site.alice).status == 200
+    page = site.ask("GET", f"{API}/list-bound?text={target}&limit=1", token=site.alice)
+    assert page.status == 200 and target.rpartition("/")[2] in page.headers["link"]
+
+
+@needs_nginx
+@pytest.mark.slow
 def test_programs_work_below_the_prefix(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(site.folder / "certificate"))
     with idstore.connect(f"https://localhost:{site.port}/ids/", token=site.bob) as registry:
