@@ -262,6 +262,11 @@ def test_spoofed_headers_of_a_proxy_evade_no_limit(tmp_path: Path, prepared: Pat
             return server.ask("GET", "/api/v1/identifiers", token="ids_x", headers=headers).status
 
         assert [ask(number) for number in range(ATTEMPTS + 1)] == [401] * ATTEMPTS + [429]
+        token = server.token(ALICE)  # others behind the same address keep theirs
+        assert server.ask("GET", "/api/v1/identifiers", token=token).status == 200
+        assert server.ask("GET", "/api/v1/identifiers", basic=f"alice:{token}").status == 200
+        assert server.ask("GET", "/api/v1/identifiers", basic=f"bob:{token}").status == 429
+        assert ask(0) == 429
     with Server(tmp_path / "s", ("--proxy", "127.0.0.1")) as server:
         token = server.token(ALICE)
         far = {"X-Forwarded-For": "198.51.100.1", "X-Forwarded-Proto": "http"}

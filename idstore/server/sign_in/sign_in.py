@@ -8,12 +8,13 @@ from urllib.parse import unquote
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from idstore.errors import InvalidData, NotPermitted, SignInRequired, SignInUnavailable
+from idstore.errors import InvalidData, NotPermitted, SignInRequired, SignInUnavailable, TooManyAttempts
 from idstore.model.party import NOBODY, Party
 from idstore.remedies import Remedy
 from idstore.server.cross_site import is_cross_site
 from idstore.server.sign_in.attempts import Attempts
 from idstore.server.sign_in.caller import Caller
+from idstore.server.sign_in.token_way import TokenWay
 from idstore.server.sign_in.ways import Credentials, Way
 from idstore.web_addresses import loops_back
 
@@ -54,12 +55,10 @@ class SignIn:
         sent = credentials.authorization
         address = _address(scope)
         if sent is None:
-            found = await self._ask(credentials)
+            found = await self._ask(credentials, self._ways)
         else:
             self._check_secure(scope, address)
-            self._attempts.check(address, sent.name)
-            found = await self._ask(credentials)
-            self._attempts.check(address, sent.name)  # of guesses at the same time, no more are answered
+            found = await self._ask_seldom(credentials, address, sent.name)
             if found is None:
                 self._attempts.count(address, sent.name)
                 raise SignInRequired(
@@ -79,10 +78,26 @@ class SignIn:
                 " and a new token"
             )
 
-    async def _ask(self, credentials: Credentials) -> Caller | None:
+    async def _ask_seldom(self, credentials: Credentials, address: str, name: str | None) -> Caller | None:
+        """Return what `_ask` says, after many failures of tokens alone: nobody guesses one.
+
+        Raises TooManyAttempts, SignInUnavailable.
+        """
+        try:
+            self._attempts.check(address, name)
+            found = await self._ask(credentials, self._ways)
+            self._attempts.check(address, name)  # of guesses at the same time, no more are answered
+        except TooManyAttempts:
+            tokens = [way for way in self._ways if isinstance(way, TokenWay)]
+            found = await self._ask(credentials, tokens)
+            if found is None:
+                raise
+        return found
+
+    async def _ask(self, credentials: Credentials, ways: Sequence[Way]) -> Caller | None:
         """Return what the first way says that knows a party. Raises SignInUnavailable."""
         unavailable: SignInUnavailable | None = None
-        for way in self._ways:
+        for way in ways:
             try:
                 caller = await way.find(credentials)
             except SignInUnavailable as error:
