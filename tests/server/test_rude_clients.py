@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import cast
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from serving import ALICE, BOB, Server, wait_until
@@ -417,3 +417,33 @@ def test_scans_hold_up_no_short_lists(prepared: Path, tmp_path: Path) -> None:
                 ready.unregister(key.fileobj)
                 ended += 1
     assert lists >= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", ["bound-to", "list-bound", "shared-targets"])
+def test_a_target_of_many_identifiers_holds_up_no_look_ups(
+    prepared: Path, tmp_path: Path, operation: str
+) -> None:
+    store, target = tmp_path / "store", "http://www.example.org/valve"
+    shutil.copytree(prepared, store)
+    with idstore.open(store) as registry:
+        outcomes = [*registry.load("h", ALICE, [idstore.Request(target=target, fixate=True)] * 1000)]
+        iris = [outcome.record.iri for outcome in outcomes if outcome.record]
+    asked = f"/api/v1/{operation}"
+    method, path, sent = "GET", f"{asked}?{urlencode({'text': target})}", {}
+    if operation == "shared-targets":
+        method, path, sent = "POST", asked, {"ids": iris[:100], "most": 100}
+    one = f"/api/v1/identifier?{urlencode({'id': iris[0]})}"
+    with Server(store) as server, ExitStack() as clients, selectors.DefaultSelector() as ready:
+        for _ in range(4):
+            client = connected(server, request(server, method, path, sent))
+            ready.register(clients.enter_context(client), selectors.EVENT_READ)
+        found, ended = 0, 0
+        while ended < 4:
+            assert server.ask("GET", one).status == 200
+            found += 1
+            for key, _ in ready.select(0):
+                assert cast("socket.socket", key.fileobj).recv(100).startswith(b"HTTP/1.1 200 ")
+                ready.unregister(key.fileobj)
+                ended += 1
+    assert found >= 12
