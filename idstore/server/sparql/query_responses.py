@@ -60,8 +60,10 @@ class Querying:
                 headers = {**common_headers(request), LIMITS: allowance.header}
                 work = self._work(request, asked, bindings, names, allowance, gone, shows_page=shows_page)
                 if shows_page:
-                    return await self._performer.run("query", lambda: _page(request, asked, work(), headers))
-                result = await self._performer.run("query", work)
+                    return await self._performer.run(
+                        request, "query", lambda: _page(request, asked, work(), headers)
+                    )
+                result = await self._performer.run(request, "query", work)
         except IdstoreError as error:
             if not shows_page:
                 raise
