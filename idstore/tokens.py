@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from idstore import arguments
-from idstore.errors import InvalidData, NotRegistered, StoreBusy, StoreUnavailable
+from idstore.errors import InvalidData, NotPermitted, NotRegistered, StoreBusy, StoreUnavailable
 from idstore.model import times
 from idstore.model.party import Party
 from idstore.permissions import conform
@@ -25,6 +25,8 @@ from idstore.registry.redaction import Redacted
 from idstore.stores.contract import View
 
 FILE: Final = "tokens.sqlite"
+MOST: Final = 1000
+"""Valid tokens of one party: a server reads all tokens again after each change."""
 _WAIT: Final = 10.0
 """Seconds to wait for another process that changes the file."""
 _PRIMARY_CODE: Final = 0xFF
@@ -37,6 +39,8 @@ create table if not exists token (
 )"""
 _ALL: Final = "select id, party, namespaces, acts, created, expires from token order by created, id"
 _HASHED: Final = "select id, party, namespaces, acts, created, expires, hash from token"
+_EXPIRED: Final = "delete from token where party = ? and expires <= ?"
+_NUMBER: Final = "select count(*) from token where party = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,10 @@ class Tokens:
         acts: Sequence[str] = (),
         expires: datetime | None = None,
     ) -> NewToken:
-        """Make a token. Nothing can return its secret again."""
+        """Make a token. Nothing can return its secret again. Expired ones of the party are removed.
+
+        Raises NotPermitted: the party has `MOST`.
+        """
         made = NewToken(secrets.token_hex(4), _PREFIX + secrets.token_urlsafe(32), party.name)
         row = (
             made.id,
@@ -101,6 +108,15 @@ class Tokens:
             None if expires is None else times.milliseconds(expires),
         )
         with self._database() as database:
+            database.execute(_EXPIRED, (party.name, times.now()))
+            [present] = database.execute(_NUMBER, (party.name,)).fetchone()
+            if present >= MOST:
+                raise NotPermitted(
+                    f"{party.name} has {present} tokens, and no more are made for one party; revoke some, or"
+                    " wait until one expires",
+                    party=party.name,
+                    limit=MOST,
+                )
             database.execute("insert into token values (?, ?, ?, ?, ?, ?, ?)", row)
         return made
 
@@ -194,7 +210,8 @@ def add_token(
     namespaces  names or bases of the namespaces that it may change; empty: all.
     acts        the operations that may change something with it; empty: all.
     expires     when it ends; None: never.
-    Raises NotPermitted, InvalidData (a moment in the past, no name), UnknownNamespace.
+    Raises NotPermitted (also: the party has `MOST` tokens), InvalidData (a moment in the past, no name),
+    UnknownNamespace.
     """
     signed = party if owner is None else Party(owner)
     if signed != party:

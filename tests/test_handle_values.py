@@ -24,7 +24,7 @@ from idstore.errors import (
 )
 from idstore.exchange import rdf
 from idstore.model import times
-from idstore.model.value import Value, first_url
+from idstore.model.value import DATA_LIMIT, TOTAL_LIMIT, Value, first_url
 from idstore.registry.handle_values import Draft, When
 from idstore.registry.resolution import ALIASES, ResolutionOptions
 from idstore.schemes import handle_values, locations, value_types
@@ -416,6 +416,37 @@ def test_the_first_url_does_not_depend_on_the_order(order: list[tuple[int, str]]
     url = first_url(made)
     expected = exact or [3] * (not hidden >> 2 & 1)
     assert (url and url.index) == (expected[0] if expected else None)
+
+
+def test_the_values_of_a_handle_have_a_limited_size(registry: Registry, tmp_path: Path) -> None:
+    one, most = "x" * DATA_LIMIT, TOTAL_LIMIT // DATA_LIMIT
+    large = [Draft("DESC", one, index) for index in range(1, most + 2)]
+    for draft in large[:most]:
+        registry.set_value("h:h", draft, ALICE)
+    with pytest.raises(InvalidData, match=rf"more than the {TOTAL_LIMIT} allowed; unset or shorten some"):
+        registry.set_value("h:h", large[-1], ALICE)
+    result = registry.set_values("h:h", [Draft("DESC", "y", 1), *large[most:]], ALICE)
+    assert (result.number, type(result.refusal)) == (1, InvalidData)
+    registry.set_value("h:h", Draft("DESC", one[1:], most + 1), ALICE)  # there is room after the first one
+    for label in ("h", "new"):
+        with pytest.raises(InvalidData):
+            registry.put_handle("h", label, large, ALICE)
+    with pytest.raises(NotRegistered):
+        registry.show("h:new", ALICE)
+
+    registry.put_handle("h", "larger", large, ROOT)
+    for party in (ROOT, ALICE):
+        registry.transfer("h:larger", ALICE, party)
+    registry.set_value("h:larger", Draft("DESC", one[1:], 1), ALICE)
+    with pytest.raises(InvalidData):
+        registry.set_value("h:larger", Draft("DESC", one, 1), ALICE)
+    assert len(registry.values("h:larger", ALICE)) == most + 1
+    target = tmp_path / "all.nq"
+    with target.open("wb") as file:
+        rdf.export(registry, file, ROOT, "nquads")
+    with idstore.open(tmp_path / "other", administrator=ROOT) as other:
+        rdf.import_registry(other, [target], ROOT, "nquads")
+        assert len(other.values("h:larger", ALICE)) == most + 1
 
 
 # resolution

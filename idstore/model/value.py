@@ -17,7 +17,8 @@ from idstore.vocabulary import DCTERMS, IDS, RDF, XSD
 
 DATA_LIMIT: Final = 1 << 20
 """Maximum size of the data of a value, in bytes (of UTF-8 for a text)."""
-
+TOTAL_LIMIT: Final = 4 << 20
+"""Maximum size of the data of all values of a handle, in bytes: each look-up reads them."""
 
 _UNSET: Final = times.of(0)
 """The time of a value that was not set yet."""
@@ -71,6 +72,11 @@ class Value:
     ttl: int = value_types.TTL
     until: datetime | None = None
     permissions: str = value_types.PERMISSIONS
+
+    @property
+    def size(self) -> int:
+        """The size of the data in bytes (of UTF-8 for a text)."""
+        return len(self.data.encode(errors="surrogatepass") if isinstance(self.data, str) else self.data)
 
     @property
     def public(self) -> bool:

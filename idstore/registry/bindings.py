@@ -1,9 +1,11 @@
 """Descriptions of identifiers: targets, names, bindings, comments, vettings."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from itertools import islice
+from typing import Final, TypeVar
 
 from pyoxigraph import Literal, NamedNode
 
@@ -27,6 +29,10 @@ from idstore.registry.visibility import Sight, graph_of
 from idstore.remedies import Remedy
 from idstore.stores.contract import Transaction, View
 from idstore.vocabulary import IDS, PAV, RDF, SKOS, SSSOM
+
+T = TypeVar("T")
+_PART: Final = 25
+"""Identifiers that are read at once, while acts and other reads wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,30 +387,41 @@ class Bindings(Lookup):
         text   the URI, in any written form.
         limit  how many at most; None: all.
 
-        Raises InvalidData, AmbiguousIdentifier. Cost: some 75 µs for each.
+        An act meanwhile counts or not. Raises InvalidData, AmbiguousIdentifier. Cost: some 75 µs for each.
         """
-        return self.store.read(lambda view: [*islice(self._bound_to(view, text, party), limit)])
+        return [*islice(self._bound_to(text, party), limit)]
 
-    def _bound_to(self, view: View, text: str, party: Party) -> Iterator[str]:
-        sight = self.core.sight(view, party)
-        uris = self._uris(view, text, sight)
-        return self._targeting(view, uris, sight, self.core.audiences(view, party))
+    def _bound_to(self, text: str, party: Party) -> Iterator[str]:
+        uris = self.store.read(lambda view: self._uris(view, text, self.core.sight(view, party)))
+        return self._targeting(uris, party)
 
-    def _targeting(
-        self,
-        view: View,
-        uris: Sequence[str],
-        sight: Sight,
-        audiences: frozenset[str] | None,
-        without: str = "",
-    ) -> Iterator[str]:
-        """Yield the identifiers, but for ``without``, that have or are bound to one of the URIs."""
-        names = self.core.facts(view).names
-        sketches = {sketch for uri in uris for sketch in names.sketches(uri)}
-        for iri in view.catalogue.targeting(sketches, audiences):
-            ends = () if iri == without else _ends(view, iri, sight)
-            if any(names.same(uri, end) for end in ends for uri in uris):
-                yield iri
+    def _targeting(self, uris: Sequence[str], party: Party) -> Iterator[str]:
+        """Yield the identifiers that have or are bound to one of the URIs."""
+
+        def candidates(view: View) -> Sequence[str]:
+            names = self.core.facts(view).names
+            sketches = {sketch for uri in uris for sketch in names.sketches(uri)}
+            return view.catalogue.targeting(sketches, self.core.audiences(view, party))
+
+        def matches(view: View, iris: Sequence[str]) -> Iterator[str]:
+            names, sight = self.core.facts(view).names, self.core.sight(view, party)
+            for iri in iris:
+                if any(names.same(uri, end) for end in _ends(view, iri, sight) for uri in uris):
+                    yield iri
+
+        return self._in_parts(self.store.read(candidates), matches)
+
+    def _in_parts(
+        self, items: Iterable[str], question: Callable[[View, Sequence[str]], Iterable[T]]
+    ) -> Iterator[T]:
+        """Yield the answers to a question about items, in several reads: others get their turn in between."""
+
+        def answers(part: Sequence[str], view: View) -> list[T]:
+            return [*question(view, part)]
+
+        waiting = iter(items)
+        while part := [*islice(waiting, _PART)]:
+            yield from self.store.read(partial(answers, part))
 
     def shared_targets(self, ids: Iterable[Identifier], party: Party, most: int) -> list[SharedTarget]:
         """Return the first targets of some identifiers that are also other identifiers' targets or bindings.
@@ -413,21 +430,23 @@ class Bindings(Lookup):
         Only what the party may see counts. Raises InvalidData (no IRI, no number, one text).
         Cost: a look-up in the catalogue for each identifier.
         """
-        return self.store.read(
-            lambda view: [*islice(self._shared_targets(view, map(written, ids), party), most)]
-        )
+        return [*islice(self._shared_targets(map(written, ids), party), most)]
 
-    def _shared_targets(self, view: View, ids: Iterable[str], party: Party) -> Iterator[SharedTarget]:
-        sight, audiences = self.core.sight(view, party), self.core.audiences(view, party)
+    def _shared_targets(self, ids: Iterable[str], party: Party) -> Iterator[SharedTarget]:
+        def targets(iri: NamedNode, view: View) -> list[str]:
+            sight, quads = self.core.sight(view, party), view.quads(iri, IDS.target)
+            return [
+                quad.object.value
+                for quad in quads
+                if isinstance(quad.object, NamedNode) and sight.sees(graph_of(quad))
+            ]
+
         for iri in ids:
-            for quad in view.quads(terms.iri(iri), IDS.target):
-                target = quad.object
-                if not isinstance(target, NamedNode) or not sight.sees(graph_of(quad)):
-                    continue
-                found = self._targeting(view, (target.value,), sight, audiences, iri)
+            for target in self.store.read(partial(targets, terms.iri(iri))):
+                found = (other for other in self._targeting((target,), party) if other != iri)
                 others = tuple(islice(found, ENOUGH))
                 if others:
-                    yield SharedTarget(iri, target.value, others)
+                    yield SharedTarget(iri, target, others)
 
     def _uris(self, view: View, text: str, sight: Sight) -> Sequence[str]:
         """Return the IRIs that a text in any written form may stand for in stored data.

@@ -1,6 +1,6 @@
 """Lists and counts of identifiers, and allocation rates of parties."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -136,7 +136,7 @@ class Lists(Bindings):
 
         text   the URI, in any written form.
         after, cancelled  as in `list`.
-        Cost: all of them are read at once, also with a limit.
+        Cost: all of them are read, also with a limit. An act meanwhile counts or not.
         Raises InvalidData, AmbiguousIdentifier, UnknownNamespace, LimitReached.
         """
         filter.check_identifiers()
@@ -144,23 +144,19 @@ class Lists(Bindings):
             raise InvalidData("released identifiers have no bindings; leave released out", field="released")
         place = None if after is None else _place(after)
 
-        def question(view: View, most: int | None = None) -> Sequence[Record] | None:
-            """Return the records; None if more than ``most`` are bound."""
-            sight = self.core.sight(view, party)
-            bound = [*islice(self._bound_to(view, text, party), None if most is None else most + 1)]
-            if most is not None and len(bound) > most:
-                return None
-            if filter.doi is not None:
-                articles = {iri.value for iri in self._articles(view, filter.doi, sight)}
-                bound = [iri for iri in bound if iri in articles]
-            return self._passing(view, sight, _until(bound, cancelled), filter)
+        def articles(view: View) -> Collection[NamedNode] | None:
+            """Return the articles of the filter, None without one. Raises UnknownNamespace."""
+            self.core.selection(view, party, filter)
+            return (
+                None if filter.doi is None else self._articles(view, filter.doi, self.core.sight(view, party))
+            )
 
-        found = self.store.read(lambda view: question(view, _PAGE))
-        if found is None:
-            with self.store.snapshot() as snapshot:  # a long read must not block writers
-                found = question(snapshot)
-        assert found is not None
-        return _following(found, place)[:limit]
+        def passing(view: View, iris: Iterable[str]) -> Sequence[Record]:
+            return self._passing(view, self.core.sight(view, party), iris, filter)
+
+        only, bound = self.store.read(articles), _until(self._bound_to(text, party), cancelled)
+        wanted = (iri for iri in bound if only is None or NamedNode(iri) in only)
+        return _following(_newest_first(self._in_parts(wanted, passing)), place)[:limit]
 
     def _with_doi(self, view: View, party: Party, doi: str, filter: Filter) -> Sequence[Record]:
         sight = self.core.sight(view, party)

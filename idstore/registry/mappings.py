@@ -229,16 +229,12 @@ class Mappings(Bindings):
 
         `NAMED` of them, if there are more.
         """
-
-        def question(view: View) -> list[str]:
-            others = (
-                other
-                for other in self._bound_to(view, target, party)
-                if other != record.iri and other.startswith(record.namespace)
-            )
-            return [*islice(others, NAMED + 1)]
-
-        said = [f"{target} is claimed by {other}" for other in self.store.read(question)]
+        others = (
+            other
+            for other in self._bound_to(target, party)
+            if other != record.iri and other.startswith(record.namespace)
+        )
+        said = [f"{target} is claimed by {other}" for other in islice(others, NAMED + 1)]
         return [*said[:NAMED], *(f"{target} is claimed by others too" for _ in said[NAMED:])]
 
     def _kinds(self, names: Names, target: str) -> set[str]:

@@ -136,18 +136,18 @@ class ChangeFeed:
         _check_parameters(request, _STREAM_PARAMETERS if kind == _EVENTS else _PARAMETERS)
         if kind == _EVENTS:
             after = _last_event(request) or _number(request, "after", 0)
-            await self._page(after, 1)  # tells whether the number is one
+            await self._page(request, after, 1)  # tells whether the number is one
             place.enter_context(self._listeners.place(request))
             return StreamingResponse(self._events(after), headers=_HEADERS, media_type=_EVENTS)
         seconds = _seconds(request)
-        if seconds and not (await self._page(_number(request, "after", 0), 1)).changes:
+        if seconds and not (await self._page(request, _number(request, "after", 0), 1)).changes:
             with self._listeners.place(request):
                 return await self._wait(request, kind, seconds)
         return await self._at_once(request, kind)
 
     async def _at_once(self, request: Request, kind: str) -> Response | None:
         if kind == _PATCH:
-            content = await self._performer.run("changes", partial(self._patch, *_part(request)))
+            content = await self._performer.run(request, "changes", partial(self._patch, *_part(request)))
             return Response(content, headers=_HEADERS, media_type=_PATCH)
         _leave_out(request.scope, "wait")
         return None
@@ -162,9 +162,9 @@ class ChangeFeed:
         content = await self._share(self._patch if kind == _PATCH else self._document, after, limit)
         return Response(content, headers=_HEADERS, media_type=kind)
 
-    async def _page(self, after: int, limit: int) -> ChangePage:
+    async def _page(self, request: Request, after: int, limit: int) -> ChangePage:
         registry = self._performer.registry
-        return await self._performer.run("changes", lambda: public_changes(registry, after, limit))
+        return await self._performer.run(request, "changes", lambda: public_changes(registry, after, limit))
 
     async def _share(self, read: Callable[[int, int], T], after: int, limit: int) -> T:
         """Return what a function reads, once for all requests that wait for it.
@@ -184,7 +184,7 @@ class ChangeFeed:
 
     async def _read(self, work: Callable[[], object]) -> object:
         async with self._room:
-            return await self._performer.run("changes", work)
+            return await self._performer.run(None, "changes", work)
 
     def _document(self, after: int, limit: int) -> bytes:
         registry = self._performer.registry

@@ -64,7 +64,9 @@ def download_endpoint(
     async def endpoint(request: Request, **sent: Any) -> Response:
         values = read_values(sent)
         arguments = await workers.run(
-            operation, partial(permitted_arguments, operation, registry, request.state.caller, values)
+            operation,
+            partial(permitted_arguments, operation, registry, request.state.caller, values),
+            counted_as(request),
         )
         download = Download()
 
@@ -88,6 +90,7 @@ def long_endpoint(
         arguments = await workers.run(
             operation,
             partial(permitted_arguments, operation, registry, request.state.caller, read_values(sent)),
+            counted_as(request),
         )
         answer = Download(filler=b"\n")
 
@@ -146,35 +149,35 @@ async def respond(
     sent: Mapping[str, Any],
 ) -> Response:
     """Answer a request for an operation, with the parameters that were read from it."""
-    caller, values = request.state.caller, read_values(sent)
-    answer = partial(_answer, operation, registry, workers, caller, values)
+    caller, values = counted_as(request), read_values(sent)
+    answer = partial(_answer, operation, registry, workers, request, values)
     if operation.scans(values):
         async with watched(request) as gone:
-            return await workers.scan(operation, partial(answer, gone), counted_as(request))
+            return await workers.scan(operation, partial(answer, gone), caller)
     if operation.result is Answer:
 
         async def ask(allowance: QueryAllowance, gone: Callable[[], bool]) -> Response:
             most = None if request.client is None else allowance  # by the socket as on the folder
-            return await workers.run(operation, partial(answer, gone, most))
+            return await workers.run(operation, partial(answer, gone, most), caller)
 
         return await allowances.answer(request, ask)
-    return await workers.run(operation, answer)
+    return await workers.run(operation, answer, caller)
 
 
 def _answer(
     operation: ApiOperation,
     registry: Registry,
     workers: Workers,
-    caller: Caller,
+    request: Request,
     values: Mapping[str, Any],
     cancelled: Callable[[], bool] = never,
     allowance: QueryAllowance | None = None,
 ) -> Response:
-    """Carry out an operation for a caller.
+    """Carry out an operation for the caller of a request.
 
     allowance  the limits of a query, whatever the request asks for.
     """
-    arguments = permitted_arguments(operation, registry, caller, values)
+    arguments = permitted_arguments(operation, registry, request.state.caller, values)
     if allowance is not None:
         arguments |= allowance.within(arguments)
     if _CANCELLED in operation.signature.parameters:
@@ -185,7 +188,7 @@ def _answer(
         arguments[_LIMIT] = min(arguments[_LIMIT], LONGEST_PAGE)
     result = operation.run(registry, **arguments)
     if operation.streams:
-        return lines.stream(operation, result, registry.home, PRIVATE, workers)
+        return lines.stream(operation, result, registry.home, PRIVATE, workers, counted_as(request))
     if operation.result is Answer:
         return query_response(result, PRIVATE)
     return JSONResponse(dump(result, registry.home), 201 if operation.creates else 200, PRIVATE)

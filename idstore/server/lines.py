@@ -33,18 +33,20 @@ def stream(
     home: Home,
     headers: Mapping[str, str],
     workers: Workers,
+    caller: str | None = None,
 ) -> StreamingResponse:
     """Return an answer of one item a line. Raises an error that comes before the first item.
 
     Answers of one kind take turns: each is read for a moment, and then the next one.
 
     operation  gives the items; its threads carry it out to its end.
+    caller     see `Workers.run`.
     """
     first = list(islice(items, 1))
     parts = _parts(_lines(chain(first, items), home))
 
     async def body() -> AsyncIterator[bytes]:
-        while part := await workers.go_on(operation, lambda: next(parts, b"")):
+        while part := await workers.go_on(operation, lambda: next(parts, b""), caller):
             yield part
 
     return StreamingResponse(body(), headers=headers, media_type=LINES)

@@ -1,6 +1,7 @@
 """Carries out operations for the callers of requests; all interfaces use it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -34,7 +35,7 @@ class Performer:
     async def answer(self, request: Request, name: str, write: Callable[[Any], T], /, **arguments: Any) -> T:
         """Return what ``write`` makes of the result of an operation, in its thread: see `perform`.
 
-        Raises also TooManyQueries: the caller has several long lists that are not answered yet.
+        Raises also TooManyQueries: the caller has several reads that are not answered yet.
         """
         operation = OPERATIONS[name]
 
@@ -45,20 +46,23 @@ class Performer:
 
         if not operation.writes and operation.scans(operation.values(arguments)):
             return await self._workers.scan(operation, work, counted_as(request))
-        return await self._workers.run(operation, work)
+        return await self._workers.run(operation, work, counted_as(request))
 
     async def check(self, request: Request, name: str, /, **arguments: Any) -> None:
         """Raise SignInRequired or NotPermitted as `perform` does, and carry out nothing."""
         operation, caller = OPERATIONS[name], request.state.caller
-        await self._workers.run(operation, lambda: permitted(caller, self.registry, operation, arguments))
+        work = partial(permitted, caller, self.registry, operation, arguments)
+        await self._workers.run(operation, work, counted_as(request))
 
-    async def run(self, name: str, work: Callable[[], T]) -> T:
+    async def run(self, request: Request | None, name: str, work: Callable[[], T]) -> T:
         """Return the result of ``work``, which reads, in the threads of the operation ``name``.
 
+        request  None: the work is for several requests, or comes before the sign-in.
         It checks no rights: ``work`` must pass the caller's party (or NOBODY) to the registry. Raises as
         `perform`.
         """
-        return await self._workers.run(OPERATIONS[name], work)
+        caller = None if request is None else counted_as(request)
+        return await self._workers.run(OPERATIONS[name], work, caller)
 
 
 def permitted(

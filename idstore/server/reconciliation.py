@@ -80,7 +80,7 @@ class Reconciler:
 
         Raises InvalidData, RequestTooLarge, UnknownNamespace.
         """
-        return await self._performer.run("list", lambda: self._answer(request))
+        return await self._performer.run(request, "list", lambda: self._answer(request))
 
     def _answer(self, request: Request) -> Response:
         given = _given(request)
@@ -169,20 +169,20 @@ class PrefixMaps:
     def __init__(self, performer: Performer) -> None:
         self._performer = performer
 
-    async def curies(self, _: Request) -> Response:
+    async def curies(self, request: Request) -> Response:
         """Return an extended prefix map."""
-        found = await self._namespaces()
+        found = await self._namespaces(request)
         return JSONResponse(
             [{"prefix": one.name, "uri_prefix": one.base, "prefix_synonyms": []} for one in found],
             headers=_MAPS,
         )
 
-    async def context(self, _: Request) -> Response:
+    async def context(self, request: Request) -> Response:
         """Return a context of JSON-LD."""
-        found = {one.name: {"@id": one.base, "@prefix": True} for one in await self._namespaces()}
+        found = {one.name: {"@id": one.base, "@prefix": True} for one in await self._namespaces(request)}
         return JSONResponse({"@context": found}, headers=_MAPS, media_type="application/ld+json")
 
-    async def bioregistry(self, _: Request) -> Response:
+    async def bioregistry(self, request: Request) -> Response:
         """Return records of a registry of prefixes."""
         found = {
             one.name: {
@@ -190,12 +190,12 @@ class PrefixMaps:
                 "name": dict(one.particulars).get("description") or one.name,
                 "uri_format": f"{one.base}$1",
             }
-            for one in await self._namespaces()
+            for one in await self._namespaces(request)
         }
         return JSONResponse(found, headers=_MAPS)
 
-    async def _namespaces(self) -> list[Namespace]:
-        return list(await self._performer.run("namespaces", self._performer.registry.namespaces))
+    async def _namespaces(self, request: Request) -> list[Namespace]:
+        return list(await self._performer.run(request, "namespaces", self._performer.registry.namespaces))
 
 
 def _given(request: Request) -> dict[str, str]:

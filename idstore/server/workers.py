@@ -34,6 +34,8 @@ _CAREFUL: Final = 5.0
 
 _SCANS: Final = 16
 """Scans of one caller that are not answered yet; one of them runs."""
+_READS: Final = 32
+"""Other reads of one caller that are not answered yet, and streams that have not begun."""
 
 
 def _waits() -> int:
@@ -45,19 +47,67 @@ def _waits() -> int:
 
 
 class _Group:
-    """Threads, and how many operations may wait for one; a further operation is told to come again."""
+    """Threads, and how many operations may wait for one; a further operation is told to come again.
 
-    def __init__(self, threads: int, waiting: int) -> None:
-        self.executor = ThreadPoolExecutor(threads)
+    of_one  how many operations of one caller may be unfinished. They run one after the other, also those that
+            it no longer waits for, so that a caller waits for one operation of each other caller. None: they
+            take no turns.
+    """
+
+    def __init__(self, threads: int, waiting: int, of_one: int | None = None) -> None:
+        self._executor = ThreadPoolExecutor(threads)
         self._room = threading.Semaphore(threads + waiting)
+        self._of_one = of_one
+        self._unfinished = Counter[str]()
+        self._turns = WeakValueDictionary[str, asyncio.Lock]()
 
-    def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Let a thread carry out ``work``. Raises Overloaded."""
+    async def begin(self, work: Callable[[], T], caller: str | None) -> Future[T]:
+        """Let a thread carry out ``work``.
+
+        caller  a name for the caller; None: it takes no turns.
+        Raises Overloaded; TooManyQueries: too many operations of the caller are unfinished.
+        """
+        if self._of_one is None or caller is None:
+            return self._submit(work)
+        if self._unfinished[caller] >= self._of_one:
+            raise TooManyQueries(
+                f"{self._of_one} such requests of this caller are not answered yet; wait for their answers"
+            )
+        with ExitStack() as place:
+            self._unfinished[caller] += 1
+            place.callback(self._forget, caller)
+            return await self._in_turn(place, caller, lambda: self._submit(work))
+
+    async def go_on(self, work: Callable[[], T], caller: str | None) -> Future[T]:
+        """Let a thread carry out a further part of an operation, however many operations wait."""
+        if self._of_one is None or caller is None:
+            return self._start(work)
+        with ExitStack() as place:
+            return await self._in_turn(place, caller, lambda: self._start(work))
+
+    async def _in_turn(self, place: ExitStack, caller: str, begin: Callable[[], Future[T]]) -> Future[T]:
+        """Begin work once it is the caller's turn. Its end closes the place."""
+        turn = self._turns.setdefault(caller, asyncio.Lock())
+        await turn.acquire()
+        place.callback(turn.release)
+        running = begin()
+        held = place.pop_all()  # also after the time limit, until the work has ended
+        asyncio.wrap_future(running).add_done_callback(partial(_leave, held))
+        return running
+
+    def _submit(self, work: Callable[[], T]) -> Future[T]:
+        """Let a thread carry out work. Raises Overloaded."""
         if not self._room.acquire(blocking=False):
             raise _overloaded()
-        running = self.executor.submit(copy_context().run, work)
+        running = self._start(work)
         running.add_done_callback(lambda _: self._room.release())
         return running
+
+    def _start(self, work: Callable[[], T]) -> Future[T]:
+        return self._executor.submit(copy_context().run, work)
+
+    def _forget(self, caller: str) -> None:
+        self._unfinished -= Counter((caller,))
 
 
 class Workers:
@@ -70,51 +120,27 @@ class Workers:
         self._registry, self._seconds = registry, seconds
         self._careful_until = 0.0
         self._lookups = _Group(2, 500)  # the store answers one question at a time
-        self._reads = _Group(2, 62)  # more would take the interpreter from all others
-        self._scans = _Group(2, 62)
-        self._streams = _Group(2, 62)
+        self._reads = _Group(2, 62, _READS)  # more would take the interpreter from all others
+        self._scans = _Group(2, 62, _SCANS)
+        self._streams = _Group(2, 62, _READS)
         self._acts = _Group(64, 320)  # as many threads as a batch of the store has acts
         self._queries = _Group(4, 12)  # each has a process, with memory of its own
-        self._turns = WeakValueDictionary[str, asyncio.Lock]()
-        self._scanning = Counter[str]()
 
-    async def run(self, operation: ApiOperation, work: Callable[[], T]) -> T:
+    async def run(self, operation: ApiOperation, work: Callable[[], T], caller: str | None = None) -> T:
         """Return the result of ``work``, which carries out an operation or a part of it.
 
+        caller  a name for the caller, whose reads of one kind run one after the other, also those that it no
+                longer waits for; look-ups, acts and queries do not. None: the work is for several callers.
         Raises Overloaded (the work did not begin), LimitReached or OutcomeUnknown (it still runs, and keeps
-        its thread).
+        its thread), TooManyQueries (the caller has several reads that are not answered yet).
         """
         if operation.name in LOOKUPS and time.monotonic() >= self._careful_until and self._is_free:
             return self._look_up(work)
-        return await self._run_in(self._group(operation), operation, work)
+        return await self._result(await self._group(operation).begin(work, caller), operation)
 
     async def scan(self, operation: ApiOperation, work: Callable[[], T], caller: str) -> T:
-        """Return the result of ``work``, which may read all that its caller sees: see `run`.
-
-        caller  a name for the caller, whose scans run one after the other, also those that it no longer
-                waits for.
-        Raises TooManyQueries: the caller has several scans that are not answered yet.
-        """
-        if self._scanning[caller] >= _SCANS:
-            raise TooManyQueries(
-                f"{_SCANS} lists of this caller that take long are not answered yet; wait for their answers"
-            )
-        with ExitStack() as place:
-            self._scanning[caller] += 1
-            place.callback(self._forget, caller)
-            turn = self._turns.setdefault(caller, asyncio.Lock())
-            await turn.acquire()
-            place.callback(turn.release)
-            running = self._scans.submit(work)
-            held = place.pop_all()  # also after the time limit, until the work has ended
-            asyncio.wrap_future(running).add_done_callback(partial(_leave, held))
-            return await self._result(running, operation)
-
-    def _forget(self, caller: str) -> None:
-        self._scanning -= Counter((caller,))
-
-    async def _run_in(self, group: _Group, operation: ApiOperation, work: Callable[[], T]) -> T:
-        return await self._result(group.submit(work), operation)
+        """Return the result of ``work``, which may read all that its caller sees: see `run`."""
+        return await self._result(await self._scans.begin(work, caller), operation)
 
     async def _result(self, running: Future[T], operation: ApiOperation) -> T:
         try:
@@ -125,10 +151,9 @@ class Workers:
                 raise
             raise (_overloaded() if running.cancelled() else self._late(operation)) from None
 
-    async def go_on(self, operation: ApiOperation, work: Callable[[], T]) -> T:
-        """Return a further part of an answer that streams, after the parts of others that wait."""
-        executor = self._group(operation).executor
-        return await asyncio.wrap_future(executor.submit(copy_context().run, work))
+    async def go_on(self, operation: ApiOperation, work: Callable[[], T], caller: str | None = None) -> T:
+        """Return a further part of an answer that streams, after the parts of others that wait: see `run`."""
+        return await asyncio.wrap_future(await self._group(operation).go_on(work, caller))
 
     @property
     def _is_free(self) -> bool:

@@ -9,7 +9,6 @@ import pytest
 import idstore
 from idstore import Filter, Party, Registry, Request, Stage, Statement
 from idstore.errors import InvalidData, LimitReached, UnknownNamespace
-from idstore.registry import lists
 from idstore.registry.lists import position
 
 ALICE, BOB, CAROL = Party("alice"), Party("bob"), Party("carol")
@@ -138,10 +137,7 @@ def test_a_position_tells_nothing_of_hidden_identifiers(registry: Registry) -> N
         assert shown in after_hidden
 
 
-def test_a_long_list_of_bound_identifiers_holds_up_no_act(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lists, "_PAGE", 2)
+def test_a_list_of_bound_identifiers_holds_up_no_act(registry: Registry) -> None:
     bound = [published(registry, target=URI) for _ in range(3)]
     minted = []
 

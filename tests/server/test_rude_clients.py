@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import cast
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from serving import ALICE, BOB, Server, wait_until
@@ -417,3 +417,60 @@ def test_scans_hold_up_no_short_lists(prepared: Path, tmp_path: Path) -> None:
                 ready.unregister(key.fileobj)
                 ended += 1
     assert lists >= 8
+
+
+@pytest.mark.slow
+def test_reads_of_a_caller_take_no_place_of_others(prepared: Path, tmp_path: Path) -> None:
+    store, target = tmp_path / "store", "http://www.example.org/valve"
+    shutil.copytree(prepared, store)
+    with idstore.open(store) as registry:
+        outcomes = [*registry.load("h", ALICE, [idstore.Request(target=target, fixate=True)] * 500)]
+        iris = [outcome.record.iri for outcome in outcomes if outcome.record]
+    sent = {"ids": iris[:100], "most": 100}
+    with Server(store) as server, ExitStack() as clients, selectors.DefaultSelector() as ready:
+        for _ in range(80):
+            client = connected(server, request(server, "POST", "/api/v1/shared-targets", sent))
+            ready.register(clients.enter_context(client), selectors.EVENT_READ)
+        bob = server.token(BOB)
+        statuses = Counter[int]()
+        answered, waiting = 0, 32
+        while waiting > 16:
+            assert server.ask("GET", "/api/v1/identifiers?limit=1", token=bob).status == 200
+            answered += 1
+            for key, _ in ready.select(0):
+                ready.unregister(key.fileobj)
+                status = int(cast("socket.socket", key.fileobj).recv(100).split()[1])
+                statuses[status] += 1
+                waiting -= status == 200
+    assert statuses.keys() == {200, 429}
+    assert answered >= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", ["bound-to", "list-bound", "shared-targets"])
+def test_a_target_of_many_identifiers_holds_up_no_look_ups(
+    prepared: Path, tmp_path: Path, operation: str
+) -> None:
+    store, target = tmp_path / "store", "http://www.example.org/valve"
+    shutil.copytree(prepared, store)
+    with idstore.open(store) as registry:
+        outcomes = [*registry.load("h", ALICE, [idstore.Request(target=target, fixate=True)] * 1000)]
+        iris = [outcome.record.iri for outcome in outcomes if outcome.record]
+    asked = f"/api/v1/{operation}"
+    method, path, sent = "GET", f"{asked}?{urlencode({'text': target})}", {}
+    if operation == "shared-targets":
+        method, path, sent = "POST", asked, {"ids": iris[:100], "most": 100}
+    one = f"/api/v1/identifier?{urlencode({'id': iris[0]})}"
+    with Server(store) as server, ExitStack() as clients, selectors.DefaultSelector() as ready:
+        for _ in range(4):
+            client = connected(server, request(server, method, path, sent))
+            ready.register(clients.enter_context(client), selectors.EVENT_READ)
+        found, ended = 0, 0
+        while ended < 4:
+            assert server.ask("GET", one).status == 200
+            found += 1
+            for key, _ in ready.select(0):
+                assert cast("socket.socket", key.fileobj).recv(100).startswith(b"HTTP/1.1 200 ")
+                ready.unregister(key.fileobj)
+                ended += 1
+    assert found >= 12

@@ -9,6 +9,8 @@ from serving import ALICE, BOB, Server
 import idstore
 from idstore.errors import InvalidData, NotPermitted, NotRegistered, SignInRequired, UnknownNamespace
 from idstore.model import times
+from idstore.model.party import Party
+from idstore.tokens import MOST, Tokens
 
 TOKENS = "/api/v1/tokens"
 
@@ -126,3 +128,18 @@ def test_the_secret_is_kept_as_a_hash(server: Server, bob: str) -> None:
     with closing(sqlite3.connect(server.store / "tokens.sqlite")) as database:
         assert secret not in str(database.execute("select * from token").fetchall())
     assert not any(secret in line for line in server.lines)
+
+
+def test_a_party_has_a_limited_number_of_valid_tokens(server: Server) -> None:
+    tokens, many = Tokens(server.store), Party("many")
+    tokens.add(many, expires=times.of(times.now() - 1))
+    secrets = [tokens.add(many).token for _ in range(MOST)]
+    refused = server.ask("POST", TOKENS, {}, token=secrets[-1])
+    assert (refused.status, refused.json["fields"]["limit"]) == (403, MOST)
+    assert f"{MOST} tokens" in refused.json["detail"]
+    assert "revoke" in refused.json["detail"]
+    assert server.ask("POST", TOKENS, {}, token=server.token(BOB)).status == 201
+    [one, *_] = server.ask("GET", TOKENS, token=secrets[0]).json
+    assert server.ask("DELETE", f"{TOKENS}/{one['id']}", token=secrets[-1]).status in {200, 204}
+    assert server.ask("POST", TOKENS, {}, token=secrets[-1]).status == 201
+    tokens.revoke_all("many")

@@ -58,6 +58,40 @@ def test_scans_of_a_caller_run_one_after_the_other(tmp_path: Path) -> None:
     assert begun == ["of one", "of another", *["of one"] * 15, "later"]
 
 
+@pytest.mark.parametrize("name", ["list", "log"])
+def test_reads_of_a_caller_take_turns_with_those_of_others(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("fastapi")
+    from idstore.server.workers import Workers
+
+    operation = OPERATIONS[name]
+    begun, running, end = list[str](), threading.Semaphore(0), threading.Event()
+
+    def work(name: str) -> None:
+        begun.append(name)
+        running.release()
+        assert end.wait(30)
+
+    async def ask(workers: Workers) -> None:
+        reads = [
+            asyncio.create_task(workers.run(operation, lambda: work("of one"), "@192.0.2.1"))
+            for _ in range(32)
+        ]
+        await asyncio.to_thread(running.acquire)
+        with pytest.raises(TooManyQueries):
+            await workers.run(operation, lambda: work("too many"), "@192.0.2.1")
+        further = asyncio.create_task(workers.go_on(operation, lambda: work("further"), "@192.0.2.1"))
+        for _ in range(5):
+            assert await workers.run(operation, lambda: "of another", "bob") == "of another"
+        assert begun == ["of one"]
+        end.set()
+        await asyncio.gather(*reads, further)
+        await workers.run(operation, lambda: work("later"), "@192.0.2.1")
+
+    with opened(tmp_path) as registry:
+        asyncio.run(ask(Workers(registry, 60)))
+    assert begun == [*["of one"] * 32, "further", "later"]
+
+
 def test_a_scan_that_takes_too_long_keeps_the_turn_of_its_caller_until_its_end(tmp_path: Path) -> None:
     pytest.importorskip("fastapi")
     from idstore.server.workers import Workers

@@ -75,7 +75,7 @@ class HandleApi:
         if user is None:
             return
         name, secret = user
-        party = await self._performer.run("namespaces", lambda: names.party_in(self._registry, name))
+        party = await self._performer.run(None, "namespaces", lambda: names.party_in(self._registry, name))
         if party is not None:
             credentials.set_user(scope, party, secret)
 
@@ -85,7 +85,7 @@ class HandleApi:
         types, indexes = given.texts("type"), given.indexes()
         party = request.state.caller.party
         public_only = given.flag("publicOnly", default=party == NOBODY)
-        values = await self._performer.run("show", lambda: self._values(request, handle))
+        values = await self._performer.run(request, "show", lambda: self._values(request, handle))
         shown = [
             value_json(value) for value in matching(values, types, indexes) if value.public or not public_only
         ]
@@ -135,7 +135,7 @@ class HandleApi:
         values = await run_in_threadpool(drafts, request.state.body, None if mint else handle)
         if only and set(given.texts("index")) != {VARIOUS}:
             _check_indexes(given.indexes(), [draft.index for draft in values])
-        name = await self._performer.run("show", lambda: self._writable(request, handle, mint=mint))
+        name = await self._performer.run(request, "show", lambda: self._writable(request, handle, mint=mint))
         record, created = await self._performer.perform(
             request,
             "put_handle",
@@ -159,7 +159,7 @@ class HandleApi:
         given, handle = HandleQuery(request), handle_in(request, f"{HANDLES}/")
         given.check_known(("index", *_ALWAYS))
         indexes = given.indexes()
-        name = await self._performer.run("show", lambda: self._writable(request, handle))
+        name = await self._performer.run(request, "show", lambda: self._writable(request, handle))
         try:
             if given.has("index"):
                 await self._performer.perform(request, "unset_values", id=name.iri, indexes=indexes)
@@ -205,7 +205,7 @@ class HandleApi:
                 Code.PROTOCOL_ERROR, f"pageSize={size} is more than {MOST_LISTED}; ask for smaller pages"
             )
         home = await self._performer.run(
-            "namespaces", lambda: names.home_of(self._registry, names.prefix_in(prefix) or prefix)
+            request, "namespaces", lambda: names.home_of(self._registry, names.prefix_in(prefix) or prefix)
         )
         if home is None:
             raise Refusal(
@@ -234,7 +234,9 @@ class HandleApi:
         """List the prefixes of this server."""
         given = HandleQuery(request)
         page, size = given.number("page"), given.number("pageSize")
-        found = await self._performer.run("namespaces", lambda: sorted(names.prefixes(self._registry)))
+        found = await self._performer.run(
+            request, "namespaces", lambda: sorted(names.prefixes(self._registry))
+        )
         listed = [f"{names.AUTHORITY}{prefix}" for prefix in found]
         part = listed if page is None or size is None else listed[page * size :][:size]
         return _listing(given, "prefixes", part, len(listed))

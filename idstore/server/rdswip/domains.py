@@ -75,7 +75,7 @@ async def page(performer: Performer, request: Request) -> Response:
     """Answer with the page, or with the data in another format. Raises InvalidData: an unknown format."""
     format = _format(request)
     party = request.state.caller.party
-    found = await performer.run("namespaces", lambda: domains_for(performer.registry, party))
+    found = await performer.run(request, "namespaces", lambda: domains_for(performer.registry, party))
     if format == "json":
         return JSONResponse({"domains": [_document(one, party) for one in found]}, headers=_HEADERS)
     if format == "turtle":

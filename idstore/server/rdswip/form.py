@@ -120,7 +120,7 @@ async def _page(
         registry = performer.registry
         return domains_for(registry, party), None if id is None else _shown(registry, id, party)
 
-    domains, shown = await performer.run("remarks", question)
+    domains, shown = await performer.run(request, "remarks", question)
     return pages.page(
         request,
         "rdswip_form.html",

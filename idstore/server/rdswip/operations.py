@@ -77,7 +77,7 @@ async def _comment(performer: Performer, request: Request, sent: Parameters) -> 
 
 async def _info(performer: Performer, request: Request, sent: Parameters) -> Elements:
     id, party = sent.id, request.state.caller.party
-    return await performer.run("remarks", lambda: info(performer.registry, id, party))
+    return await performer.run(request, "remarks", lambda: info(performer.registry, id, party))
 
 
 def info(registry: Registry, id: str, party: Party) -> Elements:
@@ -105,7 +105,7 @@ def info(registry: Registry, id: str, party: Party) -> Elements:
 
 
 async def _list(performer: Performer, request: Request, sent: Parameters) -> Elements:  # noqa: ARG001
-    spaces = await performer.run("namespaces", lambda: domains.domains(performer.registry))
+    spaces = await performer.run(request, "namespaces", lambda: domains.domains(performer.registry))
     return [(BASE, space.base) for space in spaces]
 
 

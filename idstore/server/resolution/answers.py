@@ -75,7 +75,7 @@ class Answers:
             format = negotiation.chosen(request, PARTS)
             registry, party = self._performer.registry, request.state.caller.party
             found: namespace_page.Contents = await self._performer.run(
-                "list", lambda: namespace_page.contents(registry, party, space)
+                request, "list", lambda: namespace_page.contents(registry, party, space)
             )
         except IdstoreError as error:
             return refusal(request, error)
@@ -90,7 +90,7 @@ class Answers:
     async def _find(self, request: Request, text: str) -> Found:
         """Return the identifier. Raises NotRegistered, AmbiguousIdentifier, InvalidIdentifier."""
         registry, party = self._performer.registry, request.state.caller.party
-        found: Found = await self._performer.run("resolve", lambda: _found(registry, text, party))
+        found: Found = await self._performer.run(request, "resolve", lambda: _found(registry, text, party))
         return found
 
     def _target(self, request: Request, found: Found) -> str | None:
@@ -112,13 +112,15 @@ class Answers:
         iri = found.record.iri
         if format is HTML:
             values = await self._performer.run(
-                "remarks", lambda: record_page.values(registry, party, found.record, found.resolution)
+                request,
+                "remarks",
+                lambda: record_page.values(registry, party, found.record, found.resolution),
             )
             response = record_page.response(request, values, status, headers)
         else:
             remarks = []
             if format.name == "json":
-                remarks = await self._performer.run("remarks", lambda: registry.remarks(iri, party))
+                remarks = await self._performer.run(request, "remarks", lambda: registry.remarks(iri, party))
             body = representations.body(request, format, found.record, found.namespace, remarks)
             response = Response(body, status, headers, format.media_type)
         return response if gone else _conditional(request, response)

@@ -135,7 +135,7 @@ class HandleAnswers(Answers):
                 record = replace(record, values=resolution.values)
             return FoundHandle(record, registry.home(record), resolution, redirect, query)
 
-        found: FoundHandle = await self._performer.run("resolve", work)
+        found: FoundHandle = await self._performer.run(request, "resolve", work)
         if found.redirect.rest and has_dots(found.redirect.rest):
             raise NotRegistered(text)
         return found

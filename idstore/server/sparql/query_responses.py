@@ -66,7 +66,7 @@ class Querying:
                     return _page(request, asked, result, headers)
                 return query_response(result, headers, formats.get(result.format))
 
-            return await self._performer.run("query", respond)
+            return await self._performer.run(request, "query", respond)
 
         try:
             return await self.allowances.answer(request, ask)

@@ -78,7 +78,7 @@ class SparqlEndpoint:
                 limits=allowance.sentence,
             )
         registry = self._performer.registry
-        graphs = await self._performer.run("namespaces", partial(registry.visible_graphs, NOBODY))
+        graphs = await self._performer.run(request, "namespaces", partial(registry.visible_graphs, NOBODY))
         triples = service_description.description(
             f"{origin(request)}{PATH}", NamedNode(store_name(registry.store.origin)), graphs, allowance
         )
