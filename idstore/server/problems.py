@@ -53,6 +53,8 @@ TEMPORARY: Final = (429, 503)
 answered: Final = ContextVar[Scope]("answered")
 """The request that is answered."""
 _PATH: Final = re.compile(r"""(?<![^\s'"(])/[^\s'":;,)]+""")
+_CANCELLED: Final = "cancelled"
+"""The limit of a request whose client has gone: no fault of it."""
 _DEPTH: Final = 4
 _CHALLENGE: Final = 'Bearer realm="idstore", Basic realm="idstore", charset="UTF-8"'
 
@@ -89,7 +91,7 @@ def statuses(kind: type[errors.IdstoreError]) -> tuple[int, ...]:
 
 def status_of(error: errors.IdstoreError) -> int:
     """Return the status of an error. A request that reaches a limit of its own would reach it again: 422."""
-    if type(error) is errors.LimitReached and "limit" in error.fields:
+    if type(error) is errors.LimitReached and error.fields.get("limit", _CANCELLED) != _CANCELLED:
         return 422
     return status(type(error))
 
