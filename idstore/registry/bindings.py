@@ -385,10 +385,10 @@ class Bindings(Lookup):
         """
         return self.store.read(lambda view: [*islice(self._bound_to(view, text, party), limit)])
 
-    def _bound_to(self, view: View, text: str, party: Party) -> Iterator[str]:
+    def _bound_to(self, view: View, text: str, party: Party, without: str = "") -> Iterator[str]:
         sight = self.core.sight(view, party)
         uris = self._uris(view, text, sight)
-        return self._targeting(view, uris, sight, self.core.audiences(view, party))
+        return self._targeting(view, uris, sight, self.core.audiences(view, party), without)
 
     def _targeting(
         self,
