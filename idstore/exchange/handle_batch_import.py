@@ -1,14 +1,16 @@
 """The import of batch files of the Handle System: their operations are acts of a party."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from idstore.errors import IdstoreError, InvalidData, InvalidIdentifier
+from idstore.exchange import limits
 from idstore.exchange.handle_batch import BatchFlaws, Flaw, Operation, parsed
 from idstore.exchange.sources import Readable, opened
 from idstore.model.names import ENOUGH, already_leading
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
+from idstore.progress import Meter, Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.core import DryRunEnded
 from idstore.registry.handle_records import MOST_VALUES
@@ -32,13 +34,22 @@ class BatchReport:
 
 
 def import_batch(
-    registry: Registry, file: Readable, party: Party, namespace: str | None = None, *, dry_run: bool = False
+    registry: Registry,
+    file: Readable,
+    party: Party,
+    namespace: str | None = None,
+    *,
+    dry_run: bool = False,
+    most: int | None = None,
+    progress: Progress = unwatched,
 ) -> BatchReport:
     """Carry out the operations of a batch file, all or none, with the rights of the party.
 
     namespace  the only namespace whose handles are accepted, by name or base; by default all.
-    Raises BatchRefused, with line and reason of each operation that cannot be carried out; ExchangeError (see
-    `operations`); UnknownNamespace, NotPermitted, StoreUnavailable. Memory: the handles.
+    most       how many operations and values the file has at most; None: any number.
+    Raises RequestTooLarge (more than ``most``), BatchRefused, with line and reason of each operation that
+    cannot be carried out; ExchangeError (see `operations`); UnknownNamespace, NotPermitted, StoreUnavailable.
+    Memory: the handles.
     """
     registry.core.only_acting(party)
     homes = [namespace for namespace in registry.namespaces() if namespace.valued]
@@ -48,10 +59,11 @@ def import_batch(
     shared: list[Flaw] = []
     with opened(file) as source:
         flaws = BatchFlaws(source.name)
+        items = parsed(source) if most is None else _counted(parsed(source), most)
         try:
-            with registry.store.bulk() as bulk:
+            with registry.store.bulk(dry_run=dry_run) as bulk:
                 target = Registry(bulk)
-                for item in parsed(source):
+                for item in Meter(progress, "operations").over(items):
                     flaws.add(
                         *(
                             [item]
@@ -59,13 +71,26 @@ def import_batch(
                             else _carry_out(target, item, homes, party, done, shared)
                         )
                     )
-                if flaws or dry_run or not any(done.values()):
+                if flaws or not any(done.values()):
                     raise DryRunEnded  # noqa: TRY301 the bulk is discarded
         except DryRunEnded:
             pass
         flaws.check()
     created, changed, deleted = (tuple(dict.fromkeys(done[act])) for act in ("CREATE", "MODIFY", "DELETE"))
     return BatchReport(created, changed, deleted, tuple(shared))
+
+
+def _counted(items: Iterable[Operation | Flaw], most: int) -> Iterator[Operation | Flaw]:
+    """Read everything, and return it. Raises RequestTooLarge for more operations and values than ``most``."""
+    listed: list[Operation | Flaw] = []
+    number = 0
+    for item in items:
+        number += 1 + (len(item.values) if isinstance(item, Operation) else 0)
+        if number <= most:
+            listed.append(item)
+    if number > most:
+        raise limits.too_many("lines", most, number, "file")
+    return iter(listed)
 
 
 def _carry_out(

@@ -202,6 +202,7 @@ def import_file(
     *,
     others: Sequence[Path] = (),
     metadata: str | None = None,
+    most: int | None = None,
     progress: Progress = unwatched,
 ) -> Imported:
     """Import a file, all or nothing, with the rights of the party.
@@ -210,10 +211,12 @@ def import_file(
               Empty: its path.
     others    further files of an export, which is imported as a whole.
     metadata  the file of SSSOM's metadata, if it is not in the table or beside it.
+    most      how many lines a table of bindings or a batch file has at most; None: any number.
     Bindings are for all parties that may bind, a batch file needs the rights for each operation, and all else
     is for administrators.
     Raises InvalidData (a choice that the kind of file does not have), ExchangeError (malformed),
-    NotPermitted, UnknownNamespace, ImportConflict, StoreUnavailable; nothing was changed then.
+    RequestTooLarge (more lines than ``most``), NotPermitted, UnknownNamespace, ImportConflict,
+    StoreUnavailable; nothing was changed then.
     """
     name = name or str(file)
     kind = kind_of(name, choices.format, choices.namespace, folder=file.is_dir())
@@ -227,7 +230,7 @@ def import_file(
             case ImportKind.EXPORT:
                 return _import_export(registry, [file, *others], party, choices, progress)
             case ImportKind.BINDINGS:
-                return _import_bindings(registry, file, party, name, choices, metadata, progress)
+                return _import_bindings(registry, file, party, name, choices, metadata, most, progress)
             case ImportKind.TABLE:
                 return _import_table(registry, file, party, name, choices, metadata, progress)
             case ImportKind.DESCRIBED:
@@ -248,7 +251,13 @@ def import_file(
                 return _import_reports(registry, file, party, name, choices)
             case ImportKind.BATCH:
                 report = handle_batch_import.import_batch(
-                    registry, file, party, choices.namespace, dry_run=choices.dry_run
+                    registry,
+                    file,
+                    party,
+                    choices.namespace,
+                    dry_run=choices.dry_run,
+                    most=most,
+                    progress=progress,
                 )
                 return Imported(batch=report)
 
@@ -343,6 +352,7 @@ def _import_bindings(
     name: str,
     choices: ImportChoices,
     metadata: str | None,
+    most: int | None,
     progress: Progress,
 ) -> Imported:
     malformed = bad_lines.BadLines(str(file))
@@ -350,6 +360,8 @@ def _import_bindings(
     with mappings.read(file, format, choices.columns, metadata, force=choices.force) as reading:
         proposals = list(mapping_rows.proposals(reading.rows, malformed))
         decided = "action" in reading.columns
+    if most is not None and len(proposals) > most:
+        raise limits.too_many("lines", most, len(proposals), "file")
     outcomes = registry.state(
         _watched(proposals, progress),
         party,

@@ -20,6 +20,7 @@ from idstore.server.hot_routes import Answering
 from idstore.server.parameters import Endpoint, read_values
 from idstore.server.performer import permitted
 from idstore.server.places import Places
+from idstore.server.processor_time_limit import ProcessorTimeLimit
 from idstore.server.query_answers import query_response, watched
 from idstore.server.sign_in import Caller, counted_as
 from idstore.server.transfers import Download, Writers, upload
@@ -38,6 +39,8 @@ _UNBUFFERED: Final = {**PRIVATE, "X-Accel-Buffering": "no"}
 """Headers of an answer that takes long: nginx passes each line on at once."""
 _NAME: Final = "name"
 """The parameter that names an uploaded file: its path here is none of its sender's business."""
+_MOST: Final = "most"
+"""The parameter that limits the lines of an uploaded file."""
 _CANCELLED: Final = "cancelled"
 """Parameter of operations that can be ended: a function that tells whether they should."""
 _LIMIT: Final = "limit"
@@ -110,7 +113,7 @@ def upload_endpoint(
 ) -> Endpoint:
     """Return the endpoint of an operation whose body is a file.
 
-    Once the file is there, it has no time limit.
+    Once the file is there, that of an administrator has no time limit.
     """
     places = Places(limits.uploads, limits.uploads_of_one, "send files", "send this one later")
 
@@ -130,6 +133,11 @@ def upload_endpoint(
                 seconds=limits.sending,
                 packed=trusted,
             ) as path:
+                if not trusted:
+                    arguments |= {
+                        _MOST: operation.most[operation.upload],
+                        PROGRESS: ProcessorTimeLimit(limits.importing),
+                    }
                 work = partial(operation.run, registry, **{operation.upload: path}, **arguments)
                 result = await to_thread.run_sync(work, limiter=importers)
         return JSONResponse(dump(result, registry.home), headers=PRIVATE)
