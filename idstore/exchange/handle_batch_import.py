@@ -9,6 +9,7 @@ from idstore.exchange.sources import Readable, opened
 from idstore.model.names import ENOUGH, already_leading
 from idstore.model.namespace import Namespace
 from idstore.model.party import Party
+from idstore.progress import Meter, Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.core import DryRunEnded
 from idstore.registry.handle_records import MOST_VALUES
@@ -32,7 +33,13 @@ class BatchReport:
 
 
 def import_batch(
-    registry: Registry, file: Readable, party: Party, namespace: str | None = None, *, dry_run: bool = False
+    registry: Registry,
+    file: Readable,
+    party: Party,
+    namespace: str | None = None,
+    *,
+    dry_run: bool = False,
+    progress: Progress = unwatched,
 ) -> BatchReport:
     """Carry out the operations of a batch file, all or none, with the rights of the party.
 
@@ -49,9 +56,9 @@ def import_batch(
     with opened(file) as source:
         flaws = BatchFlaws(source.name)
         try:
-            with registry.store.bulk() as bulk:
+            with registry.store.bulk(dry_run=dry_run) as bulk:
                 target = Registry(bulk)
-                for item in parsed(source):
+                for item in Meter(progress, "operations").over(parsed(source)):
                     flaws.add(
                         *(
                             [item]
@@ -59,7 +66,7 @@ def import_batch(
                             else _carry_out(target, item, homes, party, done, shared)
                         )
                     )
-                if flaws or dry_run or not any(done.values()):
+                if flaws or not any(done.values()):
                     raise DryRunEnded  # noqa: TRY301 the bulk is discarded
         except DryRunEnded:
             pass

@@ -248,7 +248,12 @@ def import_file(
                 return _import_reports(registry, file, party, name, choices)
             case ImportKind.BATCH:
                 report = handle_batch_import.import_batch(
-                    registry, file, party, choices.namespace, dry_run=choices.dry_run
+                    registry,
+                    file,
+                    party,
+                    choices.namespace,
+                    dry_run=choices.dry_run,
+                    progress=progress,
                 )
                 return Imported(batch=report)
 

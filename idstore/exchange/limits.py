@@ -5,6 +5,8 @@ They are far above real data. Texts that a registry stores have their own limits
 
 from typing import Final
 
+from idstore.errors import RequestTooLarge
+
 LINE: Final = 1 << 20
 """Bytes of a line of a table, list or batch file, of a BibTeX entry, or of a JSON object."""
 METADATA: Final = 1 << 22
@@ -41,3 +43,16 @@ PRONOM_ARCHIVE: Final = 1 << 28
 """Bytes of an archive of PRONOM reports."""
 PRONOM_REPORTS: Final = 100_000
 """Reports in an archive; PRONOM has 2,500 formats."""
+
+
+def too_many(what: str, most: int, number: int, field: str) -> RequestTooLarge:
+    """Return the error for more items than a server takes from a party that is no administrator.
+
+    what  the items, such as rows.
+    """
+    return RequestTooLarge(
+        f"a request has at most {most} {what}, unless an administrator sends it, and this one has"
+        f" {number}; divide them, or use the folder of the store while no server has it",
+        field=field,
+        limit=most,
+    )

@@ -61,7 +61,12 @@ _NEW: Final[_Errors] = (
     RequestConflict,
 )
 _ITEMS: Final = 500
-"""Rows or identifiers of one request: all other acts wait for its one act, about 2 ms for each."""
+"""Rows, identifiers, names or bindings of one request: all other acts wait for its one act, up to 2 ms for
+each.
+"""
+_IN_ROWS: Final = 2500
+"""Names, bindings or successors in all rows of one request, up to 1 ms for each."""
+_OF_REQUEST: Final = {"names": _ITEMS, "bindings": _ITEMS}
 _LISTS: Final[Mapping[str, Any]] = {
     "names": {"party": "owner"},
     "unused": ("id", "kinds"),
@@ -186,12 +191,23 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
     operation.name: operation
     for operation in (
         # new identifiers
-        _act("mint", _NEW, creates=True, route="/namespaces/{namespace}/identifiers"),
-        _act("mint_once", _NEW, creates=True, route="/namespaces/{namespace}/requests"),
-        _act("mint_several", _NEW, route="/namespaces/{namespace}/batches"),
-        _act("mint_many", _NEW, route="/namespaces/{namespace}/tables", most={"rows": _ITEMS}),
-        _act("register", _NEW, creates=True, route="/namespaces/{namespace}/registrations"),
-        _act("add_version", (*_ACT, *_NEW), creates=True),
+        _act("mint", _NEW, creates=True, route="/namespaces/{namespace}/identifiers", most=_OF_REQUEST),
+        _act("mint_once", _NEW, creates=True, route="/namespaces/{namespace}/requests", most=_OF_REQUEST),
+        _act("mint_several", _NEW, route="/namespaces/{namespace}/batches", most=_OF_REQUEST),
+        _act(
+            "mint_many",
+            _NEW,
+            route="/namespaces/{namespace}/tables",
+            most={"rows": _ITEMS, "rows.request.names": _IN_ROWS, "rows.request.bindings": _IN_ROWS},
+        ),
+        _act(
+            "register",
+            _NEW,
+            creates=True,
+            route="/namespaces/{namespace}/registrations",
+            most=_OF_REQUEST,
+        ),
+        _act("add_version", (*_ACT, *_NEW), creates=True, most=_OF_REQUEST),
         _act("replace", (*_ACT, UnknownNamespace)),
         # look-up
         _read("identify", _FOUND),
@@ -230,18 +246,22 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         _act("comment"),
         _act("vet"),
         _act("set_value", (*_ACT, AlreadyRegistered)),
-        _act("unset_values"),
+        _act("unset_values", most={"indexes": _ITEMS}),
         _act("put_handle", (*_ACT, *_NEW), creates=True),
         _act("delete_handle"),
         # lifecycle
         _act("fixate", most={"ids": _ITEMS}),
         _act("release"),
-        _act("undeprecate"),
-        _act("deprecate"),
-        _act("supersede"),
+        _act("undeprecate", most={"successors": _ITEMS}),
+        _act("deprecate", most={"successors": _ITEMS}),
+        _act("supersede", most={"successors": _ITEMS}),
         _act("transfer"),
         _act("grant"),
-        _act("change_many", _ACT, most={"rows": _ITEMS}),
+        _act(
+            "change_many",
+            _ACT,
+            most={"rows": _ITEMS, "rows.names": _IN_ROWS, "rows.successors": _IN_ROWS},
+        ),
         _act("ungrant"),
         _administer("revoke", (*_FOUND, StageConflict, InvalidData)),
         _administer("revoke_all", (StageConflict, InvalidData)),
@@ -258,7 +278,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
             creates=True,
             route="/namespaces",
         ),
-        _act("allow", (*_NAMED, NotPermitted), namespace="name"),
+        _act("allow", (*_NAMED, NotPermitted), namespace="name", most={"parties": _ITEMS}),
         _act("freeze", (*_NAMED, NotPermitted), namespace="name"),
         _act("set_namespace", (*_NAMED, NotPermitted, StageConflict, AlreadyRegistered), namespace="name"),
         _act("add_type", (*_NAMED, NotPermitted, AlreadyRegistered), namespace="name"),

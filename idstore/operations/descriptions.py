@@ -99,7 +99,18 @@ def parameter_text(operation: ApiOperation, parameter: Parameter) -> str:
         usual = _USUAL["namespace"]
     text = entries(of).get(parameter.path[-1], usual)
     most = operation.most.get(parameter.name)
-    return text if most is None else f"{text} At most {most}, unless an administrator sends them."
+    return text if most is None else f"{text} At most {most}{_within(operation, parameter)}."
+
+
+def _within(operation: ApiOperation, parameter: Parameter) -> str:
+    """Return the limits of the lists within the items of a parameter, in words, and who is exempt."""
+    within = [
+        f"{most} `{name.rpartition('.')[2]}`"
+        for name, most in operation.most.items()
+        if name.startswith(f"{parameter.name}.")
+    ]
+    words = f", with {' and '.join(within)} in all of them" if within else ""
+    return f"{words}, unless an administrator sends them"
 
 
 def field_texts(kind: Any) -> Mapping[str, str]:

@@ -101,7 +101,8 @@ class ApiOperation:
     near      parameters for callers that have the folder of the store; they are not sent.
     unused    fields of arguments that it always refuses: they are no parameters.
     choices   parameter → the texts that it may be, where its type does not say it.
-    most      parameter → how many items it has at most, unless an administrator sends it.
+    most      parameter → how many items it has at most, unless an administrator sends it. ``rows.names``: how
+              many names all rows have together.
     scanning  parameters: a request with one of them may read all that its caller sees.
     namespace  the parameter that names the namespace it changes, if it has that parameter.
     media     value of the parameter ``format`` → media type of the download; an operation without that

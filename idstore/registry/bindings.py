@@ -391,17 +391,18 @@ class Bindings(Lookup):
         """
         return [*islice(self._bound_to(text, party), limit)]
 
-    def _bound_to(self, text: str, party: Party) -> Iterator[str]:
+    def _bound_to(self, text: str, party: Party, without: str = "") -> Iterator[str]:
         uris = self.store.read(lambda view: self._uris(view, text, self.core.sight(view, party)))
-        return self._targeting(uris, party)
+        return self._targeting(uris, party, without)
 
-    def _targeting(self, uris: Sequence[str], party: Party) -> Iterator[str]:
-        """Yield the identifiers that have or are bound to one of the URIs."""
+    def _targeting(self, uris: Sequence[str], party: Party, without: str = "") -> Iterator[str]:
+        """Yield the identifiers, but for ``without``, that have or are bound to one of the URIs."""
 
         def candidates(view: View) -> Sequence[str]:
             names = self.core.facts(view).names
             sketches = {sketch for uri in uris for sketch in names.sketches(uri)}
-            return view.catalogue.targeting(sketches, self.core.audiences(view, party))
+            found = view.catalogue.targeting(sketches, self.core.audiences(view, party))
+            return [iri for iri in found if iri != without]
 
         def matches(view: View, iris: Sequence[str]) -> Iterator[str]:
             names, sight = self.core.facts(view).names, self.core.sight(view, party)
@@ -443,8 +444,7 @@ class Bindings(Lookup):
 
         for iri in ids:
             for target in self.store.read(partial(targets, terms.iri(iri))):
-                found = (other for other in self._targeting((target,), party) if other != iri)
-                others = tuple(islice(found, ENOUGH))
+                others = tuple(islice(self._targeting((target,), party, iri), ENOUGH))
                 if others:
                     yield SharedTarget(iri, target, others)
 

@@ -75,11 +75,11 @@ class ChangeRows(Bindings, Lifecycle):
         self.core.only_acting(party)
         outcomes: list[LineOutcome] = []
         try:
-            with self.store.bulk() as bulk:
+            with self.store.bulk(dry_run=dry_run) as bulk:
                 within = ChangeRows(Core(bulk))
                 outcomes += [_outcome(within, row, party) for row in rows]
                 verdicts = {outcome.verdict for outcome in outcomes}
-                if dry_run or "refused" in verdicts or "new" not in verdicts:
+                if "refused" in verdicts or "new" not in verdicts:
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
         except DryRunEnded:
             pass

@@ -121,12 +121,12 @@ class Mappings(Bindings):
         self.core.only_acting(party)
         outcomes: list[LineOutcome] = []
         try:
-            with self.store.bulk() as bulk:
+            with self.store.bulk(dry_run=dry_run) as bulk:
                 mappings = Mappings(Core(bulk))
                 for proposal in proposals:
                     outcomes.append(_outcome(mappings, proposal, party, decided=decided))
                     on_outcome(outcomes[-1])
-                if dry_run or not changed(outcomes) or refused(outcomes):
+                if not changed(outcomes) or refused(outcomes):
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
         except DryRunEnded:
             pass
@@ -158,9 +158,10 @@ class Mappings(Bindings):
             statement = statement.expanded(self.store.read(self.core.facts))
         if proposal.source:
             self._sources.setdefault(self._names().key(statement.target), set()).add(proposal.source)
-        makers = {binding.by for binding in record.bindings if self._states(binding, statement)}
-        if decided and makers and party.name not in makers:
-            return iri, "known", f"bound by {', '.join(sorted(makers))}"
+        if decided:
+            makers = {binding.by for binding in record.bindings if self._states(binding, statement)}
+            if makers and party.name not in makers:
+                return iri, "known", f"bound by {', '.join(sorted(makers))}"
         if self._bind(iri, statement, party) is None:
             return iri, "known", ""
         contradiction = "; ".join(self._contradictions(record, statement, party))
@@ -215,11 +216,11 @@ class Mappings(Bindings):
             return
         names = self._names()
         kinds = self._kinds(names, statement.target)
-        for binding in record.bindings:
+        for binding in record.bindings if kinds else ():
             if (
                 binding.relation in IDENTITY
-                and not names.same(binding.target, statement.target)
                 and not kinds.isdisjoint(self._kinds(names, binding.target))
+                and not names.same(binding.target, statement.target)
             ):
                 yield f"{record.iri} is bound to {binding.target}"
         yield from self._claimed(record, statement.target, party)
@@ -229,12 +230,9 @@ class Mappings(Bindings):
 
         `NAMED` of them, if there are more.
         """
-        others = (
-            other
-            for other in self._bound_to(target, party)
-            if other != record.iri and other.startswith(record.namespace)
-        )
-        said = [f"{target} is claimed by {other}" for other in islice(others, NAMED + 1)]
+        bound = self._bound_to(target, party, without=record.iri)
+        others = islice((one for one in bound if one.startswith(record.namespace)), NAMED + 1)
+        said = [f"{target} is claimed by {other}" for other in others]
         return [*said[:NAMED], *(f"{target} is claimed by others too" for _ in said[NAMED:])]
 
     def _kinds(self, names: Names, target: str) -> set[str]:

@@ -54,6 +54,7 @@ class ServerLimits:
     requests_of_one  larger ones of one party or address that arrive at the same time.
     uploads      files that arrive or are imported at the same time.
     uploads_of_one  those of one party.
+    importing    seconds of the processor for an import by others than administrators: all acts wait for it.
     connections  connections at the same time, as far as the process may open so many files.
     sending      seconds in which a request must arrive, and a part of an answer must be taken.
     idle         seconds that a connection may wait between two requests.
@@ -67,6 +68,7 @@ class ServerLimits:
     requests_of_one: int = 32
     uploads: int = 64
     uploads_of_one: int = 8
+    importing: float = 2.0
     connections: int = 4096
     sending: float = 30.0
     idle: float = 15.0

@@ -20,6 +20,7 @@ from idstore.server.hot_routes import Answering
 from idstore.server.parameters import Endpoint, read_values
 from idstore.server.performer import permitted
 from idstore.server.places import Places
+from idstore.server.processor_time_limit import ProcessorTimeLimit
 from idstore.server.query_answers import query_response, watched
 from idstore.server.sign_in import Caller, counted_as
 from idstore.server.transfers import Download, Writers, upload
@@ -113,7 +114,7 @@ def upload_endpoint(
 ) -> Endpoint:
     """Return the endpoint of an operation whose body is a file.
 
-    Once the file is there, it has no time limit.
+    Once the file is there, that of an administrator has no time limit.
     """
     places = Places(limits.uploads, limits.uploads_of_one, "send files", "send this one later")
 
@@ -133,6 +134,8 @@ def upload_endpoint(
                 seconds=limits.sending,
                 packed=trusted,
             ) as path:
+                if not trusted:
+                    arguments[PROGRESS] = ProcessorTimeLimit(limits.importing)
                 work = partial(operation.run, registry, **{operation.upload: path}, **arguments)
                 result = await to_thread.run_sync(work, limiter=importers)
         return JSONResponse(dump(result, registry.home), headers=PRIVATE)

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from idstore.errors import RequestTooLarge
+from idstore.exchange.limits import too_many
 from idstore.model.party import Party
 from idstore.operations.declared import OPERATIONS
 from idstore.operations.operation import ApiOperation
@@ -82,11 +83,9 @@ def _check_items(
 ) -> None:
     """Raise RequestTooLarge for more items than a party sends that does not administer the registry."""
     for name, most in operation.most.items():
-        items = len(arguments.get(name, ()))
-        if items > most and not registry.administers(party):
-            raise RequestTooLarge(
-                f"a request has at most {most} {name}, unless an administrator sends it, and this one has"
-                f" {items}; divide them, or use the folder of the store while no server has it",
-                field=name,
-                limit=most,
-            )
+        parameter, _, within = name.partition(".")
+        items = operation.argument(parameter, arguments) or ()
+        number = sum(len(attrgetter(within)(item)) for item in items) if within else len(items)
+        if number > most and not registry.administers(party):
+            what = f"{name.rpartition('.')[2]} in its {parameter}" if within else name
+            raise too_many(what, most, number, parameter)

@@ -1,8 +1,8 @@
 """A large change (an import, a restore, a repair), prepared in the next generation of engine and catalogue.
 
-Readers go on in the present generation; acts wait. The change takes effect in one ledger transaction, which
-holds its claims and the number of the generation. Until then, any failure or power cut leaves the store as it
-was.
+Readers go on in the present generation; acts wait, those beside a dry run only for the copy. The change takes
+effect in one ledger transaction, which holds its claims and the number of the generation. Until then, any
+failure or power cut leaves the store as it was.
 """
 
 import sqlite3
@@ -45,10 +45,11 @@ class BulkChange(ActTransaction):
     behind = ""
     age = 0.0
 
-    def __init__(self, writer: Writer, path: Path, store: object, *, fresh: bool) -> None:
+    def __init__(self, writer: Writer, path: Path, store: object, *, fresh: bool, dry_run: bool) -> None:
         self._writer, self.path = writer, path
         self._store = store  # a collected store would end its writer
         self._fresh_requested = fresh
+        self._dry_run = dry_run
         self._process = getpid()
         self._ended = False
 
@@ -58,6 +59,8 @@ class BulkChange(ActTransaction):
             # keep the folder from other processes even if the store is closed meanwhile
             self._lock = self._writer.keep_lock()
             self._prepare()
+            if self._dry_run:
+                self._writer.release(self._hold)
         except BaseException as error:
             self._abort(error)
             translated = self._translated(error)
@@ -102,7 +105,7 @@ class BulkChange(ActTransaction):
         try:
             if getpid() != self._process:
                 return
-            if error is None:
+            if error is None and not self._dry_run:
                 self._finish()
         except BaseException as failure:
             self._abort(failure)
@@ -110,7 +113,7 @@ class BulkChange(ActTransaction):
             if translated is failure:
                 raise
             raise translated from failure
-        if error is not None or not self._changed:
+        if error is not None or self._dry_run or not self._changed:
             self._abort(error)
         if isinstance(error, OSError | sqlite3.Error) and not isinstance(error, IdstoreError):
             raise self._translated(error) from error
@@ -321,7 +324,7 @@ class BulkChange(ActTransaction):
         """Raise StoreUnavailable: the change has not taken effect."""
         raise StoreUnavailable(_UNDER_WAY)
 
-    def bulk(self, *, fresh: bool = False) -> NoReturn:  # noqa: ARG002
+    def bulk(self, *, fresh: bool = False, dry_run: bool = False) -> NoReturn:  # noqa: ARG002
         """Raise StoreUnavailable: this is a large change already."""
         raise StoreUnavailable(_UNDER_WAY)
 

@@ -461,11 +461,12 @@ class Store(Protocol):
         Cost: about 10 ms for each new state; callers share a state.
         """
 
-    def bulk(self, *, fresh: bool = False) -> "Bulk":
+    def bulk(self, *, fresh: bool = False, dry_run: bool = False) -> "Bulk":
         """Prepare a large change aside. Writers wait meanwhile, readers go on.
 
-        fresh  start empty if the store holds no event but those of the registry's creation; otherwise copy
-               the present state.
+        fresh    start empty if the store holds no event but those of the registry's creation; otherwise copy
+                 the present state.
+        dry_run  never let the change take effect: writers wait only until the present state is copied.
         Raises StoreUnavailable.
         """
 
@@ -529,7 +530,7 @@ class Bulk(Transaction, Protocol):
     def snapshot(self) -> Snapshot:
         """Raise StoreUnavailable: the change has not taken effect."""
 
-    def bulk(self, *, fresh: bool = False) -> "Bulk":
+    def bulk(self, *, fresh: bool = False, dry_run: bool = False) -> "Bulk":
         """Raise StoreUnavailable: this is a large change already."""
 
     def backup(self, folder: str | PathLike[str]) -> None:

@@ -180,7 +180,7 @@ class ReadOnlyStore:
         """Raise StoreUnavailable: the store is read-only."""
         raise StoreReadOnly
 
-    def bulk(self, *, fresh: bool = False) -> NoReturn:  # noqa: ARG002
+    def bulk(self, *, fresh: bool = False, dry_run: bool = False) -> NoReturn:  # noqa: ARG002
         """Raise StoreUnavailable: the store is read-only."""
         raise StoreReadOnly
 

@@ -207,14 +207,14 @@ class DirectoryStore:
             raise StoreUnavailable("an act was started inside a question; finish that first")
         return self._writer.write(act)
 
-    def bulk(self, *, fresh: bool = False) -> "BulkChange":
+    def bulk(self, *, fresh: bool = False, dry_run: bool = False) -> "BulkChange":
         """Prepare a large change aside."""
         from idstore.stores.bulk import BulkChange  # imported late: a short command does without it
 
         self._check_process()
         if self._gate.is_mine:
             raise StoreUnavailable("a large change was started inside a question; finish that first")
-        return BulkChange(self._writer, self.path, self, fresh=fresh)
+        return BulkChange(self._writer, self.path, self, fresh=fresh, dry_run=dry_run)
 
     def backup(self, folder: str | PathLike[str]) -> None:
         """Copy the newest state, as a store, into an empty or missing folder."""

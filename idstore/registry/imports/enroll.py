@@ -137,7 +137,7 @@ class ListImport(Mappings, Allocations):
         )
         outcomes: list[LineOutcome] = []
         try:
-            with self.store.bulk() as bulk:
+            with self.store.bulk(dry_run=dry_run) as bulk:
                 batches = _Batches(
                     bulk, f"{note} (forced)" if force else note, keep_going=keep_going, force=force
                 )
@@ -146,7 +146,7 @@ class ListImport(Mappings, Allocations):
                     outcomes.append(importer.outcome(home, line, party, batches))
                     on_outcome(outcomes[-1])
                 failed = refused(outcomes) and not keep_going
-                if dry_run or failed or bulk.sequence == before:
+                if failed or bulk.sequence == before:
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
         except DryRunEnded:
             pass

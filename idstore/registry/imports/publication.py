@@ -30,12 +30,12 @@ class PublicationImport(Part):
         self.core.only_administrators(party, acting=True)
         result: tuple[Adoption, Related] | None = None
         try:
-            with self.store.bulk() as bulk:
+            with self.store.bulk(dry_run=dry_run) as bulk:
                 core = Core(bulk)
                 adoption = PublisherImport(core).adopt_within(bulk, name, published, party, note, force=force)
                 related = RelationImport(core).relate_within(bulk, name, stated, party, note)
                 result = adoption, related
-                if dry_run or not (adoption.changes or related.changes):
+                if not (adoption.changes or related.changes):
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
         except DryRunEnded:
             pass

@@ -170,6 +170,28 @@ class BulkTests(StoreCase):
         assert not read_minted(store, "lost")
         assert state_of(store).sequence == 25
 
+    def test_writers_go_on_beside_a_dry_run(self, store: Store) -> None:
+        """A dry run sees what it enlisted and not what others do meanwhile, and leaves nothing."""
+        rehearsed(store, minting("a"))
+
+        def prepare(bulk: Bulk, other: str) -> None:
+            rehearsed(bulk, minting("b"))
+            Running(partial(rehearsed, store, commenting("a", add=[quad("a", other)]))).result()
+            with store.bulk() as meanwhile:
+                rehearsed(meanwhile, minting(other))
+            assert (is_minted(bulk, "b"), is_minted(bulk, other)) == (True, False)
+            assert other not in texts(bulk, "a")
+
+        with store.bulk(dry_run=True) as bulk:
+            prepare(bulk, "c")
+        with pytest.raises(Stop), store.bulk(dry_run=True) as bulk:  # noqa: PT012 the error is the point
+            prepare(bulk, "d")
+            raise Stop
+        assert state_of(store).sequence == 5
+        assert read_all_minted(store, ["a", "c", "d"])
+        assert not read_minted(store, "b")
+        rehearsed(store, minting("b"))
+
     def test_bulks_wait_for_each_other(self, store: Store) -> None:
         """Bulks of several threads take effect one by one, each on the state that the previous one left."""
 
