@@ -128,13 +128,17 @@ def test_codes_with_several_equivalents_of_one_list(
 
 
 def spoken_against(equivalents: Equivalents) -> Iterator[tuple[str, str]]:
-    """Yield the expected conflicts of each line with earlier lines on its code and on its target."""
+    """Yield the expected conflicts of each line with earlier lines on its code and on its target.
+
+    Ten of those on a target are named.
+    """
     bound: dict[tuple[str, str], list[str]] = defaultdict(list)
     claimed: dict[str, list[str]] = defaultdict(list)
     for one, other in equivalents.rows:
         alike = bound[one, equivalents.kinds[other]]
         reasons = [f"{one} is bound to {target}" for target in sorted(alike)]
-        reasons += [f"{other} is claimed by {code}" for code in sorted(claimed[other])]
+        reasons += [f"{other} is claimed by {code}" for code in sorted(claimed[other])[:10]]
+        reasons += [f"{other} is claimed by others too"] if claimed[other][10:] else []
         yield ("contradictory" if reasons else "new"), "; ".join(reasons)
         alike.append(other)
         claimed[other].append(one)
