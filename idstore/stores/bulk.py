@@ -89,7 +89,13 @@ class BulkChange(ActTransaction):
                 f"the store at {self.path} cannot be copied: the copy lacks changes that the ledger has",
                 path=str(self.path),
             )
-        self._claims = _Claims(folder / _CLAIMS, lambda key: None if fresh else writer.ledger.claim(key))
+
+        def earlier(key: NamedNode) -> NumberedClaim | None:
+            """Return the claim of a key in the copied state: beside a dry run, acts make later ones."""
+            claim = None if fresh else writer.ledger.claim(key)
+            return None if claim is None or claim.number > before.number else claim
+
+        self._claims = _Claims(folder / _CLAIMS, earlier)
         self._changed = self._redacts = False
         self._redacted: Sequence[Claim] = ()
         self._version = next(writer.versions)
