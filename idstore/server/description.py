@@ -30,6 +30,7 @@ _ANY: Final = (
     errors.RequestTooLarge,
     errors.InvalidData,
     errors.TooManyAttempts,
+    errors.TooManyQueries,
     errors.LimitReached,
     errors.Overloaded,
     errors.StoreUnavailable,
@@ -61,9 +62,9 @@ def responses(operation: ApiOperation) -> dict[int | str, Json]:
     """Return the documented answers of an operation."""
     answers: dict[int | str, Json] = {201 if operation.creates else 200: _success(operation)}
     bodiless = operation.in_query and not operation.upload
-    raised = [
+    raised: list[type[errors.IdstoreError]] = [
         *_ANY,
-        *([errors.OutcomeUnknown] if operation.writes else [errors.TooManyQueries]),
+        *([errors.OutcomeUnknown] if operation.writes else []),
         *([] if bodiless else [errors.UnsupportedMedia]),
         *operation.errors,
     ]

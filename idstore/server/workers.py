@@ -36,6 +36,8 @@ _SCANS: Final = 16
 """Scans of one caller that are not answered yet; one of them runs."""
 _READS: Final = 32
 """Other reads of one caller that are not answered yet, and streams that have not begun."""
+_ACTS: Final = 256
+"""Acts of one caller that are not answered yet."""
 
 
 def _waits() -> int:
@@ -49,25 +51,27 @@ def _waits() -> int:
 class _Group:
     """Threads, and how many operations may wait for one; a further operation is told to come again.
 
-    of_one  how many operations of one caller may be unfinished. They run one after the other, also those that
-            it no longer waits for, so that a caller waits for one operation of each other caller. None: they
-            take no turns.
+    of_one  how many operations of one caller may be unfinished, also those that it no longer waits for.
+    in_turn  whether they run one after the other, so that a caller waits for one operation of each other one.
     """
 
-    def __init__(self, threads: int, waiting: int, of_one: int | None = None) -> None:
+    def __init__(
+        self, threads: int, waiting: int, of_one: int | None = None, *, in_turn: bool = False
+    ) -> None:
         self._executor = ThreadPoolExecutor(threads)
         self._room = threading.Semaphore(threads + waiting)
-        self._of_one = of_one
+        self._of_one = threads + waiting if of_one is None else of_one
+        self._takes_turns = in_turn
         self._unfinished = Counter[str]()
         self._turns = WeakValueDictionary[str, asyncio.Lock]()
 
     async def begin(self, work: Callable[[], T], caller: str | None) -> Future[T]:
         """Let a thread carry out ``work``.
 
-        caller  a name for the caller; None: it takes no turns.
+        caller  a name for the caller; None: the work is for several, and takes no turns.
         Raises Overloaded; TooManyQueries: too many operations of the caller are unfinished.
         """
-        if self._of_one is None or caller is None:
+        if caller is None:
             return self._submit(work)
         if self._unfinished[caller] >= self._of_one:
             raise TooManyQueries(
@@ -76,21 +80,28 @@ class _Group:
         with ExitStack() as place:
             self._unfinished[caller] += 1
             place.callback(self._forget, caller)
-            return await self._in_turn(place, caller, lambda: self._submit(work))
+            return await self._run(place, caller, self._submit, work)
 
     async def go_on(self, work: Callable[[], T], caller: str | None) -> Future[T]:
         """Let a thread carry out a further part of an operation, however many operations wait."""
-        if self._of_one is None or caller is None:
+        if caller is None:
             return self._start(work)
         with ExitStack() as place:
-            return await self._in_turn(place, caller, lambda: self._start(work))
+            return await self._run(place, caller, self._start, work)
 
-    async def _in_turn(self, place: ExitStack, caller: str, begin: Callable[[], Future[T]]) -> Future[T]:
+    async def _run(
+        self,
+        place: ExitStack,
+        caller: str,
+        begin: Callable[[Callable[[], T]], Future[T]],
+        work: Callable[[], T],
+    ) -> Future[T]:
         """Begin work once it is the caller's turn. Its end closes the place."""
-        turn = self._turns.setdefault(caller, asyncio.Lock())
-        await turn.acquire()
-        place.callback(turn.release)
-        running = begin()
+        if self._takes_turns:
+            turn = self._turns.setdefault(caller, asyncio.Lock())
+            await turn.acquire()
+            place.callback(turn.release)
+        running = begin(work)
         held = place.pop_all()  # also after the time limit, until the work has ended
         asyncio.wrap_future(running).add_done_callback(partial(_leave, held))
         return running
@@ -120,10 +131,10 @@ class Workers:
         self._registry, self._seconds = registry, seconds
         self._careful_until = 0.0
         self._lookups = _Group(2, 500)  # the store answers one question at a time
-        self._reads = _Group(2, 62, _READS)  # more would take the interpreter from all others
-        self._scans = _Group(2, 62, _SCANS)
-        self._streams = _Group(2, 62, _READS)
-        self._acts = _Group(64, 320)  # as many threads as a batch of the store has acts
+        self._reads = _Group(2, 62, _READS, in_turn=True)  # more would take the interpreter from all others
+        self._scans = _Group(2, 62, _SCANS, in_turn=True)
+        self._streams = _Group(2, 62, _READS, in_turn=True)
+        self._acts = _Group(64, 320, _ACTS)  # as many threads as a batch of the store has acts
         self._queries = _Group(4, 12)  # each has a process, with memory of its own
 
     async def run(self, operation: ApiOperation, work: Callable[[], T], caller: str | None = None) -> T:
@@ -132,7 +143,7 @@ class Workers:
         caller  a name for the caller, whose reads of one kind run one after the other, also those that it no
                 longer waits for; look-ups, acts and queries do not. None: the work is for several callers.
         Raises Overloaded (the work did not begin), LimitReached or OutcomeUnknown (it still runs, and keeps
-        its thread), TooManyQueries (the caller has several reads that are not answered yet).
+        its thread), TooManyQueries (the caller has several requests that are not answered yet).
         """
         if operation.name in LOOKUPS and time.monotonic() >= self._careful_until and self._is_free:
             return self._look_up(work)

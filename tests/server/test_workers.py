@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 import idstore
-from idstore.errors import LimitReached, TooManyQueries
+from idstore.errors import LimitReached, Overloaded, TooManyQueries
 from idstore.operations.declared import OPERATIONS
 
 ALICE = idstore.Party("alice")
@@ -90,6 +91,31 @@ def test_reads_of_a_caller_take_turns_with_those_of_others(tmp_path: Path, name:
     with opened(tmp_path) as registry:
         asyncio.run(ask(Workers(registry, 60)))
     assert begun == [*["of one"] * 32, "further", "later"]
+
+
+def test_acts_of_a_caller_leave_room_for_those_of_others(tmp_path: Path) -> None:
+    pytest.importorskip("fastapi")
+    from idstore.server.workers import Workers
+
+    mint, end = OPERATIONS["mint"], threading.Event()
+
+    async def ask(workers: Workers) -> None:
+        acts = [
+            asyncio.create_task(workers.run(mint, partial(end.wait, 30), "@192.0.2.1")) for _ in range(256)
+        ]
+        await asyncio.sleep(0)  # they begin
+        with pytest.raises(TooManyQueries):
+            await workers.run(mint, partial(end.wait, 30), "@192.0.2.1")
+        acts += [asyncio.create_task(workers.run(mint, partial(end.wait, 30), "bob")) for _ in range(128)]
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded):
+            await workers.run(mint, partial(end.wait, 30), "carol")
+        end.set()
+        assert all(await asyncio.gather(*acts))
+        assert await workers.run(mint, lambda: "later", "@192.0.2.1") == "later"
+
+    with opened(tmp_path) as registry:
+        asyncio.run(ask(Workers(registry, 60)))
 
 
 def test_a_scan_that_takes_too_long_keeps_the_turn_of_its_caller_until_its_end(tmp_path: Path) -> None:
