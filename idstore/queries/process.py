@@ -167,6 +167,7 @@ class QueryProcess:
             code = 0 if reply else self._process.wait()
         except BaseException:
             self._process.kill()
+            self.is_worn = True  # it may live for a moment
             raise
         if not reply:
             self._messages.seek(0)

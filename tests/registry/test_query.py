@@ -18,10 +18,11 @@ from store_files import until
 from time_limits import scaled
 
 import idstore
-from idstore import Party, Registry, Request
+from idstore import Party, Registry, Request, opening
 from idstore.errors import InvalidData, LimitReached, QueryRefused, StoreUnavailable
 from idstore.queries import process
 from idstore.queries.limits import QueryLimits
+from idstore.queries.pool import QueryPool
 from idstore.vocabulary import PREFIXES, SPACE
 
 ALICE, BOB, EVE = Party("alice"), Party("bob"), Party("eve")
@@ -224,6 +225,19 @@ def test_a_query_ends_at_its_limit_without_a_waiting_parent(
     with pytest.raises(LimitReached):
         registry.query(ENDLESS, ALICE, timeout=0.5)
     assert (took := time.monotonic() - begun) < scaled(1.5), took
+
+
+def test_a_query_after_one_that_was_ended_is_answered(registry: Registry, folder: Path) -> None:
+    """The process of the one that was ended lives for a moment."""
+    for number in range(200):
+        registry.mint("rdl", ALICE, Request(name=f"valve {number}"))
+    registry.close()
+    with QueryPool() as pool, opening.open(folder, runner=pool) as served:
+        for _ in range(20):
+            with pytest.raises(LimitReached):
+                served.query(ENDLESS, ALICE, timeout=20, cancelled=lambda: True)
+            with served.query("ASK {}", ALICE, timeout=20) as answer:
+                assert answer.kind == "truth"
 
 
 def test_a_long_query_is_answered(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
