@@ -217,10 +217,11 @@ def test_failed_sign_ins_are_slowed_down(prepared: Path, tmp_path: Path) -> None
             assert registry.mint("rdl", BOB).owner == "bob"
         codes = [server.ask("GET", "/api/v1/identifiers", token="ids_x").status for _ in range(11)]
         assert codes == [401] * 10 + [429]
-        late = server.ask("GET", "/api/v1/identifiers", token=token)
+        late = server.ask("GET", "/api/v1/identifiers", token="ids_y")
         assert late.json["error"] == "too-many-attempts"
         assert 0 < int(late.headers["retry-after"]) <= 61
         assert server.ask("GET", "/api/v1/identifiers").status == 200, "without credentials"
+        assert server.ask("GET", "/api/v1/identifiers", token=token).status == 200, "nobody guesses a token"
         assert server.end(signal.SIGTERM) == 0
     assert not (tmp_path / "s" / "server.socket").exists()
 

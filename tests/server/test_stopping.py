@@ -84,7 +84,7 @@ def test_a_signal_lets_requests_end_and_accepts_no_more(own: Server) -> None:
         while True:
             socket.create_connection(("127.0.0.1", own.port)).close()
     thread.join()
-    assert [reply.status for reply in replies] == [503]
+    assert [(reply.status, reply.json["error"]) for reply in replies] == [(422, "limit-reached")]
     assert own.end(signal.SIGTERM) == 0
     assert not (own.store / "server.socket").exists()
 
