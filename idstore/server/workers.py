@@ -5,7 +5,7 @@ import resource
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
@@ -124,7 +124,7 @@ class _Group:
 class Workers:
     """The groups of threads. A look-up runs at once, without a thread, while it has nothing to wait for.
 
-    seconds  that an operation may take, with its wait for a thread.
+    seconds  that an operation may take, with its wait for its turn and for a thread.
     """
 
     def __init__(self, registry: Registry, seconds: float) -> None:
@@ -142,25 +142,29 @@ class Workers:
 
         caller  a name for the caller, whose reads of one kind run one after the other, also those that it no
                 longer waits for; look-ups, acts and queries do not. None: the work is for several callers.
-        Raises Overloaded (the work did not begin), LimitReached or OutcomeUnknown (it still runs, and keeps
-        its thread), TooManyQueries (the caller has several requests that are not answered yet).
+        Raises Overloaded (the work did not begin, for want of a thread or because the caller's turn did not
+        come), LimitReached or OutcomeUnknown (it still runs, and keeps its thread), TooManyQueries (the
+        caller has several requests that are not answered yet).
         """
         if operation.name in LOOKUPS and time.monotonic() >= self._careful_until and self._is_free:
             return self._look_up(work)
-        return await self._result(await self._group(operation).begin(work, caller), operation)
+        return await self._result(self._group(operation).begin(work, caller), operation)
 
     async def scan(self, operation: ApiOperation, work: Callable[[], T], caller: str) -> T:
         """Return the result of ``work``, which may read all that its caller sees: see `run`."""
-        return await self._result(await self._scans.begin(work, caller), operation)
+        return await self._result(self._scans.begin(work, caller), operation)
 
-    async def _result(self, running: Future[T], operation: ApiOperation) -> T:
+    async def _result(self, beginning: Awaitable[Future[T]], operation: ApiOperation) -> T:
+        running: Future[T] | None = None
         try:
             async with asyncio.timeout(self._seconds) as limit:
+                running = await beginning
                 return await asyncio.wrap_future(running)
         except TimeoutError:
             if not limit.expired():
                 raise
-            raise (_overloaded() if running.cancelled() else self._late(operation)) from None
+            did_not_begin = running is None or running.cancelled()
+            raise (_overloaded() if did_not_begin else self._late(operation)) from None
 
     async def go_on(self, operation: ApiOperation, work: Callable[[], T], caller: str | None = None) -> T:
         """Return a further part of an answer that streams, after the parts of others that wait: see `run`."""

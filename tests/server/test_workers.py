@@ -131,16 +131,17 @@ def test_a_scan_that_takes_too_long_keeps_the_turn_of_its_caller_until_its_end(t
     async def ask(workers: Workers) -> None:
         with pytest.raises(LimitReached):
             await workers.scan(LIST, lambda: work("endless", waits=True), "@192.0.2.1")
-        following = asyncio.create_task(workers.scan(LIST, lambda: work("following"), "@192.0.2.1"))
+        with pytest.raises(Overloaded):
+            await workers.scan(LIST, lambda: work("following"), "@192.0.2.1")
         for _ in range(2):
             await workers.scan(LIST, lambda: work("of another"), "bob")
         assert begun == ["endless", *["of another"] * 2]
         end.set()
-        await following
-        assert begun[-1] == "following"
+        await workers.scan(LIST, lambda: work("later"), "@192.0.2.1")
+        assert begun[-1] == "later"
 
     with opened(tmp_path) as registry:
-        asyncio.run(ask(Workers(registry, 0.2)))
+        asyncio.run(ask(Workers(registry, 1)))
 
 
 def test_long_lists_of_handles_take_turns_with_other_scans_of_their_caller(tmp_path: Path) -> None:
