@@ -93,23 +93,30 @@ def test_reads_of_a_caller_take_turns_with_those_of_others(tmp_path: Path, name:
     assert begun == [*["of one"] * 32, "further", "later"]
 
 
-def test_acts_of_a_caller_leave_room_for_those_of_others(tmp_path: Path) -> None:
+def test_acts_of_a_caller_leave_threads_and_room_for_those_of_others(tmp_path: Path) -> None:
     pytest.importorskip("fastapi")
     from idstore.server.workers import Workers
 
     mint, end = OPERATIONS["mint"], threading.Event()
 
     async def ask(workers: Workers) -> None:
-        acts = [
-            asyncio.create_task(workers.run(mint, partial(end.wait, 30), "@192.0.2.1")) for _ in range(256)
-        ]
+        acts = list[asyncio.Task[bool]]()
+
+        def begin(number: int, caller: str) -> None:
+            acts.extend(
+                asyncio.create_task(workers.run(mint, partial(end.wait, 30), caller)) for _ in range(number)
+            )
+
+        begin(256, "@192.0.2.1")
         await asyncio.sleep(0)  # they begin
         with pytest.raises(TooManyQueries):
-            await workers.run(mint, partial(end.wait, 30), "@192.0.2.1")
-        acts += [asyncio.create_task(workers.run(mint, partial(end.wait, 30), "bob")) for _ in range(128)]
+            await workers.run(mint, lambda: "too many", "@192.0.2.1")
+        assert [await workers.run(mint, lambda: "meanwhile", "bob") for _ in range(3)] == ["meanwhile"] * 3
+        for number in range(23):
+            begin(16, f"party-{number}")
         await asyncio.sleep(0)
         with pytest.raises(Overloaded):
-            await workers.run(mint, partial(end.wait, 30), "carol")
+            await workers.run(mint, lambda: "no room", "bob")
         end.set()
         assert all(await asyncio.gather(*acts))
         assert await workers.run(mint, lambda: "later", "@192.0.2.1") == "later"
