@@ -25,6 +25,7 @@ _LINGERING: Final = 2.0
 """Seconds in which what still comes is read and dropped after a refusal."""
 _PIPELINED: Final = 128
 """Requests of one connection that may wait for their answers."""
+_TOO_LONG: Final = f"the address is longer than {_ADDRESS} bytes; send a body by POST"
 _TOO_LARGE: Final = f"the head of the request is larger than {_HEAD} bytes; send less"
 _TOO_MANY: Final = f"{_PIPELINED} requests of this connection wait for answers; send more after these"
 _NO_REQUEST: Final = "this is no request of HTTP/1.1; send its parts as RFC 9112 says"
@@ -146,10 +147,8 @@ class ClientConnection(HttpToolsProtocol):
         """Begin to answer a request."""
         if self.parser.overlooks():
             return
-        if len(self._unanswered) >= _PIPELINED:
-            raise Overloaded(_TOO_MANY)
-        if self._head_size() > _HEAD:
-            raise RequestTooLarge(_TOO_LARGE)
+        if (fault := self._fault()) is not None:
+            raise fault[0]  # it ends the parser's work, and `send_400_response` tells it
         self._reading.cancel()
         self._head = 0
         if self.client is not None:
@@ -207,16 +206,18 @@ class ClientConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 the parser's words are for programmers
-        """Refuse bytes that are no request, one whose address the parser cannot hold, or one too many."""
+        """Refuse what the parser does not take: a request with a fault, or bytes that are none."""
+        self._refuse(*(self._fault() or (InvalidData(_NO_REQUEST), HTTPStatus.BAD_REQUEST)))
+
+    def _fault(self) -> tuple[IdstoreError, HTTPStatus | None] | None:
+        """Return why the newest request is not taken, and the status of that unless it is the error's."""
         if len(self._unanswered) >= _PIPELINED:
-            self._refuse(Overloaded(_TOO_MANY))
-        elif len(self.url) > _ADDRESS:
-            too_long = RequestTooLarge(f"the address is longer than {_ADDRESS} bytes; send a body by POST")
-            self._refuse(too_long, HTTPStatus.REQUEST_URI_TOO_LONG)
-        elif self._head_size() > _HEAD:
-            self._refuse(RequestTooLarge(_TOO_LARGE))
-        else:
-            self._refuse(InvalidData(_NO_REQUEST), HTTPStatus.BAD_REQUEST)
+            return Overloaded(_TOO_MANY), None
+        if len(self.url) > _ADDRESS:
+            return RequestTooLarge(_TOO_LONG), HTTPStatus.REQUEST_URI_TOO_LONG
+        if self._head_size() > _HEAD:
+            return RequestTooLarge(_TOO_LARGE), None
+        return None
 
     def _refuse(self, error: IdstoreError, status: HTTPStatus | None = None) -> None:
         """Read no more, and tell it after the answers to earlier requests."""
