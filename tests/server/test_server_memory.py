@@ -21,6 +21,8 @@ GROWTH = 12.0
 
 In it the engine keeps up to 160 MB of what it has read; each new identifier makes it read its files anew.
 """
+REPEATED = 100
+"""Requests for a new identifier in that time; half of them are repetitions."""
 FILLED, MINTED = 4_000, 12_000
 """Identifiers after which the engine has filled its tables of changes, and those at the end."""
 GROWTH_BY_MINTING = 24.0
@@ -58,7 +60,7 @@ def loads(server: Server, token: str, id: str) -> Sequence[tuple[Callable[[int],
             client.sendall(f"GET {SHOW}?id=rdl:R1 HTTP/1.1\r\nHost: x\r\n\r\nGET /".encode())
 
     def mint(number: int) -> Reply:
-        time.sleep(0.5)
+        time.sleep(SECONDS / REPEATED)
         headers = {"Idempotency-Key": f"k-{number // 2}"}
         return server.ask("POST", MINT, {"name": "x"}, token=token, headers=headers)
 
