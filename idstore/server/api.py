@@ -225,7 +225,9 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
     """Answer a request for an address that is none, or with a body that cannot be read."""
     if error.status_code == HTTPStatus.BAD_REQUEST:
         return problems.response(
-            InvalidData("the body cannot be read; send a JSON object in UTF-8, without deep nesting and endless numbers", field="body")
+            InvalidData(
+                "the body cannot be read; send a JSON object in UTF-8, not nested deeply", field="body"
+            )
         )
     message = f"{error.detail}; {request.scope['root_path']}{API}/openapi.json describes the API"
     response = problems.no_route(error, message)
