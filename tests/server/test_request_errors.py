@@ -20,6 +20,8 @@ MINT = "namespaces/rdl/identifiers"
     [
         (MINT, b'{"name": 5}', "name: 5 is not a text; give a text"),
         (MINT, b'{"strict": "perhaps"}', "strict: 'perhaps' is not true or false; give true or false"),
+        (MINT, b'{"fixate": null}', "fixate: null is not true or false; give true or false"),
+        (MINT, b'{"name": [true, NaN]}', "name: [true, NaN] is not a text; give a text"),
         (MINT, b'{"metadata": {"issn": 1}}', "metadata.issn: 1 is not a text; give a text"),
         (MINT, b'{"metadata": [1]}', "metadata: [1] is not an object; give an object"),
         (
