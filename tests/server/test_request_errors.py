@@ -67,6 +67,11 @@ def test_a_body_that_does_not_fit(server: Server, alice: str, path: str, body: b
     ("path", "query", "detail"),
     [
         ("identifiers", {"limit": "many"}, "limit: 'many' is not a whole number; give a whole number"),
+        *(
+            ("identifiers", {"limit": text}, f"limit: {text!r} is not a whole number")
+            for text in ("1_0", "+1", " 1", "1.0", "١")
+        ),
+        ("identifiers", {"limit": "-1"}, "limit: '-1' is out of range; give 0 or more"),
         ("identifiers", {"limit": "9" * 80}, f"limit: '{'9' * 59}… is "),
         ("identifiers", {"deprecated": "no one"}, "deprecated: 'no one' is not true or false"),
         ("identifier", {}, "id is missing; give it"),
