@@ -1,6 +1,6 @@
 """Allocation of identifiers, minted or registered: each is issued once and never again."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -133,15 +133,13 @@ class Allocations(Bindings, Lifecycle):
 
         count  how many.
         Raises as `mint`; also NotPermitted if the scheme allows no bulk allocation, and InvalidData for a
-        count below 1 or a request key, which stands for one identifier.
+        count below 1, or a request key, which stands for one identifier, with a larger count.
         """
         scheme = self.store.read(lambda view: self.core.namespace(view, namespace).scheme)
-        if count < 1 or request.request_key is not None:
-            too_few = f"{count} identifiers cannot be minted; ask for 1 or more"
-            raise InvalidData(
-                too_few if count < 1 else "a request key stands for one identifier; mint one for each key",
-                count=count,
-            )
+        if count < 1:
+            raise InvalidData(f"{count} identifiers cannot be minted; ask for 1 or more", count=count)
+        if count > 1 and request.request_key is not None:
+            raise InvalidData("a request key stands for one identifier; mint one for each key", count=count)
         if count > 1 and not scheme.bulk:
             raise no_bulk(scheme.name, namespace)
         return (self.mint(namespace, party, request) for _ in range(count))
@@ -204,8 +202,17 @@ class Allocations(Bindings, Lifecycle):
         ]
         further += [(IDS.Bind, self._arguments_of(facts, one, iri)) for one in request.bindings]
         kind = IDS.Mint if chosen is None else IDS.Registration
-        record = self._begin(transaction, namespace, name, kind, party, arguments, resolved.key)
-        return self._continue(transaction, record, further, party, fixate=request.fixate), True
+        record, beginning = self._beginning(
+            transaction, namespace, name, kind, party, arguments, resolved.key
+        )
+        events = [
+            self.core.event(transaction, kind, record.node, party, *arguments) for kind, arguments in further
+        ]
+        record = self.core.record_events(transaction, record, *events, beginning=beginning)
+        if request.fixate:
+            self._fixate(transaction, [record], party)
+            record = self.core.load(transaction, record.node)
+        return record, True
 
     def _resolve(
         self,
@@ -267,28 +274,6 @@ class Allocations(Bindings, Lifecycle):
         labels = self._candidates(transaction, namespace, resolved.request.metadata, asked)
         return self._first_free(transaction, namespace, labels)
 
-    def _continue(
-        self,
-        transaction: Transaction,
-        record: Record,
-        further: Sequence[_Step],
-        party: Party,
-        *,
-        fixate: bool,
-    ) -> Record:
-        """Name and bind a new identifier, and publish it if that was requested. Return its record.
-
-        further  kinds of events and their arguments.
-        """
-        events = (
-            self.core.event(transaction, kind, record.node, party, *arguments) for kind, arguments in further
-        )
-        record = self.core.record_events(transaction, record, *events)
-        if fixate:
-            self._fixate(transaction, [record], party)
-            record = self.core.load(transaction, record.node)
-        return record
-
     def _begin(
         self,
         transaction: Transaction,
@@ -297,8 +282,23 @@ class Allocations(Bindings, Lifecycle):
         kind: NamedNode,
         party: Party,
         arguments: list[_Argument],
-        key: Key | None,
     ) -> Record:
+        """Make a new identifier without a request key, and return its record."""
+        record, beginning = self._beginning(transaction, namespace, name, kind, party, arguments, None)
+        self.core.enlist(transaction, beginning)
+        return record
+
+    def _beginning(
+        self,
+        transaction: Transaction,
+        namespace: Namespace,
+        name: tuple[str, NamedNode],
+        kind: NamedNode,
+        party: Party,
+        arguments: list[_Argument],
+        key: Key | None,
+    ) -> tuple[Record, Change]:
+        """Return the record of a new identifier, and the change that makes it."""
         scheme, context, (label, claim_node) = namespace.scheme, namespace.context, name
         iri = NamedNode(scheme.iri(terms.check_size(label, "label"), context))
         _check_never_issued(transaction, iri)
@@ -314,11 +314,10 @@ class Allocations(Bindings, Lifecycle):
         assert record is not None
         claims = (Claim(claim_node, iri), *([Claim(key.node, iri, key.digest)] if key is not None else []))
         issued = (namespace.base, *scheme.series(label, context))
-        self.core.enlist(
-            transaction,
-            Change(((event, record.log),), begins=True, claims=claims, issued=(issued,), begun=(record,)),
+        beginning = Change(
+            ((event, record.log),), begins=True, claims=claims, issued=(issued,), begun=(record,)
         )
-        return record
+        return record, beginning
 
     def _check_allocator(self, view: View, namespace: Namespace, party: Party) -> None:
         if namespace.frozen:

@@ -24,7 +24,7 @@ from idstore.model.party import NOBODY, Party, node, party_of
 from idstore.model.record import Record, Stage
 from idstore.model.steps import apply_all
 from idstore.model.terms import TEXT_LIMIT, Term, check_size, iri_of
-from idstore.model.value import DATA_LIMIT
+from idstore.model.value import DATA_LIMIT, TOTAL_LIMIT
 from idstore.registry.party_descriptions import with_descriptions
 from idstore.registry.visibility import Sight, Visibility, graph_of
 from idstore.remedies import Remedy
@@ -33,6 +33,11 @@ from idstore.vocabulary import IDS, RDF, XSD, access_graph, argument_term
 
 T = TypeVar("T")
 _NOBODY: Final = node(NOBODY.name)
+_MOST: Final = 500
+"""Names, values, grantees and successors of an identifier, and a party's bindings of it.
+
+Each act on the identifier reads and writes all of them, while other acts wait. Administrators may exceed it.
+"""
 
 
 class Core(Visibility):
@@ -218,17 +223,37 @@ class Core(Visibility):
             tuple(dict.fromkeys(arguments)),
         )
 
-    def record_events(self, transaction: Transaction, before: Record, *events: Event) -> Record:
+    def record_events(
+        self, transaction: Transaction, before: Record, *events: Event, beginning: Change | None = None
+    ) -> Record:
         """Log events about an identifier as one change, and apply them.
 
-        Returns the new record. Raises StageConflict: a tombstone.
+        beginning  the change that makes the identifier, if it is new; an error leaves it out too.
+        Returns the new record. Raises StageConflict (a tombstone), InvalidData (it would grow too large).
         Cost: two times the size of the record, however many events there are.
         """
         check_living(before)
         after = apply_all(before, events)
         if events:
+            self.check_growth(transaction, before, after, Party(events[-1].by))
+        if beginning is not None:
+            self.enlist(transaction, beginning)
+        if events:
             self.enlist(transaction, self.transition(transaction, before, after, *events))
         return after
+
+    def check_growth(self, view: View, before: Record, after: Record, party: Party) -> None:
+        """Raise InvalidData if a party enlarges a record beyond what one holds; administrators may."""
+        for (what, size, most), (_, earlier, _) in zip(
+            _sizes(after, party), _sizes(before, party), strict=True
+        ):
+            if size > max(earlier, most) and not self.party_facts(view, party).administrator:
+                raise InvalidData(
+                    f"{after.iri} would have {size} {what}, more than the {most} allowed; remove some, or let"
+                    " an administrator do it",
+                    size=size,
+                    limit=most,
+                )
 
     def transition(self, view: View, before: Record | None, after: Record, *logged: Event) -> Change:
         """Return the change from one record to the next, with the events that cause it."""
@@ -298,6 +323,18 @@ def check_sizes(about: NamedNode, arguments: Iterable[tuple[NamedNode, Term]]) -
         if isinstance(value, Literal) and value.datatype == XSD.hexBinary:
             limit *= 2  # two digits for each byte
         check_size(value.value, f"argument {predicate.value}", limit)
+
+
+def _sizes(record: Record, party: Party) -> list[tuple[str, int, int]]:
+    """Return each kind of part that a record has, how many there are, and how many there may be."""
+    return [
+        ("names", len(record.names), _MOST),
+        ("values", len(record.values), _MOST),
+        ("parties on its grant list", len(record.grants), _MOST),
+        ("successors", len(record.successors), _MOST),
+        (f"bindings by {party.name}", sum(one.by == party.name for one in record.bindings), _MOST),
+        ("bytes in its values", sum(value.size for value in record.values), TOTAL_LIMIT),
+    ]
 
 
 def _listings(before: Record | None, after: Record) -> tuple[Listing, ...]:

@@ -125,6 +125,7 @@ def upload_endpoint(
 
     async def endpoint(request: Request, **sent: Any) -> Response:
         caller = request.state.caller
+        # it changes nothing, and waits for none of the caller's acts
         arguments, trusted = await workers.run(operation, partial(prepared, caller, read_values(sent)))
         with places.place(request):
             async with upload(
