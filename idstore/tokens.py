@@ -5,6 +5,7 @@ A token is no event of the registry: it is in no export and no backup, and a rev
 
 import hashlib
 import json
+import re
 import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,7 @@ _WAIT: Final = 10.0
 _PRIMARY_CODE: Final = 0xFF
 _PREFIX: Final = "ids_"
 """First characters of a secret, by which scanners for leaked secrets find it."""
+_SECRET: Final = re.compile(_PREFIX + "[A-Za-z0-9_-]{20,}")
 _TABLE: Final = """
 create table if not exists token (
     id text primary key, hash blob unique not null, party text not null, namespaces text not null,
@@ -195,6 +197,15 @@ def is_token(text: str) -> bool:
     return text.startswith(_PREFIX)
 
 
+def without_tokens(text: str) -> str:
+    """Return a text with an ellipsis in place of each secret of a token.
+
+    >>> without_tokens("/tokens/ids_6Ydxr2bU3xPWzGdGxJfU8RVUkbZEmOuhLJhRHw9SLDg")
+    '/tokens/ids_…'
+    """
+    return _SECRET.sub(f"{_PREFIX}…", text) if _PREFIX in text else text
+
+
 @arguments.checks
 def add_token(
     registry: Registry,
@@ -237,8 +248,12 @@ def revoke_token(registry: Registry, token: str, party: Party) -> None:
     """Refuse a token from now on; for its party and administrators.
 
     token  its number in the list.
-    Raises NotRegistered.
+    Raises NotRegistered; InvalidData: it is the secret.
     """
+    if is_token(token):
+        raise InvalidData(
+            "this is a token itself; list the tokens, and revoke it by its number", field="token"
+        )
     if token not in {one.id for one in list_tokens(registry, party)}:
         raise NotRegistered(token, f"no token {token!r} here; list the tokens")
     _tokens(registry).revoke(token)

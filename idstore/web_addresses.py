@@ -4,7 +4,7 @@ import ipaddress
 import re
 from functools import lru_cache
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import SplitResult, quote, urlsplit
 
 _PLAIN: Final = re.compile(
     r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:[/?](?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)?",
@@ -43,6 +43,20 @@ def location(target: str, appended: str = "") -> str | None:
         rest = "/"
     user = _encoded(web["user"] or "")
     return f"{web['scheme']}://{user}{_host(web['host'])}{port.group()}{_encoded(rest + appended)}"
+
+
+def address_parts(text: str) -> SplitResult:
+    """Return the parts of an address; empty ones for a text whose host or port is none.
+
+    >>> [address_parts(text).hostname for text in ("https://a.example:80/x", "http://[::1", "http://a:99999")]
+    ['a.example', None, None]
+    """
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # raises ValueError for one that is none
+    except ValueError:
+        return urlsplit("")
+    return parts
 
 
 def is_this_machine(host: str) -> bool:

@@ -98,6 +98,8 @@ def test_other_schemes_allocate_in_bulk(registry: Registry) -> None:
     for count, request in ((0, Request()), (2, Request(request_key="k"))):
         with pytest.raises(InvalidData, match=r"ask for 1 or more|mint one for each key"):
             registry.mint_several("pilin", count, ALICE, request)
+    keyed = Request(request_key="k")
+    assert [*registry.mint_several("pilin", 1, ALICE, keyed)] == [registry.mint("pilin", ALICE, keyed)]
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from typing import IO, Final
-from urllib.parse import urlsplit
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
@@ -21,6 +20,7 @@ from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.export import read
 from idstore.vocabulary import DCAT, DCTERMS, IDS, PREFIXES, PROV, RDF, REGISTRY_GRAPH, VOID, store_name
+from idstore.web_addresses import address_parts
 
 _PREFIXES = {**PREFIXES, "void": "http://rdfs.org/ns/void#"}
 _TIMES: Final = (DCTERMS.created, DCTERMS.modified, IDS.fixated, PROV.generatedAtTime)
@@ -117,7 +117,7 @@ def distribution(
 
 def _media_type(address: str) -> str | None:
     """Return the media type that the end of an address stands for, None if it is unknown."""
-    format = _SUFFIXES.get(ending(urlsplit(address).path))
+    format = _SUFFIXES.get(ending(address_parts(address).path))
     return None if format is None else exporting.MEDIA_TYPES[format]
 
 

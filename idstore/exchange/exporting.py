@@ -63,7 +63,7 @@ def export(
     changed_since: datetime | None = None,
     progress: Progress = unwatched,
 ) -> None:
-    """Write the data that the party may see; equal states give equal bytes.
+    """Write the data that the party may see; equal states give equal bytes, in all formats but xlsx.
 
     format          the format of the file.
     after           with rdf-patch: only changes after this number; without it all.

@@ -223,6 +223,7 @@ def import_file(
         _check_exists(file, name)
         if kind is ImportKind.EXPORT and choices.format is None:
             _check_extension(file, name)
+        _check_rights(registry, kind, party)
         match kind:
             case ImportKind.EXPORT:
                 return _import_export(registry, [file, *others], party, choices, progress)
@@ -318,6 +319,12 @@ def _opened(file: Path, name: str) -> IO[bytes]:
         return file.open("rb")
     except OSError as error:
         raise ExchangeError(name, None, f"it cannot be read: {error.strerror or error}") from error
+
+
+def _check_rights(registry: Registry, kind: ImportKind, party: Party) -> None:
+    """Raise NotPermitted for a file of administrators before it is read. An export has a check of its own."""
+    if kind not in (ImportKind.BINDINGS, ImportKind.BATCH, ImportKind.EXPORT):
+        registry.core.only_administrators(party, acting=True)
 
 
 def _import_export(

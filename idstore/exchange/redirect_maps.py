@@ -18,7 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Final
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import unquote_to_bytes
 
 from idstore.errors import InvalidData, NoTarget, NotRegistered
 from idstore.model.filter import Filter
@@ -28,7 +28,7 @@ from idstore.model.record import Record, Stage
 from idstore.progress import Progress, unwatched
 from idstore.registry import Registry
 from idstore.registry.resolution import ResolutionOptions
-from idstore.web_addresses import location
+from idstore.web_addresses import address_parts, location
 
 NGINX: Final = "nginx-map"
 APACHE: Final = "apache-map"
@@ -132,7 +132,7 @@ def _target(registry: Registry, record: Record) -> str | None:
 
 def _beginning(space: Namespace) -> bytes:
     """Return what the paths of a namespace begin with."""
-    address = urlsplit(space.base)
+    address = address_parts(space.base)
     if address.scheme in ("http", "https") and not re.search("[?#]", space.base):
         return unquote_to_bytes(address.path) or b"/"
     return f"/id/{space.name}/".encode()

@@ -13,14 +13,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import IO, Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from pyoxigraph import NamedNode, RdfFormat, Triple
 from pyoxigraph import parse as parse_rdf
 
 from idstore.errors import InvalidData, LimitReached, NotPermitted, StoreUnavailable
 from idstore.remedies import Remedy
-from idstore.web_addresses import is_this_machine
+from idstore.web_addresses import address_parts, is_this_machine
 
 _RESULTS: Final = "application/sparql-results+json"
 _LONGEST: Final = 500
@@ -45,7 +45,7 @@ class RemoteEndpoint:
     def __post_init__(self) -> None:
         """Raise InvalidData for a malformed address, one with a user name, or unencrypted credentials."""
         for text in (self.address, self.updates):
-            parts = urlsplit(text)
+            parts = address_parts(text)
             if parts.scheme not in {"http", "https"} or not parts.hostname:
                 raise InvalidData(
                     f"{text!r} is not the address of an endpoint; write https://HOST/sparql",

@@ -372,7 +372,7 @@ OPERATIONS: Final[Mapping[str, ApiOperation]] = {
         ApiOperation("tokens", PARTY, route="/tokens", function=list_tokens),
         _act(
             "revoke_token",
-            (NotRegistered,),
+            (NotRegistered, InvalidData),
             verb="DELETE",
             names={"token": "id"},
             route="/tokens/{id}",

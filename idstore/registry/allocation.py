@@ -133,15 +133,13 @@ class Allocations(Bindings, Lifecycle):
 
         count  how many.
         Raises as `mint`; also NotPermitted if the scheme allows no bulk allocation, and InvalidData for a
-        count below 1 or a request key, which stands for one identifier.
+        count below 1, or a request key, which stands for one identifier, with a larger count.
         """
         scheme = self.store.read(lambda view: self.core.namespace(view, namespace).scheme)
-        if count < 1 or request.request_key is not None:
-            too_few = f"{count} identifiers cannot be minted; ask for 1 or more"
-            raise InvalidData(
-                too_few if count < 1 else "a request key stands for one identifier; mint one for each key",
-                count=count,
-            )
+        if count < 1:
+            raise InvalidData(f"{count} identifiers cannot be minted; ask for 1 or more", count=count)
+        if count > 1 and request.request_key is not None:
+            raise InvalidData("a request key stands for one identifier; mint one for each key", count=count)
         if count > 1 and not scheme.bulk:
             raise no_bulk(scheme.name, namespace)
         return (self.mint(namespace, party, request) for _ in range(count))

@@ -22,7 +22,7 @@ from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.registry import iris
 from idstore.registry.allocation import LABEL, Allocations, no_bulk
-from idstore.registry.mappings import LineOutcome, refusal
+from idstore.registry.mappings import LineOutcome, refusal, undone
 from idstore.registry.requests import Request
 from idstore.schemes import Deriving
 from idstore.stores.contract import Transaction
@@ -124,8 +124,9 @@ class BatchMint(Allocations):
         """Allocate an identifier for each row in one commit: all, or none if any row is refused.
 
         dry_run  only predict the outcomes.
-        The verdict is ``new``, ``known`` for an equal earlier request, or ``refused``; the warning tells of
-        other identifiers of a target.
+        The verdict is ``new``, ``known`` for an equal earlier request, or ``refused``: then no row is done,
+        and where a new identifier would be drawn there is none. The warning tells of other identifiers of a
+        target.
         Raises as `mint`; NotPermitted if the scheme allows no bulk allocation, or the namespace fewer in a
         minute. Cost: one commit. Memory: the rows.
         """
@@ -151,7 +152,11 @@ class BatchMint(Allocations):
         try:
             outcomes = self.core.act(party, act, dry_run=dry_run)
         except _RowsRefused as refused:
-            outcomes = refused.outcomes
+            unissued = {row.line for row in rows if row.label is None}
+            outcomes = [
+                replace(one, id="") if one.verdict == "new" and one.line in unissued else one
+                for one in undone(refused.outcomes)
+            ]
         return [
             replace(one, warning=_joined(one.warning, _told(shared.get(one.line, ()), one.id)))
             for one in outcomes

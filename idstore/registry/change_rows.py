@@ -14,7 +14,7 @@ from idstore.registry import iris
 from idstore.registry.bindings import Bindings
 from idstore.registry.core import Core, DryRunEnded
 from idstore.registry.lifecycle import Lifecycle
-from idstore.registry.mappings import LineOutcome, refusal
+from idstore.registry.mappings import LineOutcome, refusal, refused, undone
 from idstore.remedies import Remedy
 
 ACTS: Final = ("deprecate", "undeprecate", "supersede", "target", "name", "grant")
@@ -67,8 +67,8 @@ class ChangeRows(Bindings, Lifecycle):
         """Carry out the changes in one commit: all, or none if any is refused.
 
         dry_run  only predict the outcomes.
-        The verdict is ``new``, ``known`` if it is so already, or ``refused``; the warning tells of other
-        identifiers of a target. Rights: those of each act.
+        The verdict is ``new``, ``known`` if it is so already, or ``refused``: then no row is done. The
+        warning tells of other identifiers of a target. Rights: those of each act.
         Raises NotPermitted (the party does not act), StoreUnavailable. Cost: as each act, and one commit.
         Memory: the rows.
         """
@@ -83,7 +83,7 @@ class ChangeRows(Bindings, Lifecycle):
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
         except DryRunEnded:
             pass
-        return outcomes
+        return undone(outcomes) if refused(outcomes) else outcomes
 
     def change(self, row: ChangeRow, party: Party) -> bool:
         """Carry out one change; return False if it is so already. Raises as the act."""

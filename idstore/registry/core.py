@@ -24,7 +24,7 @@ from idstore.model.party import NOBODY, Party, node, party_of
 from idstore.model.record import Record, Stage
 from idstore.model.steps import apply_all
 from idstore.model.terms import TEXT_LIMIT, Term, check_size, iri_of
-from idstore.model.value import DATA_LIMIT
+from idstore.model.value import DATA_LIMIT, TOTAL_LIMIT
 from idstore.registry.party_descriptions import with_descriptions
 from idstore.registry.visibility import Sight, Visibility, graph_of
 from idstore.remedies import Remedy
@@ -33,6 +33,12 @@ from idstore.vocabulary import IDS, RDF, XSD, access_graph, argument_term
 
 T = TypeVar("T")
 _NOBODY: Final = node(NOBODY.name)
+_MOST: Final = 500
+"""Names, values, grantees and successors of an identifier, and a party's bindings of it.
+
+Each act on the identifier reads and writes all of them, while other acts wait.
+"""
+_BYTES: Final = "bytes in its values"
 
 
 class Core(Visibility):
@@ -221,14 +227,31 @@ class Core(Visibility):
     def record_events(self, transaction: Transaction, before: Record, *events: Event) -> Record:
         """Log events about an identifier as one change, and apply them.
 
-        Returns the new record. Raises StageConflict: a tombstone.
+        Returns the new record. Raises StageConflict (a tombstone), InvalidData (it would grow too large).
         Cost: two times the size of the record, however many events there are.
         """
         check_living(before)
         after = apply_all(before, events)
         if events:
+            self._check_growth(transaction, before, after, Party(events[-1].by))
             self.enlist(transaction, self.transition(transaction, before, after, *events))
         return after
+
+    def _check_growth(self, view: View, before: Record, after: Record, party: Party) -> None:
+        """Raise InvalidData if a party enlarges a record beyond `_MOST`.
+
+        Administrators may do that, as they restore what was larger.
+        """
+        sizes = _sizes(before, party)
+        for what, size in _sizes(after, party).items():
+            most = TOTAL_LIMIT if what == _BYTES else _MOST
+            if size > max(sizes[what], most) and not self.party_facts(view, party).administrator:
+                raise InvalidData(
+                    f"{after.iri} would have {size} {what}, more than the {most} allowed; remove or shorten"
+                    " some, or let an administrator do it",
+                    size=size,
+                    limit=most,
+                )
 
     def transition(self, view: View, before: Record | None, after: Record, *logged: Event) -> Change:
         """Return the change from one record to the next, with the events that cause it."""
@@ -298,6 +321,18 @@ def check_sizes(about: NamedNode, arguments: Iterable[tuple[NamedNode, Term]]) -
         if isinstance(value, Literal) and value.datatype == XSD.hexBinary:
             limit *= 2  # two digits for each byte
         check_size(value.value, f"argument {predicate.value}", limit)
+
+
+def _sizes(record: Record, party: Party) -> dict[str, int]:
+    """Return how many parts of each kind a record has, in words."""
+    return {
+        "names": len(record.names),
+        "values": len(record.values),
+        "parties on its grant list": len(record.grants),
+        "successors": len(record.successors),
+        f"bindings by {party.name}": sum(binding.by == party.name for binding in record.bindings),
+        _BYTES: sum(value.size for value in record.values),
+    }
 
 
 def _listings(before: Record | None, after: Record) -> tuple[Listing, ...]:

@@ -104,7 +104,6 @@ class HandleRecords(Allocations, HandleValues):
             gone = [] if only else [value for value in record.values if value not in present]
             events = [self._unsetting(transaction, record, value, party) for value in gone]
             events += self._settings(transaction, record, values, party)
-            self._check_total(transaction, record, events, party)
             return self.core.record_events(transaction, record, *events), only and not present
 
         return self.core.act(party, act)
@@ -190,7 +189,6 @@ class HandleRecords(Allocations, HandleValues):
     ) -> Record:
         """Set the values of a new record, and publish it if its namespace says so."""
         events = self._settings(transaction, record, values, party)
-        self._check_total(transaction, record, events, party)
         if home.context.settings.get("publish", ON_FIXATE) == AT_ONCE:
             events.append(self.core.event(transaction, IDS.Fixation, record.node, party))
         return self.core.record_events(transaction, record, *events)

@@ -27,7 +27,7 @@ from idstore.model.event import Event
 from idstore.model.party import Party
 from idstore.model.record import Identifier, Record
 from idstore.model.steps import apply_all
-from idstore.model.value import TOTAL_LIMIT, Value, check_data, free_index, matching
+from idstore.model.value import Value, check_data, free_index, matching
 from idstore.registry import iris
 from idstore.registry.core import check_living
 from idstore.registry.lookup import Lookup
@@ -200,27 +200,7 @@ class HandleValues(Lookup):
         if existing is not None and existing.public and not value.public:
             events.append(self._unsetting(transaction, record, existing, party))
         events.append(self.core.event(transaction, IDS.ValueSetting, record.node, party, *value.arguments()))
-        self._check_total(transaction, record, events, party)
         return events
-
-    def _check_total(
-        self, transaction: Transaction, record: Record, events: Sequence[Event], party: Party
-    ) -> None:
-        """Raise InvalidData if events enlarge the values of a record beyond `TOTAL_LIMIT`.
-
-        Administrators may do that, as they restore what was larger.
-        """
-        before, after = (
-            sum(value.size for value in one.values) for one in (record, apply_all(record, events))
-        )
-        if after > max(before, TOTAL_LIMIT) and not self.core.party_facts(transaction, party).administrator:
-            raise InvalidData(
-                f"the values of {record.iri} would have {after} bytes, more than the {TOTAL_LIMIT} allowed;"
-                " unset or shorten some, or let an administrator set them",
-                field="data",
-                size=after,
-                limit=TOTAL_LIMIT,
-            )
 
     def _unsetting(self, transaction: Transaction, record: Record, existing: Value, party: Party) -> Event:
         arguments = (

@@ -1,6 +1,6 @@
 """Bulk binding and unbinding: imported mappings and the decisions of a curator."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal
@@ -57,8 +57,9 @@ class Proposal:
 class LineOutcome:
     """The outcome of a proposal, real or predicted.
 
-    verdict  ``new``: done; ``known``: it was so before, or of a list, its identifier was registered before,
-             and `reason` names what the line adds; ``contradictory``: done, and `reason` names the
+    verdict  ``new``: done, or would be, where a line is refused and nothing is done; ``known``: it was so
+             before, or of a list, its identifier was registered before, and `reason` names what the line
+             adds; ``contradictory``: done, and `reason` names the
              contradiction; ``absent``: no such binding exists or ever was visible to the party;
              ``foreign``: a decision about an identifier that is not registered here; ``refused``: not
              possible, for `reason`; ``malformed``: the subject is not an identifier of the namespace.
@@ -82,6 +83,13 @@ def refusal(line: int, id: str, error: IdstoreError, remedy: Remedy | None = Non
     if isinstance(error, StoreUnavailable):
         raise error
     return LineOutcome(line, "refused", id, error.message, remedy=error.remedy or remedy)
+
+
+def undone(outcomes: Sequence[LineOutcome]) -> list[LineOutcome]:
+    """Return the outcomes of lines of which none is done, because at least one is refused."""
+    line = next(one.line for one in outcomes if one.verdict == "refused")
+    reason = f"not done, because line {line} is refused"
+    return [replace(one, reason=reason) if one.verdict == "new" else one for one in outcomes]
 
 
 def unobserved(outcome: LineOutcome) -> None:

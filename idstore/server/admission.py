@@ -35,6 +35,7 @@ from idstore.server.places import Places
 from idstore.server.request_body import RequestBody
 from idstore.server.sign_in import SignIn, SocketSignIn
 from idstore.stores.contract import StoreCounters
+from idstore.tokens import without_tokens
 
 PROBES: Final = ("/healthz", "/readyz")
 """Paths that are answered without sign-in, and also when there are too many requests."""
@@ -258,7 +259,7 @@ class Admission:
             "time": times.iso(times.current()),
             "client": "socket" if client is None else client[0],
             "method": scope["method"],
-            "path": scope["path"],
+            "path": without_tokens(scope["path"]),
             "operation": operation,
             "status": answer.status,
             "bytes": answer.size,

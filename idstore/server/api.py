@@ -46,7 +46,7 @@ from idstore.server.parameters import (
 )
 from idstore.server.request_body import RequestBody, check_keys
 from idstore.server.request_errors import request_error
-from idstore.server.sign_in import Caller
+from idstore.server.sign_in import Caller, counted_as
 from idstore.server.transfers import Writers
 from idstore.server.workers import Workers
 from idstore.stores.contract import Answer
@@ -178,7 +178,8 @@ def _add_generator(app: FastAPI, registry: Registry, workers: Workers) -> None:
         if await request.body():
             refuse_body("generate")
         values = {"namespace": namespace} | ({} if key is None else {KEY: key})
-        label = await workers.run(mint, partial(generated, request.state.caller, values))
+        work = partial(generated, request.state.caller, values)
+        label = await workers.run(mint, work, counted_as(request))
         return PlainTextResponse(f"{label}\n", HTTPStatus.CREATED, PRIVATE)
 
     app.add_api_route(
@@ -224,7 +225,9 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
     """Answer a request for an address that is none, or with a body that cannot be read."""
     if error.status_code == HTTPStatus.BAD_REQUEST:
         return problems.response(
-            InvalidData("the body is not a JSON object in UTF-8; send one", field="body")
+            InvalidData(
+                "the body cannot be read; send a JSON object in UTF-8, not nested deeply", field="body"
+            )
         )
     message = f"{error.detail}; {request.scope['root_path']}{API}/openapi.json describes the API"
     response = problems.no_route(error, message)

@@ -21,8 +21,12 @@ _ADDRESS: Final = (1 << 16) - 1
 """Bytes of an address at most."""
 _HEAD: Final = 1 << 16
 """Bytes of a request, but for its body, that a connection reads before it is refused."""
+_LINGERING: Final = 2.0
+"""Seconds in which what still comes is read and dropped after a refusal."""
 _PIPELINED: Final = 128
 """Requests of one connection that may wait for their answers."""
+_TOO_LONG: Final = f"the address is longer than {_ADDRESS} bytes; send a body by POST"
+_TOO_LARGE: Final = f"the head of the request is larger than {_HEAD} bytes; send less"
 _TOO_MANY: Final = f"{_PIPELINED} requests of this connection wait for answers; send more after these"
 _NO_REQUEST: Final = "this is no request of HTTP/1.1; send its parts as RFC 9112 says"
 
@@ -76,6 +80,7 @@ class ClientConnection(HttpToolsProtocol):
         self._most, self._waiting = most, waiting
         self._reading, self._writing = _Deadline(stalled), _Deadline(stalled)
         self.parser: _Parser = _Parser(self)
+        self.url, self.headers = b"", []
         self._head = 0
         self._lacks_body = False
         self._unanswered = deque[RequestResponseCycle]()
@@ -86,7 +91,11 @@ class ClientConnection(HttpToolsProtocol):
         super().connection_made(transport)
         if len(self.connections) > self._most:
             if (idle := self._idle()) is None:
-                self._refuse(Overloaded("the server has too many connections at the moment; try again soon"))
+                self._refusal = _refusal(
+                    Overloaded("the server has too many connections at the moment; try again soon")
+                )
+                transport.write(self._refusal)
+                self._close()
                 return
             del self._waiting[idle]
             idle.transport.abort()
@@ -113,7 +122,11 @@ class ClientConnection(HttpToolsProtocol):
         if not self._unanswered:
             self._reading.start(self.transport)
         if self._head > _HEAD and not self._refusal:
-            self._refuse(RequestTooLarge(f"the head of the request is larger than {_HEAD} bytes; send less"))
+            self._refuse(RequestTooLarge(_TOO_LARGE))
+
+    def _head_size(self) -> int:
+        """Return the bytes of the newest head, which may have come in one piece."""
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def head(self) -> bytes:
         """Return the head of the newest request, without a wish for another protocol."""
@@ -134,8 +147,8 @@ class ClientConnection(HttpToolsProtocol):
         """Begin to answer a request."""
         if self.parser.overlooks():
             return
-        if len(self._unanswered) >= _PIPELINED:
-            raise Overloaded(_TOO_MANY)
+        if (fault := self._fault()) is not None:
+            raise fault[0]  # it ends the parser's work, and `send_400_response` tells it
         self._reading.cancel()
         self._head = 0
         if self.client is not None:
@@ -189,25 +202,26 @@ class ClientConnection(HttpToolsProtocol):
         self._reading.cancel()
         self._writing.cancel()
         self._waiting.pop(self, None)
-        for one in self._unanswered:
-            one.disconnected = True
-            one.message_event.set()
-        self._unanswered.clear()
+        self._leave()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 the parser's words are for programmers
-        """Refuse bytes that are no request, one whose address the parser cannot hold, or one too many."""
+        """Refuse what the parser does not take: a request with a fault, or bytes that are none."""
+        self._refuse(*(self._fault() or (InvalidData(_NO_REQUEST), HTTPStatus.BAD_REQUEST)))
+
+    def _fault(self) -> tuple[IdstoreError, HTTPStatus | None] | None:
+        """Return why the newest request is not taken, and the status of that unless it is the error's."""
         if len(self._unanswered) >= _PIPELINED:
-            self._refuse(Overloaded(_TOO_MANY))
-        elif len(getattr(self, "url", b"")) > _ADDRESS:
-            too_long = RequestTooLarge(f"the address is longer than {_ADDRESS} bytes; send a body by POST")
-            self._refuse(too_long, HTTPStatus.REQUEST_URI_TOO_LONG)
-        else:
-            self._refuse(InvalidData(_NO_REQUEST), HTTPStatus.BAD_REQUEST)
+            return Overloaded(_TOO_MANY), None
+        if len(self.url) > _ADDRESS:
+            return RequestTooLarge(_TOO_LONG), HTTPStatus.REQUEST_URI_TOO_LONG
+        if self._head_size() > _HEAD:
+            return RequestTooLarge(_TOO_LARGE), None
+        return None
 
     def _refuse(self, error: IdstoreError, status: HTTPStatus | None = None) -> None:
         """Read no more, and tell it after the answers to earlier requests."""
-        self._refusal = _refusal(error, status or HTTPStatus(problems.status_of(error)))
+        self._refusal = _refusal(error, status)
         self._waiting.pop(self, None)
         self._tell_refusal()
 
@@ -220,7 +234,18 @@ class ClientConnection(HttpToolsProtocol):
             return
         if not self._lacks_body or (self._unanswered and not self._unanswered[0].response_started):
             self.transport.write(self._refusal)
-        self._close()
+        self._leave()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        # a client that still sends would lose what it has not read
+        asyncio.get_running_loop().call_later(_LINGERING, self._close)
+
+    def _leave(self) -> None:
+        """Let the requests that have no answer yet learn that nobody waits for one."""
+        for one in self._unanswered:
+            one.disconnected = True
+            one.message_event.set()
+        self._unanswered.clear()
 
     def _close(self) -> None:
         """Close the connection, at the latest after the time for the rest of an answer."""
@@ -266,8 +291,12 @@ def _affordable(connections: int) -> int:
     return max(_FEWEST, min(connections, wanted - _RESERVED))
 
 
-def _refusal(error: IdstoreError, status: HTTPStatus) -> bytes:
-    """Return the answer for a connection that is refused."""
+def _refusal(error: IdstoreError, status: HTTPStatus | None = None) -> bytes:
+    """Return the answer for a connection that is refused.
+
+    status  None: that of the error.
+    """
+    status = status or HTTPStatus(problems.status_of(error))
     body = json.dumps(problems.describe(error) | {"status": status.value}).encode()
     headers = {
         "Content-Type": problems.MEDIA_TYPE,

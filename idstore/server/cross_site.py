@@ -6,13 +6,13 @@ proxy adds its header to each request.
 
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Scope
 
 from idstore.errors import NotPermitted, SignInRequired
+from idstore.web_addresses import address_parts
 
 _ANTICIPATIONS: Final = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
 """Headers of browsers that load what a user may want next."""
@@ -86,15 +86,12 @@ def _is_own(address: str, request: Request) -> bool:
 
 
 def _is_page(address: str, request: Request, pages: tuple[str, ...]) -> bool:
-    path = urlsplit(address).path.removeprefix(request.scope.get("root_path", ""))
+    path = address_parts(address).path.removeprefix(request.scope.get("root_path", ""))
     return path in pages
 
 
 def _origin(address: str) -> tuple[str, str, int] | None:
     """Return scheme, host and port of an address; None if it has none."""
-    try:
-        parts: SplitResult = urlsplit(address)
-        port = parts.port or _PORTS.get(parts.scheme)
-    except ValueError:
-        return None
+    parts = address_parts(address)
+    port = parts.port or _PORTS.get(parts.scheme)
     return (parts.scheme, parts.hostname, port) if parts.hostname and port else None

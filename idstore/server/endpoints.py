@@ -125,7 +125,8 @@ def upload_endpoint(
 
     async def endpoint(request: Request, **sent: Any) -> Response:
         caller = request.state.caller
-        arguments, trusted = await workers.run(operation, partial(prepared, caller, read_values(sent)))
+        prepare = partial(prepared, caller, read_values(sent))
+        arguments, trusted = await workers.run(operation, prepare, counted_as(request))
         with places.place(request):
             async with upload(
                 request,

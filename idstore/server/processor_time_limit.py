@@ -21,7 +21,7 @@ class ProcessorTimeLimit:
         self._begun = now if self._begun is None else self._begun
         if now - self._begun > self._seconds:
             raise RequestTooLarge(
-                f"all others wait for this import, and {self._seconds:g} seconds were enough for only {done}"
+                f"this import took more than {self._seconds:g} seconds of the processor for its first {done}"
                 f" {what}; nothing was changed: divide the file, or let an administrator import it",
                 field="file",
             )

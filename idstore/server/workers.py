@@ -5,7 +5,7 @@ import resource
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
@@ -38,6 +38,8 @@ _READS: Final = 32
 """Other reads of one caller that are not answered yet, and streams that have not begun."""
 _ACTS: Final = 256
 """Acts of one caller that are not answered yet."""
+_ACTS_AT_ONCE: Final = 16
+"""Those that run: the acts of others wait for so many of a caller's, however many it sends."""
 
 
 def _waits() -> int:
@@ -52,18 +54,19 @@ class _Group:
     """Threads, and how many operations may wait for one; a further operation is told to come again.
 
     of_one  how many operations of one caller may be unfinished, also those that it no longer waits for.
-    in_turn  whether they run one after the other, so that a caller waits for one operation of each other one.
+    at_once  how many of them run at the same time, so that a caller waits for so many of each other one;
+             None: all.
     """
 
     def __init__(
-        self, threads: int, waiting: int, of_one: int | None = None, *, in_turn: bool = False
+        self, threads: int, waiting: int, of_one: int | None = None, at_once: int | None = None
     ) -> None:
         self._executor = ThreadPoolExecutor(threads)
         self._room = threading.Semaphore(threads + waiting)
         self._of_one = threads + waiting if of_one is None else of_one
-        self._takes_turns = in_turn
+        self._at_once = at_once
         self._unfinished = Counter[str]()
-        self._turns = WeakValueDictionary[str, asyncio.Lock]()
+        self._turns = WeakValueDictionary[str, asyncio.Semaphore]()
 
     async def begin(self, work: Callable[[], T], caller: str | None) -> Future[T]:
         """Let a thread carry out ``work``.
@@ -97,10 +100,10 @@ class _Group:
         work: Callable[[], T],
     ) -> Future[T]:
         """Begin work once it is the caller's turn. Its end closes the place."""
-        if self._takes_turns:
-            turn = self._turns.setdefault(caller, asyncio.Lock())
-            await turn.acquire()
-            place.callback(turn.release)
+        if self._at_once is not None:
+            turns = self._turns.setdefault(caller, asyncio.Semaphore(self._at_once))
+            await turns.acquire()
+            place.callback(turns.release)
         running = begin(work)
         held = place.pop_all()  # also after the time limit, until the work has ended
         asyncio.wrap_future(running).add_done_callback(partial(_leave, held))
@@ -124,43 +127,48 @@ class _Group:
 class Workers:
     """The groups of threads. A look-up runs at once, without a thread, while it has nothing to wait for.
 
-    seconds  that an operation may take, with its wait for a thread.
+    seconds  that an operation may take, with its wait for its turn and for a thread.
     """
 
     def __init__(self, registry: Registry, seconds: float) -> None:
         self._registry, self._seconds = registry, seconds
         self._careful_until = 0.0
         self._lookups = _Group(2, 500)  # the store answers one question at a time
-        self._reads = _Group(2, 62, _READS, in_turn=True)  # more would take the interpreter from all others
-        self._scans = _Group(2, 62, _SCANS, in_turn=True)
-        self._streams = _Group(2, 62, _READS, in_turn=True)
-        self._acts = _Group(64, 320, _ACTS)  # as many threads as a batch of the store has acts
+        self._reads = _Group(2, 62, _READS, 1)  # more threads would take the interpreter from all others
+        self._scans = _Group(2, 62, _SCANS, 1)
+        self._streams = _Group(2, 62, _READS, 1)
+        self._acts = _Group(64, 320, _ACTS, _ACTS_AT_ONCE)  # a thread for each act of a store's batch
         self._queries = _Group(4, 12)  # each has a process, with memory of its own
 
     async def run(self, operation: ApiOperation, work: Callable[[], T], caller: str | None = None) -> T:
         """Return the result of ``work``, which carries out an operation or a part of it.
 
-        caller  a name for the caller, whose reads of one kind run one after the other, also those that it no
-                longer waits for; look-ups, acts and queries do not. None: the work is for several callers.
-        Raises Overloaded (the work did not begin), LimitReached or OutcomeUnknown (it still runs, and keeps
-        its thread), TooManyQueries (the caller has several requests that are not answered yet).
+        caller  a name for the caller, whose reads of one kind run one after the other, and of whose acts
+                `_ACTS_AT_ONCE` run, also those that it no longer waits for. None: the work is for several
+                callers.
+        Raises Overloaded (the work did not begin, for want of a thread or because the caller's turn did not
+        come), LimitReached or OutcomeUnknown (it still runs, and keeps its thread), TooManyQueries (the
+        caller has several requests that are not answered yet).
         """
         if operation.name in LOOKUPS and time.monotonic() >= self._careful_until and self._is_free:
             return self._look_up(work)
-        return await self._result(await self._group(operation).begin(work, caller), operation)
+        return await self._result(self._group(operation).begin(work, caller), operation)
 
     async def scan(self, operation: ApiOperation, work: Callable[[], T], caller: str) -> T:
         """Return the result of ``work``, which may read all that its caller sees: see `run`."""
-        return await self._result(await self._scans.begin(work, caller), operation)
+        return await self._result(self._scans.begin(work, caller), operation)
 
-    async def _result(self, running: Future[T], operation: ApiOperation) -> T:
+    async def _result(self, beginning: Awaitable[Future[T]], operation: ApiOperation) -> T:
+        running: Future[T] | None = None
         try:
             async with asyncio.timeout(self._seconds) as limit:
+                running = await beginning
                 return await asyncio.wrap_future(running)
         except TimeoutError:
             if not limit.expired():
                 raise
-            raise (_overloaded() if running.cancelled() else self._late(operation)) from None
+            did_not_begin = running is None or running.cancelled()
+            raise (_overloaded() if did_not_begin else self._late(operation)) from None
 
     async def go_on(self, operation: ApiOperation, work: Callable[[], T], caller: str | None = None) -> T:
         """Return a further part of an answer that streams, after the parts of others that wait: see `run`."""

@@ -119,7 +119,8 @@ def test_title_and_licence_are_those_of_the_options(run: Run, mint: Minting, tmp
     )
     run("export", "--title", "Valves", code=2)
     run("export", "--download", "http://x.example.org/", code=2)
-    run("export", "--description", "--download", "no address", code=3)
+    for address in ("no address", "http://[::1"):
+        run("export", "--description", "--download", address, code=3)
     run("export", "--description", "--stage", "fixated", code=2)
     run("export", "--description", "--namespace", "none", code=4)
     run("export", "--description", "--after", "0", code=2)

@@ -36,6 +36,7 @@ def test_rows_find_drafts_by_bare_label_after_each_other(registry: Registry) -> 
     outcomes = registry.change_many(rows, BOB)
     assert [(one.verdict, one.id) for one in outcomes if one.line != 4] == [("new", made.iri)] * 4
     assert outcomes[2].verdict == "refused"
+    assert {one.reason for one in outcomes if one.line != 4} == {"not done, because line 4 is refused"}
     assert registry.show(label, BOB).target is None  # all or none
 
 

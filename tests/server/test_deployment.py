@@ -313,7 +313,7 @@ def test_the_access_log_has_the_address_of_the_client(site: Site) -> None:
 @pytest.mark.slow
 def test_an_answer_goes_on_while_it_is_read(site: Site) -> None:
     """The slow reader reads nothing until the fast one has read everything: the server still sends to it."""
-    rows = 2200  # more bytes than the buffers between server and reader take
+    rows = 4400  # more bytes than the buffers between server and reader take
     text = json.dumps({"text": LARGE % " ".join(map(str, range(rows))), "format": "csv"})
     headers = {"Authorization": f"Bearer {site.alice}", "Content-Type": "application/json"}
     slow, fast = site.open(), site.open()

@@ -184,6 +184,15 @@ def test_an_address_that_is_too_long_is_told_so(server: Server) -> None:
     assert status in (413, 414) and b"request-too-large" in answer, answer
 
 
+@pytest.mark.parametrize("size", [70_000, 120_000, 500_000, 5_000_000])
+@pytest.mark.parametrize("wish", [b"", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"])
+def test_a_head_that_is_too_large_is_told_so(server: Server, size: int, wish: bytes) -> None:
+    """Also to a client that goes on sending."""
+    head = b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + wish + b"X: " + b"x" * size + b"\r\n\r\n"
+    status, answer = exchange(server, head)
+    assert status == 413 and b"request-too-large" in answer, answer
+
+
 def test_a_compressed_body_is_refused(server: Server, alice: str) -> None:
     headers = {"Content-Encoding": "gzip"}
     reply = server.ask("POST", REGISTER, gzip.compress(b"{}"), token=alice, headers=headers)

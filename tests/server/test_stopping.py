@@ -130,6 +130,11 @@ def test_a_store_with_a_long_path_is_served(prepared: Path, run: Run, tmp_path: 
     assert not (store / "server.socket").exists()
 
 
+@pytest.mark.parametrize("prefix", ["ids", "/ids/", "/a b", "/a/../b", "/a//b", "/%41"])
+def test_a_prefix_is_a_plain_path(run: Run, prefix: str) -> None:
+    assert "write it as /ids" in run("serve", "--port", "0", "--prefix", prefix, code=2).err
+
+
 def test_a_store_in_use_is_named(server: Server, run: Run) -> None:
     refused = run("serve", "--port", "0", "--store", str(server.store), "--wait", "0", code=6)
     assert "is in use by process" in refused.err

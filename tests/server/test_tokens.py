@@ -143,3 +143,11 @@ def test_a_party_has_a_limited_number_of_valid_tokens(server: Server) -> None:
     assert server.ask("DELETE", f"{TOKENS}/{one['id']}", token=secrets[-1]).status in {200, 204}
     assert server.ask("POST", TOKENS, {}, token=secrets[-1]).status == 201
     tokens.revoke_all("many")
+
+
+def test_a_secret_instead_of_its_number_is_not_told(server: Server, bob: str) -> None:
+    secret = server.ask("POST", TOKENS, {}, token=bob).json["token"]
+    reply = server.ask("DELETE", f"{TOKENS}/{secret}", token=bob)
+    assert (reply.status, reply.json["field"]) == (422, "id")
+    assert "revoke it by its number" in reply.json["detail"]
+    assert secret not in server.log_after(f"{TOKENS}/ids_")

@@ -93,23 +93,30 @@ def test_reads_of_a_caller_take_turns_with_those_of_others(tmp_path: Path, name:
     assert begun == [*["of one"] * 32, "further", "later"]
 
 
-def test_acts_of_a_caller_leave_room_for_those_of_others(tmp_path: Path) -> None:
+def test_acts_of_a_caller_leave_threads_and_room_for_those_of_others(tmp_path: Path) -> None:
     pytest.importorskip("fastapi")
     from idstore.server.workers import Workers
 
     mint, end = OPERATIONS["mint"], threading.Event()
 
     async def ask(workers: Workers) -> None:
-        acts = [
-            asyncio.create_task(workers.run(mint, partial(end.wait, 30), "@192.0.2.1")) for _ in range(256)
-        ]
+        acts = list[asyncio.Task[bool]]()
+
+        def begin(number: int, caller: str) -> None:
+            acts.extend(
+                asyncio.create_task(workers.run(mint, partial(end.wait, 30), caller)) for _ in range(number)
+            )
+
+        begin(256, "@192.0.2.1")
         await asyncio.sleep(0)  # they begin
         with pytest.raises(TooManyQueries):
-            await workers.run(mint, partial(end.wait, 30), "@192.0.2.1")
-        acts += [asyncio.create_task(workers.run(mint, partial(end.wait, 30), "bob")) for _ in range(128)]
+            await workers.run(mint, lambda: "too many", "@192.0.2.1")
+        assert [await workers.run(mint, lambda: "meanwhile", "bob") for _ in range(3)] == ["meanwhile"] * 3
+        for number in range(23):
+            begin(16, f"party-{number}")
         await asyncio.sleep(0)
         with pytest.raises(Overloaded):
-            await workers.run(mint, partial(end.wait, 30), "carol")
+            await workers.run(mint, lambda: "no room", "bob")
         end.set()
         assert all(await asyncio.gather(*acts))
         assert await workers.run(mint, lambda: "later", "@192.0.2.1") == "later"
@@ -131,16 +138,17 @@ def test_a_scan_that_takes_too_long_keeps_the_turn_of_its_caller_until_its_end(t
     async def ask(workers: Workers) -> None:
         with pytest.raises(LimitReached):
             await workers.scan(LIST, lambda: work("endless", waits=True), "@192.0.2.1")
-        following = asyncio.create_task(workers.scan(LIST, lambda: work("following"), "@192.0.2.1"))
+        with pytest.raises(Overloaded):
+            await workers.scan(LIST, lambda: work("following"), "@192.0.2.1")
         for _ in range(2):
             await workers.scan(LIST, lambda: work("of another"), "bob")
         assert begun == ["endless", *["of another"] * 2]
         end.set()
-        await following
-        assert begun[-1] == "following"
+        await workers.scan(LIST, lambda: work("later"), "@192.0.2.1")
+        assert begun[-1] == "later"
 
     with opened(tmp_path) as registry:
-        asyncio.run(ask(Workers(registry, 0.2)))
+        asyncio.run(ask(Workers(registry, 1)))
 
 
 def test_long_lists_of_handles_take_turns_with_other_scans_of_their_caller(tmp_path: Path) -> None:

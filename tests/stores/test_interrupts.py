@@ -435,7 +435,7 @@ def keep(kept: list[BaseException] | deque[BaseException], act: Callable[[], obj
     return interrupt.left > 0
 
 
-@pytest.mark.parametrize("step", [127, pytest.param(17, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [127, pytest.param(37, marks=pytest.mark.slow)])
 def test_a_kept_interrupt_of_an_opening_holds_no_lock(place: Path, step: int) -> None:
     """A program that catches the interrupt can open the store at once."""
     kept: list[BaseException] = []

@@ -101,7 +101,7 @@ def export(
         str, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
     ] = inputs.STDIN,
 ) -> None:
-    """Write the data that you may see; equal states give equal bytes.
+    """Write the data that you may see; equal states give equal bytes, but not with xlsx.
 
     A complete export by an administrator can be imported without loss; any other export is marked as partial.
     An extract (--namespace, --stage, --owner, --since, --until) also holds the namespaces and parties that

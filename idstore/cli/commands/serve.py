@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 import select
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from idstore.cli.call import Call
 from idstore.cli.termination import UsageError
 
 PORT: Final = 8155
+_PATH: Final = r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*"
+"""A prefix: segments that need no encoding, and lead nowhere else."""
 Host = Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")]
 Port = Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0: a free one.")]
 Prefix = Annotated[
@@ -83,8 +86,8 @@ def run(
         ) from None
 
     path = session.folder(call)
-    if prefix and not (prefix.startswith("/") and not prefix.endswith("/")):
-        raise UsageError(f"{prefix!r} is no path; write it as /ids")
+    if not re.fullmatch(_PATH, prefix):
+        raise UsageError(f"{prefix!r} is no path of plain letters and digits; write it as /ids")
     for proxy in proxies or []:
         _check_proxy(proxy)
     read = Settings() if settings is None else read_settings(settings)

@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from idstore.errors import InvalidData, SignInUnavailable
 from idstore.server.settings_file import Secret
 from idstore.server.sign_in.names import canonical
-from idstore.web_addresses import is_this_machine
+from idstore.web_addresses import address_parts, is_this_machine
 
 try:
     import ldap
@@ -96,7 +95,7 @@ class Ldap:
                 )
 
     def _check_address(self) -> None:
-        address = urlsplit(self.url)
+        address = address_parts(self.url)
         if address.scheme not in {"ldap", "ldaps"} or not address.hostname or address.path.strip("/"):
             raise InvalidData(
                 f"url: {self.url!r} is no directory; write ldaps://ldap.example.org",
@@ -192,7 +191,7 @@ class Directory:
         libldap has no time limit for the TLS handshake of such an address, and does not say what is wrong
         with a certificate.
         """
-        address = urlsplit(self._settings.url)
+        address = address_parts(self._settings.url)
         if address.scheme == "ldaps":
             authority = self._settings.ca_file
             context = ssl.create_default_context(cafile=None if authority is None else str(authority))

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from idstore.errors import InvalidData
 from idstore.server.settings_file import Secret
-from idstore.web_addresses import is_this_machine
+from idstore.web_addresses import address_parts, is_this_machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class OpenId:
         """Raise InvalidData for values that make no sense."""
         if find_spec("authlib") is None or find_spec("itsdangerous") is None:
             raise InvalidData("an OpenID provider needs more packages: pip install 'idstore[openid]'")
-        address = urlsplit(self.issuer)
+        address = address_parts(self.issuer)
         is_local = is_this_machine(address.hostname or "")
         if not address.hostname or address.scheme not in ({"https", "http"} if is_local else {"https"}):
             raise InvalidData(
