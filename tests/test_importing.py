@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode, RdfFormat
 
 import idstore
 from idstore import Party, Registry, Request, Statement
-from idstore.errors import ExchangeError, InvalidData
+from idstore.errors import ExchangeError, InvalidData, NotPermitted
 from idstore.exchange import rdf
 from idstore.exchange.sorted_import import SortedImport
 from idstore.model import times
@@ -389,3 +389,13 @@ def test_an_event_with_a_property_of_records_is_refused(full: Registry, make: Ma
     file.write_text(text.replace(IDS.withNamespace.value, IDS.inNamespace.value), encoding="utf-8")
     with pytest.raises(ExchangeError, match="development versions"):
         rdf.import_registry(make(), [file], ROOT)
+
+
+def test_who_may_not_import_a_registry_is_told_before_it_is_read(make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "broken.nq"
+    file.write_text("<http://example.org/a> <http://example.org/b> .\n", encoding="utf-8")
+    registry = make()
+    with pytest.raises(ExchangeError):
+        idstore.import_file(registry, file, ROOT)
+    with pytest.raises(NotPermitted):
+        idstore.import_file(registry, file, ALICE)

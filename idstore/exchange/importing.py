@@ -322,8 +322,8 @@ def _opened(file: Path, name: str) -> IO[bytes]:
 
 
 def _check_rights(registry: Registry, kind: ImportKind, party: Party) -> None:
-    """Raise NotPermitted for a file of administrators before it is read. An export has a check of its own."""
-    if kind not in (ImportKind.BINDINGS, ImportKind.BATCH, ImportKind.EXPORT):
+    """Raise NotPermitted for a file of administrators, before it is read."""
+    if kind not in (ImportKind.BINDINGS, ImportKind.BATCH):
         registry.core.only_administrators(party, acting=True)
 
 

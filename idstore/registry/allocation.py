@@ -1,6 +1,6 @@
 """Allocation of identifiers, minted or registered: each is issued once and never again."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -202,8 +202,17 @@ class Allocations(Bindings, Lifecycle):
         ]
         further += [(IDS.Bind, self._arguments_of(facts, one, iri)) for one in request.bindings]
         kind = IDS.Mint if chosen is None else IDS.Registration
-        record = self._begin(transaction, namespace, name, kind, party, arguments, resolved.key)
-        return self._continue(transaction, record, further, party, fixate=request.fixate), True
+        record, beginning = self._beginning(
+            transaction, namespace, name, kind, party, arguments, resolved.key
+        )
+        events = [
+            self.core.event(transaction, kind, record.node, party, *arguments) for kind, arguments in further
+        ]
+        record = self.core.record_events(transaction, record, *events, beginning=beginning)
+        if request.fixate:
+            self._fixate(transaction, [record], party)
+            record = self.core.load(transaction, record.node)
+        return record, True
 
     def _resolve(
         self,
@@ -265,28 +274,6 @@ class Allocations(Bindings, Lifecycle):
         labels = self._candidates(transaction, namespace, resolved.request.metadata, asked)
         return self._first_free(transaction, namespace, labels)
 
-    def _continue(
-        self,
-        transaction: Transaction,
-        record: Record,
-        further: Sequence[_Step],
-        party: Party,
-        *,
-        fixate: bool,
-    ) -> Record:
-        """Name and bind a new identifier, and publish it if that was requested. Return its record.
-
-        further  kinds of events and their arguments.
-        """
-        events = (
-            self.core.event(transaction, kind, record.node, party, *arguments) for kind, arguments in further
-        )
-        record = self.core.record_events(transaction, record, *events)
-        if fixate:
-            self._fixate(transaction, [record], party)
-            record = self.core.load(transaction, record.node)
-        return record
-
     def _begin(
         self,
         transaction: Transaction,
@@ -295,8 +282,23 @@ class Allocations(Bindings, Lifecycle):
         kind: NamedNode,
         party: Party,
         arguments: list[_Argument],
-        key: Key | None,
     ) -> Record:
+        """Make a new identifier without a request key, and return its record."""
+        record, beginning = self._beginning(transaction, namespace, name, kind, party, arguments, None)
+        self.core.enlist(transaction, beginning)
+        return record
+
+    def _beginning(
+        self,
+        transaction: Transaction,
+        namespace: Namespace,
+        name: tuple[str, NamedNode],
+        kind: NamedNode,
+        party: Party,
+        arguments: list[_Argument],
+        key: Key | None,
+    ) -> tuple[Record, Change]:
+        """Return the record of a new identifier, and the change that makes it."""
         scheme, context, (label, claim_node) = namespace.scheme, namespace.context, name
         iri = NamedNode(scheme.iri(terms.check_size(label, "label"), context))
         _check_never_issued(transaction, iri)
@@ -312,11 +314,10 @@ class Allocations(Bindings, Lifecycle):
         assert record is not None
         claims = (Claim(claim_node, iri), *([Claim(key.node, iri, key.digest)] if key is not None else []))
         issued = (namespace.base, *scheme.series(label, context))
-        self.core.enlist(
-            transaction,
-            Change(((event, record.log),), begins=True, claims=claims, issued=(issued,), begun=(record,)),
+        beginning = Change(
+            ((event, record.log),), begins=True, claims=claims, issued=(issued,), begun=(record,)
         )
-        return record
+        return record, beginning
 
     def _check_allocator(self, view: View, namespace: Namespace, party: Party) -> None:
         if namespace.frozen:

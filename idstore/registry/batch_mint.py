@@ -22,7 +22,7 @@ from idstore.model.party import Party
 from idstore.model.record import Record
 from idstore.registry import iris
 from idstore.registry.allocation import LABEL, Allocations, no_bulk
-from idstore.registry.mappings import LineOutcome, refusal, undone
+from idstore.registry.mappings import LineOutcome, mark_undone, refusal
 from idstore.registry.requests import Request
 from idstore.schemes import Deriving
 from idstore.stores.contract import Transaction
@@ -125,7 +125,7 @@ class BatchMint(Allocations):
 
         dry_run  only predict the outcomes.
         The verdict is ``new``, ``known`` for an equal earlier request, or ``refused``: then no row is done,
-        and where a new identifier would be drawn there is none. The warning tells of other identifiers of a
+        and no identifier is shown that would have been drawn. The warning tells of other identifiers of a
         target.
         Raises as `mint`; NotPermitted if the scheme allows no bulk allocation, or the namespace fewer in a
         minute. Cost: one commit. Memory: the rows.
@@ -152,10 +152,10 @@ class BatchMint(Allocations):
         try:
             outcomes = self.core.act(party, act, dry_run=dry_run)
         except _RowsRefused as refused:
-            unissued = {row.line for row in rows if row.label is None}
+            chosen = {row.line for row in rows if row.label is not None}
+            drawn = {one.id for one in refused.outcomes if one.verdict == "new" and one.line not in chosen}
             outcomes = [
-                replace(one, id="") if one.verdict == "new" and one.line in unissued else one
-                for one in undone(refused.outcomes)
+                replace(one, id="") if one.id in drawn else one for one in mark_undone(refused.outcomes)
             ]
         return [
             replace(one, warning=_joined(one.warning, _told(shared.get(one.line, ()), one.id)))

@@ -14,7 +14,7 @@ from idstore.registry import iris
 from idstore.registry.bindings import Bindings
 from idstore.registry.core import Core, DryRunEnded
 from idstore.registry.lifecycle import Lifecycle
-from idstore.registry.mappings import LineOutcome, refusal, refused, undone
+from idstore.registry.mappings import LineOutcome, mark_undone, refusal, refused
 from idstore.remedies import Remedy
 
 ACTS: Final = ("deprecate", "undeprecate", "supersede", "target", "name", "grant")
@@ -83,7 +83,7 @@ class ChangeRows(Bindings, Lifecycle):
                     raise DryRunEnded  # noqa: TRY301 the bulk has no effect
         except DryRunEnded:
             pass
-        return undone(outcomes) if refused(outcomes) else outcomes
+        return mark_undone(outcomes) if refused(outcomes) else outcomes
 
     def change(self, row: ChangeRow, party: Party) -> bool:
         """Carry out one change; return False if it is so already. Raises as the act."""

@@ -36,9 +36,8 @@ _NOBODY: Final = node(NOBODY.name)
 _MOST: Final = 500
 """Names, values, grantees and successors of an identifier, and a party's bindings of it.
 
-Each act on the identifier reads and writes all of them, while other acts wait.
+Each act on the identifier reads and writes all of them, while other acts wait. Administrators may exceed it.
 """
-_BYTES: Final = "bytes in its values"
 
 
 class Core(Visibility):
@@ -224,31 +223,34 @@ class Core(Visibility):
             tuple(dict.fromkeys(arguments)),
         )
 
-    def record_events(self, transaction: Transaction, before: Record, *events: Event) -> Record:
+    def record_events(
+        self, transaction: Transaction, before: Record, *events: Event, beginning: Change | None = None
+    ) -> Record:
         """Log events about an identifier as one change, and apply them.
 
+        beginning  the change that makes the identifier, if it is new; an error leaves it out too.
         Returns the new record. Raises StageConflict (a tombstone), InvalidData (it would grow too large).
         Cost: two times the size of the record, however many events there are.
         """
         check_living(before)
         after = apply_all(before, events)
         if events:
-            self._check_growth(transaction, before, after, Party(events[-1].by))
+            self.check_growth(transaction, before, after, Party(events[-1].by))
+        if beginning is not None:
+            self.enlist(transaction, beginning)
+        if events:
             self.enlist(transaction, self.transition(transaction, before, after, *events))
         return after
 
-    def _check_growth(self, view: View, before: Record, after: Record, party: Party) -> None:
-        """Raise InvalidData if a party enlarges a record beyond `_MOST`.
-
-        Administrators may do that, as they restore what was larger.
-        """
-        sizes = _sizes(before, party)
-        for what, size in _sizes(after, party).items():
-            most = TOTAL_LIMIT if what == _BYTES else _MOST
-            if size > max(sizes[what], most) and not self.party_facts(view, party).administrator:
+    def check_growth(self, view: View, before: Record, after: Record, party: Party) -> None:
+        """Raise InvalidData if a party enlarges a record beyond what one holds; administrators may."""
+        for (what, size, most), (_, earlier, _) in zip(
+            _sizes(after, party), _sizes(before, party), strict=True
+        ):
+            if size > max(earlier, most) and not self.party_facts(view, party).administrator:
                 raise InvalidData(
-                    f"{after.iri} would have {size} {what}, more than the {most} allowed; remove or shorten"
-                    " some, or let an administrator do it",
+                    f"{after.iri} would have {size} {what}, more than the {most} allowed; remove some, or let"
+                    " an administrator do it",
                     size=size,
                     limit=most,
                 )
@@ -323,16 +325,16 @@ def check_sizes(about: NamedNode, arguments: Iterable[tuple[NamedNode, Term]]) -
         check_size(value.value, f"argument {predicate.value}", limit)
 
 
-def _sizes(record: Record, party: Party) -> dict[str, int]:
-    """Return how many parts of each kind a record has, in words."""
-    return {
-        "names": len(record.names),
-        "values": len(record.values),
-        "parties on its grant list": len(record.grants),
-        "successors": len(record.successors),
-        f"bindings by {party.name}": sum(binding.by == party.name for binding in record.bindings),
-        _BYTES: sum(value.size for value in record.values),
-    }
+def _sizes(record: Record, party: Party) -> list[tuple[str, int, int]]:
+    """Return each kind of part that a record has, how many there are, and how many there may be."""
+    return [
+        ("names", len(record.names), _MOST),
+        ("values", len(record.values), _MOST),
+        ("parties on its grant list", len(record.grants), _MOST),
+        ("successors", len(record.successors), _MOST),
+        (f"bindings by {party.name}", sum(one.by == party.name for one in record.bindings), _MOST),
+        ("bytes in its values", sum(value.size for value in record.values), TOTAL_LIMIT),
+    ]
 
 
 def _listings(before: Record | None, after: Record) -> tuple[Listing, ...]:

@@ -149,10 +149,12 @@ class HandleValues(Lookup):
             for number, draft in enumerate(drafts):
                 try:
                     setting = self._setting(transaction, after, draft, party, when)
+                    grown = apply_all(after, setting)
+                    self.core.check_growth(transaction, record, grown, party)
                 except IdstoreError as error:
                     result = ValuesSet(record.iri, number, error)
                     break
-                after = apply_all(after, setting)
+                after = grown
                 events += setting
             else:
                 result = ValuesSet(record.iri, len(drafts), None)

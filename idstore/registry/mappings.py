@@ -59,10 +59,10 @@ class LineOutcome:
 
     verdict  ``new``: done, or would be, where a line is refused and nothing is done; ``known``: it was so
              before, or of a list, its identifier was registered before, and `reason` names what the line
-             adds; ``contradictory``: done, and `reason` names the
-             contradiction; ``absent``: no such binding exists or ever was visible to the party;
-             ``foreign``: a decision about an identifier that is not registered here; ``refused``: not
-             possible, for `reason`; ``malformed``: the subject is not an identifier of the namespace.
+             adds; ``contradictory``: done, and `reason` names the contradiction; ``absent``: no such binding
+             exists or ever was visible to the party; ``foreign``: a decision about an identifier that is not
+             registered here; ``refused``: not possible, for `reason`; ``malformed``: the subject is not an
+             identifier of the namespace.
     warning  other identifiers of a target that the line sets, and what is odd about label and target.
     remedy   what a person can do about a refusal.
     """
@@ -85,11 +85,18 @@ def refusal(line: int, id: str, error: IdstoreError, remedy: Remedy | None = Non
     return LineOutcome(line, "refused", id, error.message, remedy=error.remedy or remedy)
 
 
-def undone(outcomes: Sequence[LineOutcome]) -> list[LineOutcome]:
-    """Return the outcomes of lines of which none is done, because at least one is refused."""
+def mark_undone(outcomes: Sequence[LineOutcome]) -> list[LineOutcome]:
+    """Return the outcomes of lines of which none is done, because at least one is refused.
+
+    A line that asks for the same as a new one, and is known by that alone, is not done either.
+    """
     line = next(one.line for one in outcomes if one.verdict == "refused")
+    new = {one.id for one in outcomes if one.verdict == "new"}
     reason = f"not done, because line {line} is refused"
-    return [replace(one, reason=reason) if one.verdict == "new" else one for one in outcomes]
+    return [
+        replace(one, reason=reason) if one.verdict in ("new", "known") and one.id in new else one
+        for one in outcomes
+    ]
 
 
 def unobserved(outcome: LineOutcome) -> None:

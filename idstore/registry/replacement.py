@@ -116,7 +116,7 @@ class Replacements(Allocations):
             event = self._log_replacement(transaction, record, key, party)
             name = self._first_free(transaction, namespace, labels)
             arguments = _arguments(record, event, party, self.core.facts(transaction).names)
-            old = self._begin(transaction, namespace, name, IDS.Mint, party, arguments, None)
+            old = self._begin(transaction, namespace, name, IDS.Mint, party, arguments)
             self._retarget(transaction, record, leads, event, party)
             moved = self._move(transaction, record, old, event, party)
             return Replaced(old, moved, record.bindings)

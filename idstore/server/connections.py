@@ -21,8 +21,6 @@ _ADDRESS: Final = (1 << 16) - 1
 """Bytes of an address at most."""
 _HEAD: Final = 1 << 16
 """Bytes of a request, but for its body, that a connection reads before it is refused."""
-_LINGERING: Final = 2.0
-"""Seconds in which what still comes is read and dropped after a refusal."""
 _PIPELINED: Final = 128
 """Requests of one connection that may wait for their answers."""
 _TOO_LONG: Final = f"the address is longer than {_ADDRESS} bytes; send a body by POST"
@@ -63,6 +61,7 @@ class ClientConnection(HttpToolsProtocol):
     """A connection that ends when its client stalls.
 
     stalled      seconds in which the head of a request must arrive, and the buffer of answers must empty.
+    lingering    seconds in which what still comes is read and dropped after a refusal.
     most         how many there may be. For a further one, the one that has waited longest for a part of a
                  request ends; if all requests have arrived, the further one is told to come again.
     waiting      those that wait for a part of a request, the longest first; all connections share it.
@@ -72,12 +71,13 @@ class ClientConnection(HttpToolsProtocol):
         self,
         *arguments: Any,
         stalled: float,
+        lingering: float,
         most: int,
         waiting: "dict[ClientConnection, None]",
         **named: Any,
     ) -> None:
         super().__init__(*arguments, **named)
-        self._most, self._waiting = most, waiting
+        self._most, self._waiting, self._lingering = most, waiting, lingering
         self._reading, self._writing = _Deadline(stalled), _Deadline(stalled)
         self.parser: _Parser = _Parser(self)
         self.url, self.headers = b"", []
@@ -237,8 +237,9 @@ class ClientConnection(HttpToolsProtocol):
         self._leave()
         if self.transport.can_write_eof():
             self.transport.write_eof()
+        self._wait()  # others may take its place
         # a client that still sends would lose what it has not read
-        asyncio.get_running_loop().call_later(_LINGERING, self._close)
+        asyncio.get_running_loop().call_later(self._lingering, self._close)
 
     def _leave(self) -> None:
         """Let the requests that have no answer yet learn that nobody waits for one."""
@@ -273,10 +274,16 @@ class _Deadline:
             self._timer = None
 
 
-def protocol(stalled: float, connections: int) -> type[asyncio.Protocol]:
+def protocol(stalled: float, lingering: float, connections: int) -> type[asyncio.Protocol]:
     """Return the protocol for a listening socket: see `ClientConnection`."""
     waiting = dict[ClientConnection, None]()
-    limited: Any = partial(ClientConnection, stalled=stalled, most=_affordable(connections), waiting=waiting)
+    limited: Any = partial(
+        ClientConnection,
+        stalled=stalled,
+        lingering=lingering,
+        most=_affordable(connections),
+        waiting=waiting,
+    )
     return limited  # type: ignore[no-any-return]
 
 

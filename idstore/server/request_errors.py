@@ -1,5 +1,6 @@
 """What is wrong with a request that does not fit the declaration of its operation, in words."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -81,7 +82,9 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any], str, str], str]]] = {
 
 
 def _shown(error: Mapping[str, Any]) -> str:
-    text = repr(error["input"])
+    """Return the input in quotes, or as JSON writes it."""
+    given = error["input"]
+    text = repr(given) if isinstance(given, str) else json.dumps(given, default=repr)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

@@ -184,7 +184,7 @@ def _ways(settings: Settings, tokens: TokenReader, openid: "OpenIdParts | None")
 def _config(admission: Admission, limits: ServerLimits, proxies: Sequence[str]) -> uvicorn.Config:
     return uvicorn.Config(
         admission,
-        http=protocol(limits.sending, limits.connections),
+        http=protocol(limits.sending, limits.lingering, limits.connections),
         proxy_headers=bool(proxies),
         forwarded_allow_ips=[*proxies],
         lifespan="off",

@@ -1,6 +1,7 @@
 """The types of parameters and results as pydantic reads them: they check requests, and describe the API."""
 
 import dataclasses
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
@@ -42,10 +43,17 @@ def _encodable(text: str) -> str:
     return text
 
 
+def _digits(text: object) -> object:
+    """Return what a URL gives for a whole number, if it has digits alone: pydantic also takes ``1_0``."""
+    if isinstance(text, str) and not re.fullmatch("-?[0-9]+", text):
+        raise PydanticCustomError("int_parsing", "a whole number has digits alone")
+    return text
+
+
 _TEXT: Final = Annotated[str, AfterValidator(_encodable)]
 _SCALARS: Final[Mapping[Any, Any]] = {
     str: _TEXT,
-    int: Annotated[int, Field(ge=0, le=_LARGEST)],
+    int: Annotated[int, BeforeValidator(_digits), Field(ge=0, le=_LARGEST)],
     float: Annotated[float, Field(allow_inf_nan=False)],
     Party: _TEXT,
     NamedNode: str,

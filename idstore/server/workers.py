@@ -39,7 +39,7 @@ _READS: Final = 32
 _ACTS: Final = 256
 """Acts of one caller that are not answered yet."""
 _ACTS_AT_ONCE: Final = 16
-"""Those that run: the acts of others wait for so many of a caller's, however many it sends."""
+"""Acts of one caller that run at the same time; of its further ones, others wait for none."""
 
 
 def _waits() -> int:
@@ -54,8 +54,7 @@ class _Group:
     """Threads, and how many operations may wait for one; a further operation is told to come again.
 
     of_one  how many operations of one caller may be unfinished, also those that it no longer waits for.
-    at_once  how many of them run at the same time, so that a caller waits for so many of each other one;
-             None: all.
+    at_once  how many of them run at the same time; None: all.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 """Parallel reads of many subjects give the same quads in the same order as single reads."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -242,7 +243,8 @@ def test_a_store_that_could_not_be_read_can_be_opened_again(
             Store(str(table.parent))
         except (OSError, RuntimeError) as error:
             assert "lock" not in str(error).lower()
-    assert refused or caplog.records  # the reader met the damage, or the store, which repairs itself
+    met = re.findall("opened anew|replaced by its base|maintenance failed", caplog.text)
+    assert refused or met  # the reader met the damage, or the store, which repairs itself
 
 
 LATE = """

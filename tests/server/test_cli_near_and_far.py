@@ -15,10 +15,10 @@ from idstore.cli import app
 
 WAYS = ("folder", "socket", "http")
 VARYING = re.compile(
-    r"\d{4}-\d\d-\d\dT[\d:.]+Z|urn:uuid:[-0-9a-f]+#[0-9a-f]+|urn:uuid:[-0-9a-f]+|R\d{10,}"
+    r"\d+(?=\t\d{4}-\d\d-\d\dT)|\d{4}-\d\d-\d\dT[\d:.]+Z|urn:uuid:[-0-9a-f]+#[0-9a-f]+|urn:uuid:[-0-9a-f]+|R\d{10,}"
     r"|fulltext/\d+|redacted-[0-9a-f]{16}|sha256:[0-9a-f]{64}"
 )
-"""Times, names of events and stores, drawn labels, pseudonyms, and digests of these."""
+"""Times, the most in a minute, names of events and stores, drawn labels, pseudonyms, and digests of these."""
 STORY = """
 namespace list
 --json namespace show h

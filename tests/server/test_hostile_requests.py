@@ -184,7 +184,7 @@ def test_an_address_that_is_too_long_is_told_so(server: Server) -> None:
     assert status in (413, 414) and b"request-too-large" in answer, answer
 
 
-@pytest.mark.parametrize("size", [70_000, 120_000, 500_000, 5_000_000])
+@pytest.mark.parametrize("size", [70_000, 120_000, 500_000])
 @pytest.mark.parametrize("wish", [b"", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"])
 def test_a_head_that_is_too_large_is_told_so(server: Server, size: int, wish: bytes) -> None:
     """Also to a client that goes on sending."""

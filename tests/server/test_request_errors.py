@@ -20,6 +20,8 @@ MINT = "namespaces/rdl/identifiers"
     [
         (MINT, b'{"name": 5}', "name: 5 is not a text; give a text"),
         (MINT, b'{"strict": "perhaps"}', "strict: 'perhaps' is not true or false; give true or false"),
+        (MINT, b'{"fixate": null}', "fixate: null is not true or false; give true or false"),
+        (MINT, b'{"name": [true, NaN]}', "name: [true, NaN] is not a text; give a text"),
         (MINT, b'{"metadata": {"issn": 1}}', "metadata.issn: 1 is not a text; give a text"),
         (MINT, b'{"metadata": [1]}', "metadata: [1] is not an object; give an object"),
         (
@@ -65,6 +67,11 @@ def test_a_body_that_does_not_fit(server: Server, alice: str, path: str, body: b
     ("path", "query", "detail"),
     [
         ("identifiers", {"limit": "many"}, "limit: 'many' is not a whole number; give a whole number"),
+        *(
+            ("identifiers", {"limit": text}, f"limit: {text!r} is not a whole number")
+            for text in ("1_0", "+1", " 1", "1.0", "١")
+        ),
+        ("identifiers", {"limit": "-1"}, "limit: '-1' is out of range; give 0 or more"),
         ("identifiers", {"limit": "9" * 80}, f"limit: '{'9' * 59}… is "),
         ("identifiers", {"deprecated": "no one"}, "deprecated: 'no one' is not true or false"),
         ("identifier", {}, "id is missing; give it"),

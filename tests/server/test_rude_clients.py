@@ -331,7 +331,14 @@ BODILESS = f"POST {MINT} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{{".enc
 
 
 @pytest.mark.parametrize(
-    "part", [b"", b"GET / HTTP/1.1\r\n", BODILESS, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + BODILESS]
+    "part",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\n",
+        b"no request\r\n\r\n",
+        BODILESS,
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + BODILESS,
+    ],
 )
 def test_connections_that_lack_a_request_make_room_for_others(small: Server, part: bytes) -> None:
     with waiting(small, 2) as asking, ExitStack() as clients:

@@ -215,7 +215,7 @@ class PublisherImport(Allocations):
             if entry.version is not None:
                 arguments.append((OWL.versionInfo, _text(entry.version)))
             name = (entry.label, label_node(namespace, entry.label))
-            self._begin(transaction, namespace, name, IDS.Registration, party, [*arguments, part], None)
+            self._begin(transaction, namespace, name, IDS.Registration, party, [*arguments, part])
         for record, entry in plan.renamed:
             event = self.core.event(
                 transaction, IDS.Naming, record.node, party, *_renaming(record, entry), part

@@ -251,7 +251,6 @@ class ListImport(Mappings, Allocations):
                 IDS.Registration,
                 party,
                 [*self._arguments(transaction, line, namespace, label, batch), *related],
-                None,
             )
             return batch
 
