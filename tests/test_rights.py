@@ -252,6 +252,29 @@ def test_a_grant_ends_at_once(registry: Registry) -> None:
         registry.show(iri, Party("member"))
 
 
+@pytest.mark.slow
+def test_only_administrators_show_a_long_history_to_others(registry: Registry) -> None:
+    owner, reader = Party("chronicler"), Party("grantee")
+    iri = registry.mint("rdl", owner).iri
+    registry.grant(iri, reader, owner)
+    for _ in range(10_000):
+        registry.vet(iri, reader)
+    acts: list[Callable[[], object]] = [
+        lambda: registry.grant(iri, Party("ada"), owner),
+        lambda: registry.ungrant(iri, reader, owner),
+        lambda: registry.fixate([iri], owner),
+    ]
+    for act in acts:
+        with pytest.raises(InvalidData, match=r"more than 10000 events, .*; only administrators may"):
+            act()
+    registry.name(iri, "annals", owner)  # it moves nothing
+    registry.add_party(owner, ROOT, "administrator")
+    for act in acts:
+        act()
+    seen = [entry.event.act for entry in registry.log(Party("outsider"), Filter(id=iri))]
+    assert seen.count("Vetting") == 10_000
+
+
 @pytest.mark.parametrize("stage", ["created", "fixated"])
 def test_only_a_published_identifier_is_a_successor(registry: Registry, stage: str) -> None:
     iri, draft = staged(registry, stage), staged(registry, "created")

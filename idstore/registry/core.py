@@ -1,7 +1,8 @@
 """The basis of all use cases: reading records, running acts, and turning an event into a change."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Final, TypeVar
 
 from pyoxigraph import Literal, NamedNode, Quad
@@ -37,6 +38,11 @@ _MOST: Final = 500
 """Names, values, grantees and successors of an identifier, and a party's bindings of it.
 
 Each act on the identifier reads and writes all of them, while other acts wait. Administrators may exceed it.
+"""
+_MOST_MOVED: Final = 10_000
+"""Events of an identifier that an act moves to other readers: other acts wait 0.25 ms for each.
+
+Administrators may exceed it.
 """
 
 
@@ -184,15 +190,18 @@ class Core(Visibility):
         having  only those with an argument for this property. Cost: some 4 µs for each of the others, which
                 take 75 µs when they are read.
         """
-        entries = []
         found = (
             view.quads(None, IDS.about, about) if sight is None else self.visible_abouts(view, sight, about)
         )
-        for quad in list(found):
-            event, graph = iri_of(quad.subject), graph_of(quad)
-            if having is None or any(view.quads(event, argument_term(having), None, graph)):
-                entries.append((read_event(view, event, graph), graph))
-        return sorted(entries, key=lambda pair: pair[0].order)
+        return _events(
+            view,
+            (
+                quad
+                for quad in list(found)
+                if having is None
+                or any(view.quads(iri_of(quad.subject), argument_term(having), None, graph_of(quad)))
+            ),
+        )
 
     # changing
 
@@ -229,13 +238,16 @@ class Core(Visibility):
         """Log events about an identifier as one change, and apply them.
 
         beginning  the change that makes the identifier, if it is new; an error leaves it out too.
-        Returns the new record. Raises StageConflict (a tombstone), InvalidData (it would grow too large).
-        Cost: two times the size of the record, however many events there are.
+        Returns the new record. Raises StageConflict (a tombstone), InvalidData (it would grow too large, or
+        too many earlier events would move).
+        Cost: two times the size of the record, however many events there are; those that move.
         """
         check_living(before)
         after = apply_all(before, events)
         if events:
-            self.check_growth(transaction, before, after, Party(events[-1].by))
+            party = Party(events[-1].by)
+            self.check_growth(transaction, before, after, party)
+            self._check_move(transaction, before, after, party)
         if beginning is not None:
             self.enlist(transaction, beginning)
         if events:
@@ -249,11 +261,21 @@ class Core(Visibility):
         ):
             if size > max(earlier, most) and not self.party_facts(view, party).administrator:
                 raise InvalidData(
-                    f"{after.iri} would have {size} {what}, more than the {most} allowed; remove some, or let"
-                    " an administrator do it",
+                    f"{after.iri} would have {size} {what}, more than the {most} allowed; remove some:"
+                    " only administrators may set more",
                     size=size,
                     limit=most,
                 )
+
+    def _check_move(self, view: View, before: Record, after: Record, party: Party) -> None:
+        """Raise InvalidData if a party moves more events than other acts can wait for; administrators may."""
+        above = next(islice(_leaving(view, before, after), _MOST_MOVED, None), None)
+        if above is not None and not self.party_facts(view, party).administrator:
+            raise InvalidData(
+                f"{after.iri} has more than {_MOST_MOVED} events, which this act would show to other parties"
+                f" while all acts wait; only administrators may: ask one to add {party.name} as another",
+                limit=_MOST_MOVED,
+            )
 
     def transition(self, view: View, before: Record | None, after: Record, *logged: Event) -> Change:
         """Return the change from one record to the next, with the events that cause it."""
@@ -261,8 +283,8 @@ class Core(Visibility):
         add = [quad for quad in new if quad not in old]
         remove = old.difference(new)
         moved: list[tuple[Event, NamedNode]] = []
-        if before is not None and _places(before) != _places(after):
-            for past, graph in self.history(view, after.node):
+        if before is not None:
+            for past, graph in _events(view, list(_leaving(view, before, after))):
                 home = after.home(past)
                 if home != graph:
                     remove.update(past.quads(graph))
@@ -295,9 +317,22 @@ class Core(Visibility):
         transaction.enlist(with_descriptions(transaction, change, self.facts(transaction).described))
 
 
+def _leaving(view: View, before: Record, after: Record) -> Iterator[Quad]:
+    """Yield the quad `ids:about` of each event in a graph that some events leave for another one."""
+    graphs = zip(_places(before), _places(after), strict=True)
+    for graph in {old for old, new in graphs if old != new}:
+        yield from view.quads(None, IDS.about, after.node, graph)
+
+
 def _places(record: Record) -> tuple[NamedNode, ...]:
     """Return the graphs that hold the events about a record."""
     return record.log, record.private_graph, record.owner_graph
+
+
+def _events(view: View, abouts: Iterable[Quad]) -> list[tuple[Event, NamedNode]]:
+    """Return the events with these quads `ids:about`, with their graphs, in order."""
+    found = [(read_event(view, iri_of(quad.subject), graph_of(quad)), graph_of(quad)) for quad in abouts]
+    return sorted(found, key=lambda pair: pair[0].order)
 
 
 def check_living(record: Record) -> None:

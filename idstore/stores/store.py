@@ -279,8 +279,11 @@ def _mend_after_restart(ledger: Ledger, folder: Path) -> None:
 
     For the first opening since the system started: only a loss of power leaves such an engine.
     """
+    base = bases.mark(folder)
+    if ledger.head().number <= base:  # as in a new store
+        return
     with closing(Generation(folder, mend=True)) as generation:
-        whole = recovery.is_whole(ledger, generation, bases.mark(folder))
+        whole = recovery.is_whole(ledger, generation, base)
     if not whole:
         _LOG.warning("%s: the engine lost a change in a loss of power, and is rebuilt", folder.parent)
         bases.mend(folder)
