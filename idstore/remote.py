@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import SplitResult, quote
 
 from idstore.arguments import check, checks, name_argument
 from idstore.connection import FolderConnection, ServerConnection, error_of
@@ -44,7 +44,7 @@ from idstore.remedies import Remedy
 from idstore.stores.contract import Answer
 from idstore.tokens import list_tokens, revoke_token
 from idstore.validation import registries
-from idstore.web_addresses import is_this_machine
+from idstore.web_addresses import address_parts, is_this_machine
 
 if TYPE_CHECKING:
     from idstore.registry import Registry as _Base
@@ -102,13 +102,9 @@ def connect(
 
 def _address(url: str) -> SplitResult:
     """Return the parts of the address of a server. Raises InvalidData."""
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        is_address &= _IN_URLS.fullmatch(url) is not None
-    except ValueError:  # a port or an IPv6 address that is none
-        is_address = False
-    if not is_address:
+    parts = address_parts(url)
+    is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    if not is_address or not _IN_URLS.fullmatch(url):
         raise InvalidData(f"{url!r} is not the address of a server; write https://HOST/", text=url)
     if parts.username is not None:
         raise InvalidData(

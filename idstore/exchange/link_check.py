@@ -25,6 +25,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from idstore.errors import ExchangeError, InvalidData
 from idstore.model import times
+from idstore.web_addresses import address_parts
 
 HEADER: Final = ("target", "at", "outcome", "status", "location", "detail")
 AGENT: Final = "idstore (checks links of a registry of persistent identifiers)"
@@ -239,10 +240,7 @@ def _results(targets: Iterable[str], politeness: Politeness) -> Generator[LinkRe
 
 def _host(target: str) -> str:
     """Return the host of a target, without its port."""
-    try:
-        return urlsplit(target).hostname or ""
-    except ValueError:  # `check` reports the target as broken
-        return ""
+    return address_parts(target).hostname or ""
 
 
 def _check_host(
