@@ -25,7 +25,7 @@ from idstore.operations.descriptions import (
     summary,
 )
 from idstore.operations.operation import API, REQUIRED, ApiOperation, Parameter
-from idstore.operations.wire import DOCUMENTS, camel, hints, is_moment, optional
+from idstore.operations.wire import DOCUMENTS, NOT_SENT, camel, hints, is_moment, optional
 from idstore.registry import Registry
 from idstore.stores.contract import Answer
 
@@ -127,6 +127,7 @@ def _result_section(kind: Any) -> str:
         f"- `{camel(name)}`: {'time' if is_moment(field) else _words(field)}"
         f"{_explanation(field_texts(kind)[camel(name)])}\n"
         for name, field in hints(kind).items()
+        if name not in NOT_SENT
     )
     return f"### {_name(kind)} object\n\n{result_text(kind)}\n\n{fields}"
 

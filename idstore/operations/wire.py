@@ -42,6 +42,8 @@ DOCUMENTS: Final[Mapping[Any, Any]] = {
     ValidationResult: FindingDocument,
 }
 """Type → its document, where that is not an object with the same fields."""
+NOT_SENT: Final = {"comments"}
+"""Keys of documents that the API leaves out, because an operation of its own returns them."""
 
 Home = Callable[[Record], Namespace]
 

@@ -63,7 +63,7 @@ class Problem(TypedDict):
     """What went wrong.
 
     error   the slug.
-    fields  the values used in ``detail``.
+    fields  the values used in ``detail``; ``position`` counts in ``value``.
     field   the parameter that is at fault, if one is.
     value   what the request gave there.
     """

@@ -1,11 +1,13 @@
 """What is wrong with a request that does not fit the declaration of its operation, in words."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, get_args
 
 from idstore.errors import InvalidData
+from idstore.operations.descriptions import has_fields
 from idstore.operations.operation import ApiOperation
+from idstore.operations.wire import camel, hints, optional
 
 _OUTER: Final = ("body", "query", "path", "header")
 _LONGEST: Final = 60
@@ -31,8 +33,9 @@ def request_error(errors: Sequence[Mapping[str, Any]], operation: ApiOperation |
     first = errors[0]
     alternatives = [one for one in errors if one["loc"][:2] == first["loc"][:2]]
     error = max(alternatives, key=lambda one: len(one["loc"]))  # of a union, the kind that fits best
-    place = ".".join(str(step) for step in error["loc"] if _is_name(step)) or "body"
-    names = ", ".join(one.name for one in operation.parameters) if operation is not None else ""
+    steps = [step for step in error["loc"] if _is_name(step)]
+    place = ".".join(map(str, steps)) or "body"
+    names = ", ".join(_names_beside(operation, steps)) if operation is not None else ""
     words = _WORDS.get(error["type"])
     message = _expected(error, place) if words is None else words(error, place, names)
     if error["type"] == "json_invalid":
@@ -40,6 +43,16 @@ def request_error(errors: Sequence[Mapping[str, Any]], operation: ApiOperation |
     given = error.get("input") if error["type"] not in _WITHOUT_VALUE else None
     scalar = isinstance(given, str | int | float | bool)
     return InvalidData(message, field=place, value=given if scalar else None)
+
+
+def _names_beside(operation: ApiOperation, steps: Sequence[str | int]) -> Iterable[str]:
+    """Return the names that the object at a place in a body may have; ``steps`` lead to one of its values."""
+    kinds = {one.name: one.kind for one in operation.parameters if f"{{{one.name}}}" not in operation.path}
+    kind: Any = None
+    for step in steps[:-1]:
+        kind, _ = optional(kinds.get(step) if isinstance(step, str) else get_args(kind)[0])
+        kinds = {camel(name): field for name, field in hints(kind).items()} if has_fields(kind) else {}
+    return kinds
 
 
 def _expected(error: Mapping[str, Any], place: str) -> str:
@@ -64,7 +77,9 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any], str, str], str]]] = {
     "enum": lambda error, place, _: (
         f"{place}: {_shown(error)} is not possible; give {error['ctx']['expected']}"
     ),
-    "extra_forbidden": lambda _, place, names: f"{place!r} is no parameter; there are {names}",
+    "extra_forbidden": lambda _, place, names: (
+        f"{place!r} is no parameter; {f'there are {names}' if names else 'leave it out'}"
+    ),
     "greater_than_equal": _out_of_range,
     "json_invalid": lambda error, place, _: (
         f"the body is no JSON (position {place}: {error['ctx']['error']}); send a JSON object"
@@ -78,7 +93,7 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any], str, str], str]]] = {
         f"{place}: {_shown(error)} is no pair; write KEY=VALUE"
     ),
 }
-"""Kind of an error of pydantic → the message for the error, its place, and the names of the parameters."""
+"""Kind of an error of pydantic → the message for the error, its place, and the names that there are."""
 
 
 def _shown(error: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ from idstore.model.party import Party
 from idstore.model.value import DataDocument
 from idstore.operations.descriptions import field_texts, parameter_text, result_text
 from idstore.operations.operation import REQUIRED, ApiOperation, Parameter
-from idstore.operations.wire import DOCUMENTS, camel, hints, is_moment, optional
+from idstore.operations.wire import DOCUMENTS, NOT_SENT, camel, hints, is_moment, optional
 
 _LARGEST: Final = 2**53 - 1
 """The largest integer that every reader of JSON reads exactly."""
@@ -53,7 +53,7 @@ def _digits(text: object) -> object:
 _TEXT: Final = Annotated[str, AfterValidator(_encodable)]
 _SCALARS: Final[Mapping[Any, Any]] = {
     str: _TEXT,
-    int: Annotated[int, BeforeValidator(_digits), Field(ge=0, le=_LARGEST)],
+    int: Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_digits)],
     float: Annotated[float, Field(allow_inf_nan=False)],
     Party: _TEXT,
     NamedNode: str,
@@ -191,6 +191,7 @@ def _model(kind: Any) -> Any:
         fields: dict[str, Any] = {
             name: (_described(result_type(field), texts[name]), ... if name in required else _MAY_BE_ABSENT)
             for name, field in get_type_hints(kind).items()
+            if name not in NOT_SENT
         }
         extra: Any = ConfigDict(extra="allow") if kind is documents.EventDocument else None
         name = kind.__name__.removesuffix("Document")

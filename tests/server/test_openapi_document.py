@@ -47,6 +47,41 @@ def test_what_may_be_absent_is_not_null(described: dict[str, Any]) -> None:
     ]
 
 
+def test_parameters_have_keywords_that_generators_know(described: dict[str, Any]) -> None:
+    known = {
+        "anyOf",
+        "default",
+        "description",
+        "enum",
+        "items",
+        "maximum",
+        "minimum",
+        "pattern",
+        "title",
+        "type",
+    }
+    found = {
+        keyword
+        for _, operation in operations(described)
+        for parameter in operation.get("parameters", ())
+        for keyword in parameter["schema"]
+    }
+    assert {"minimum", "maximum"} <= found <= known
+
+
+def test_comments_are_the_result_of_an_operation_of_their_own(
+    server: Server, alice: str, described: dict[str, Any]
+) -> None:
+    id = server.ask("POST", "/api/v1/namespaces/h/identifiers", {"comment": "old"}, token=alice).json["id"]
+    assert [
+        one["text"] for one in server.ask("GET", "/api/v1/comments", query={"id": id}, token=alice).json
+    ] == ["old"]
+    record = server.ask("GET", "/api/v1/identifier", query={"id": id}, token=alice).json
+    fields = described["components"]["schemas"]["Record"]["properties"]
+    assert "comments" not in {*record, *fields}
+    assert record.keys() <= fields.keys()
+
+
 def test_a_row_needs_no_more_than_a_request(server: Server, alice: str, described: dict[str, Any]) -> None:
     assert "required" not in described["components"]["schemas"]["Request"]
     rows = [{"line": 2, "request": {"name": "valve of a row"}}]

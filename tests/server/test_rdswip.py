@@ -422,6 +422,8 @@ def test_the_domains_are_data_too(server: Server, alice: str, bob: str) -> None:
     assert page.headers["vary"] == turtle.headers["vary"] == "Accept"
     assert b'<a href="https://example.org/policy">' in page.body
     assert checked(server.ask("GET", "/RdsWipDomains", query={"format": "csv"})).status == 422
+    image = checked(server.ask("GET", "/RdsWipDomains", headers={"Accept": "image/png"}))
+    assert (image.status, b'code="not-acceptable"' in image.body) == (406, True)
     try:
         server.ask("POST", "/api/v1/allow", {"name": "rdl", "parties": ["carol"]}, token=alice)
         answers = [

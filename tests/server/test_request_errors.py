@@ -55,6 +55,17 @@ MINT = "namespaces/rdl/identifiers"
         ),
         ("name", b'{"id": "x", "nmae": "y"}', "name is missing; give it"),
         ("release", b'{"id": "x", "nmae": "y"}', "'nmae' is no parameter; there are id"),
+        (MINT, b'{"namespace": "rdl"}', "'namespace' is no parameter; there are name, lang, "),
+        (
+            MINT,
+            b'{"bindings": [{"target": "x"}, {"target": "y", "by": "z"}]}',
+            "'bindings.1.by' is no parameter; there are target, relation, ",
+        ),
+        (
+            "namespaces/rdl/tables",
+            b'{"rows": [{"line": 1, "request": {"nmae": "x"}}]}',
+            "'rows.0.request.nmae' is no parameter; there are name, lang, ",
+        ),
     ],
 )
 def test_a_body_that_does_not_fit(server: Server, alice: str, path: str, body: bytes, detail: str) -> None:

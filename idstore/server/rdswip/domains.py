@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, Final
 
 from pyoxigraph import RdfFormat, serialize
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from idstore.documents import namespace_json
-from idstore.errors import InvalidData, UnknownScheme
+from idstore.errors import InvalidData, NotAcceptable, UnknownScheme
 from idstore.model.namespace import Namespace
 from idstore.model.party import NOBODY, Party
 from idstore.registry import Registry
@@ -98,7 +96,7 @@ def _turtle(found: Sequence[Domain]) -> bytes:
 def _format(request: Request) -> str:
     """Return the format of the answer: the one that is asked for, else the one that the client prefers.
 
-    Raises InvalidData, HTTPException.
+    Raises InvalidData, NotAcceptable.
     """
     asked = request.query_params.get("format")
     if asked is not None:
@@ -109,5 +107,5 @@ def _format(request: Request) -> str:
         return asked
     best = preferred(request.headers, tuple(_MEDIA_TYPES))
     if best is None:
-        raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, f"there is {', '.join(_MEDIA_TYPES)}")
+        raise NotAcceptable(f"the domains have no such media type; accept one of {', '.join(_MEDIA_TYPES)}")
     return _MEDIA_TYPES[best]
