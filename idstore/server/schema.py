@@ -18,6 +18,7 @@ from pydantic import (
     TypeAdapter,
     create_model,
 )
+from pydantic.config import ExtraValues
 from pydantic_core import PydanticCustomError
 from pyoxigraph import NamedNode
 
@@ -75,6 +76,11 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 _MAY_BE_ABSENT: Final[Any] = Field(None, json_schema_extra=_without_default)
 """A field that a document may lack; None is no value of it."""
+_OTHER_FIELDS: Final[Mapping[Any, ExtraValues]] = {
+    documents.EventDocument: "allow",
+    DataDocument: "forbid",  # requests have it too
+}
+"""Documents whose models say whether there are fields that are not declared."""
 _EMPTY: Final = BeforeValidator(lambda value: None if value == "" else value)
 """In a URL, an empty text stands for null where the value is no text; a text that is null is left out."""
 
@@ -193,7 +199,7 @@ def _model(kind: Any) -> Any:
             for name, field in get_type_hints(kind).items()
             if name not in NOT_SENT
         }
-        extra: Any = ConfigDict(extra="allow") if kind is documents.EventDocument else None
+        extra = ConfigDict(extra=_OTHER_FIELDS[kind]) if kind in _OTHER_FIELDS else None
         name = kind.__name__.removesuffix("Document")
         return create_model(name, __config__=extra, __doc__=result_text(kind), **fields)
     fields = {

@@ -66,6 +66,11 @@ MINT = "namespaces/rdl/identifiers"
             b'{"rows": [{"line": 1, "request": {"nmae": "x"}}]}',
             "'rows.0.request.nmae' is no parameter; there are name, lang, ",
         ),
+        (
+            "set-value",
+            b'{"id": "x", "type": "URL", "data": {"format": "hex", "value": "00", "of": 1}}',
+            "'data.of' is no parameter; leave it out",
+        ),
     ],
 )
 def test_a_body_that_does_not_fit(server: Server, alice: str, path: str, body: bytes, detail: str) -> None:
