@@ -279,9 +279,12 @@ def test_the_metadata_must_be_of_the_article(registry: Registry) -> None:
         registry.replace(article, {**UNICORN, "title": "Another Title"}, ADA).old.label == f"{LABEL}_old1"
     )  # its DOI tells
     assert registry.replace(other, {**UNICORN, "doi": ""}, ADA).old.label == f"{LABEL}_1_old1"
-    for said in ({**UNICORN, "doi": "10.1177/y"}, {**UNICORN, "doi": "10.1/z", "title": "Another"}):
-        with pytest.raises(errors.InvalidData, match="describe another article than"):
-            registry.replace(article, said, ADA)
+    for said, why in (
+        ({"doi": "10.1177/y"}, "their key, such as the DOI, belongs to another one"),
+        ({"doi": "10.1/z", "title": "Another"}, "they give "),
+    ):
+        with pytest.raises(errors.InvalidData, match=f"describe another article than .*: {why}"):
+            registry.replace(article, {**UNICORN, **said}, ADA)
     handle = registry.register("h", "a", ADA).iri
     with pytest.raises(errors.InvalidData, match="h has no replacements"):
         registry.replace(handle, UNICORN, ADA)

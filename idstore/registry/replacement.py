@@ -192,9 +192,11 @@ class Replacements(Allocations):
             )
         labels = scheme.old_copies(record.label, namespace.context)
         derived = scheme.derive(metadata, namespace.context).label
-        if not _is_of(transaction, record, key, otherwise=derived == scheme.original(record.label)):
+        same = derived == scheme.original(record.label)
+        if not _is_of(transaction, record, key, otherwise=same):
+            told = "their key, such as the DOI, belongs to another one" if same else f"they give {derived}"
             raise InvalidData(
-                f"the metadata describe another article than {record.iri}: they give {derived}",
+                f"the metadata describe another article than {record.iri}: {told}",
                 id=record.iri,
                 label=derived,
             )
