@@ -49,10 +49,14 @@ def files(server: Server) -> int:
     return len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
 
 
-def loads(server: Server, token: str, id: str) -> Sequence[tuple[Callable[[int], Reply | None], set[int]]]:
-    """Return what clients do again and again, with the statuses of the answers.
+Load = tuple[Callable[[int], Reply | None], set[int], float]
+"""What a client does again and again, the statuses of the answers, and the seconds between."""
 
-    Each gets the number of the repetition; in a row of numbers some are no identifiers.
+
+def loads(server: Server, token: str, id: str) -> Sequence[Load]:
+    """Return what the clients do.
+
+    Each act gets the number of the repetition; in a row of numbers some are no identifiers.
     """
 
     def vanish(_: int) -> None:
@@ -60,20 +64,23 @@ def loads(server: Server, token: str, id: str) -> Sequence[tuple[Callable[[int],
             client.sendall(f"GET {SHOW}?id=rdl:R1 HTTP/1.1\r\nHost: x\r\n\r\nGET /".encode())
 
     def mint(number: int) -> Reply:
-        time.sleep(SECONDS / REPEATED)
         headers = {"Idempotency-Key": f"k-{number // 2}"}
         return server.ask("POST", MINT, {"name": "x"}, token=token, headers=headers)
 
     return (
-        (mint, {201}),
-        (lambda _: server.ask("GET", SHOW, query={"id": id}, token=token), {200}),
-        (lambda number: server.ask("GET", SHOW, query={"id": f"rdl:R{10**9 + number}"}), {404, 422}),
-        (lambda _: server.ask("GET", "/api/v1/identifiers", token=token), {200}),
-        (lambda number: server.ask("GET", f"/nothing/{number}"), {404}),
-        (lambda number: server.ask("GET", SHOW, basic=f"party-{number}:wrong"), {401, 429}),
-        (lambda _: server.ask("POST", "/api/v1/query", {"text": "ASK { ?s ?p ?o }"}, token=token), {200}),
-        (lambda _: server.ask("GET", "/api/v1/log", query={"id": id}, token=token), {200}),
-        (vanish, set()),
+        (mint, {201}, SECONDS / REPEATED),
+        (lambda _: server.ask("GET", SHOW, query={"id": id}, token=token), {200}, PAUSE),
+        (lambda number: server.ask("GET", SHOW, query={"id": f"rdl:R{10**9 + number}"}), {404, 422}, PAUSE),
+        (lambda _: server.ask("GET", "/api/v1/identifiers", token=token), {200}, PAUSE),
+        (lambda number: server.ask("GET", f"/nothing/{number}"), {404}, PAUSE),
+        (lambda number: server.ask("GET", SHOW, basic=f"party-{number}:wrong"), {401, 429}, PAUSE),
+        (
+            lambda _: server.ask("POST", "/api/v1/query", {"text": "ASK { ?s ?p ?o }"}, token=token),
+            {200},
+            PAUSE,
+        ),
+        (lambda _: server.ask("GET", "/api/v1/log", query={"id": id}, token=token), {200}, PAUSE),
+        (vanish, set(), PAUSE),
     )
 
 
@@ -93,7 +100,7 @@ def test_memory_stays_flat_under_a_mixed_load(loaded: Server) -> None:
     waits: list[float] = []
     unexpected: list[tuple[Reply, set[int]]] = []
 
-    def work(act: Callable[[int], Reply | None], statuses: set[int]) -> None:
+    def work(act: Callable[[int], Reply | None], statuses: set[int], pause: float) -> None:
         for number in count():
             start = time.monotonic()
             if start > end:
@@ -102,7 +109,7 @@ def test_memory_stays_flat_under_a_mixed_load(loaded: Server) -> None:
             if reply is not None and reply.status not in statuses:
                 unexpected.append((reply, statuses))
             waits.append(time.monotonic() - start)
-            time.sleep(PAUSE)
+            time.sleep(pause)
 
     clients = [threading.Thread(target=work, args=load) for load in loads(loaded, token, id)]
     for client in clients:
